@@ -1,0 +1,53 @@
+"""Text classification from raw text to a trained transformer, in NumPy and SciPy alone.
+
+    >>> import nlptx
+    >>> counts = nlptx.count(texts)                          # sparse word-by-word co-occurrence
+    >>> embeddings = nlptx.fit_pca(counts)                   # power-iteration PCA
+    >>> model = nlptx.fit(texts, labels, embeddings)         # encoder transformer
+    >>> model.predict(["I loved it"])
+    >>> nlptx.Model.load("model.npz").predict_proba(["I loved it"])
+
+Everything is imported on first use, so that importing nlptx costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from nlptx.cooccur import Cooccurrence as Cooccurrence
+    from nlptx.cooccur import count as count
+    from nlptx.embeddings import Embeddings as Embeddings
+    from nlptx.embeddings import load_embeddings as load_embeddings
+    from nlptx.errors import NlptxError as NlptxError
+    from nlptx.model import Model as Model
+    from nlptx.pca import fit_pca as fit_pca
+    from nlptx.settings import CountSettings as CountSettings
+    from nlptx.settings import PcaSettings as PcaSettings
+    from nlptx.settings import TrainSettings as TrainSettings
+    from nlptx.training import fit as fit
+
+_HOMES = {
+    "Cooccurrence": "cooccur",
+    "CountSettings": "settings",
+    "Embeddings": "embeddings",
+    "Model": "model",
+    "NlptxError": "errors",
+    "PcaSettings": "settings",
+    "TrainSettings": "settings",
+    "count": "cooccur",
+    "fit": "training",
+    "fit_pca": "pca",
+    "load_embeddings": "embeddings",
+}
+
+__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'nlptx' has no attribute {name!r}")
+    return getattr(import_module(f"nlptx.{_HOMES[name]}"), name)

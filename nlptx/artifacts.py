@@ -1,0 +1,226 @@
+"""One-file containers: named arrays and a JSON header in a NumPy ``.npz``.
+
+The header holds the format version, the kind, the version of nlptx, the resolved settings, and the header
+of the artifact this one was made from, back to the digest of the corpus. It holds no time, host, user or
+path, so the same command writes the same bytes. Nothing is pickled and nothing compressed: a file never
+takes more memory than its size on disk, and the CRC-32 of every entry is checked before use.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, BinaryIO, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx import __version__
+from nlptx.errors import ArtifactError, CorruptError, NewerFormatError, SettingsError, WrongKindError
+from nlptx.output import atomic_output
+from nlptx.settings import SEED
+from nlptx.text import Tokenizer, Vocabulary
+
+T = TypeVar("T")
+FORMAT = 1
+STDIN = "-"
+KINDS = {"cooccurrence": "cooccur", "embeddings": "pca", "model": "train"}
+_HEADER = "header"
+_DTYPES = {"uint8", "int32", "int64", "float32", "float64"}
+_LARGEST_HEADER = 64 << 20
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """What one stage hands to the next.
+
+    Args:
+        kind: a key of KINDS.
+        settings: every resolved setting of the stage.
+        arrays: named arrays; those read from a file are read-only.
+        made_from: header of the artifact this one was made from, or None.
+        details: further JSON values of the kind (digests, labels, history).
+        seed: seed of the stage's random numbers.
+        version: the nlptx that wrote it.
+    """
+
+    kind: str
+    settings: dict[str, Any]
+    arrays: dict[str, NDArray]
+    made_from: dict[str, Any] | None
+    details: dict[str, Any]
+    seed: int = SEED
+    version: str = __version__
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """The JSON header, as stored."""
+        return {
+            "format": FORMAT,
+            "kind": self.kind,
+            "nlptx": self.version,
+            "seed": self.seed,
+            "settings": self.settings,
+            "details": self.details,
+            "made_from": self.made_from,
+        }
+
+
+def write(path: str, artifact: Artifact) -> None:
+    """Write atomically to ``path``, or to standard output for ``-``. Raises OutputError."""
+    if path == "-" and sys.stdout.isatty():
+        raise SettingsError("artifacts are not written to a terminal", hint="Give -o FILE, or pipe into the next stage.")
+    text = json.dumps(artifact.header, ensure_ascii=False, sort_keys=True, allow_nan=False)
+    blob = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+    with atomic_output(path) as file:
+        np.savez(file, **{_HEADER: blob, **artifact.arrays})  # type: ignore[arg-type]
+
+
+def read(path: str, *kinds: str) -> Artifact:
+    """Read an artifact of one of ``kinds`` (any, if none is named) from ``path``, or standard input for ``-``.
+
+    Raises:
+        SettingsError: no such file.
+        WrongKindError, CorruptError, NewerFormatError: it is not a file to trust.
+    """
+    name = "<stdin>" if path == STDIN else path
+    try:
+        if path == STDIN:
+            if sys.stdin is None:
+                raise SettingsError("standard input is closed", hint="Pipe the artifact in, or name its file.")
+            return _read(cast(BinaryIO, io.BytesIO(sys.stdin.buffer.read())), kinds)
+        with open(path, "rb") as file:
+            return _read(file, kinds)
+    except FileNotFoundError:
+        raise SettingsError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise SettingsError(f"{path}: is a folder; expected an artifact file") from None
+    except PermissionError as error:
+        raise ArtifactError("permission denied", where=name) from error
+    except ArtifactError as error:
+        error.where = error.where or name
+        raise
+    except (zipfile.BadZipFile, EOFError, KeyError, ValueError, OSError, NotImplementedError, RuntimeError) as error:
+        raise CorruptError(
+            f"not an nlptx artifact, or truncated or altered ({error})",
+            where=name,
+            hint="Make it again with the stage that wrote it.",
+        ) from error
+
+
+def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
+    with zipfile.ZipFile(file) as container:
+        names = [entry.filename for entry in container.infolist()]
+        if len(set(names)) != len(names):
+            raise CorruptError("an entry stands twice")
+        if _HEADER + ".npy" not in names:
+            raise CorruptError("not an nlptx artifact: it has no header")
+        header = _parse_header(_array(container, _HEADER + ".npy"))
+        kind = header["kind"]
+        if kinds and kind not in kinds:
+            raise WrongKindError(
+                f"holds {'a model' if kind == 'model' else kind}, the output of nlptx {KINDS[kind]};"
+                f" expected {' or '.join(f'{wanted} (nlptx {KINDS[wanted]})' for wanted in kinds)}"
+            )
+        arrays = {name.removesuffix(".npy"): _array(container, name) for name in names if name != _HEADER + ".npy"}
+    return Artifact(
+        kind,
+        header["settings"],
+        arrays,
+        header["made_from"],
+        header["details"],
+        header["seed"],
+        header["nlptx"],
+    )
+
+
+def _array(container: zipfile.ZipFile, name: str) -> NDArray:
+    """Return one entry as a read-only array over the bytes read. Raises CorruptError."""
+    entry = container.getinfo(name)
+    if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
+        raise CorruptError(f"entry {name} is compressed; artifacts are not")
+    data = container.read(name)  # checks the CRC-32
+    stream = io.BytesIO(data)
+    np.lib.format.read_magic(stream)
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    start = stream.tell()
+    if name == "format.npy" and dtype.kind == "S" and shape == ():
+        return np.frombuffer(data, dtype, 1, start).reshape(())
+    if dtype.name not in _DTYPES or not dtype.isnative or fortran:
+        raise CorruptError(f"entry {name} has type {dtype}")
+    size = 1
+    for length in shape:
+        size *= length
+    if min(shape, default=0) < 0 or size * dtype.itemsize != len(data) - start:
+        raise CorruptError(f"entry {name} holds {len(data) - start} bytes; its shape {shape} says otherwise")
+    return np.frombuffer(data, dtype, size, start).reshape(shape)
+
+
+def _parse_header(blob: NDArray) -> dict[str, Any]:
+    if blob.dtype != np.uint8 or blob.size > _LARGEST_HEADER:
+        raise CorruptError("the header is not text")
+    try:
+        header = json.loads(blob.tobytes().decode("utf-8", "surrogatepass"))
+    except RecursionError as error:
+        raise CorruptError("the header is nested too deeply") from error
+    expected = {"format": int, "kind": str, "nlptx": str, "seed": int, "settings": dict, "details": dict}
+    if not isinstance(header, dict) or type(header.get("format")) is not int:
+        raise CorruptError("not an nlptx artifact: its header has no format")
+    if header["format"] > FORMAT:
+        raise NewerFormatError(
+            f"written in format {header['format']} by nlptx {header.get('nlptx')}; this one reads up to {FORMAT}",
+            hint="pip install --upgrade nlptx",
+        )
+    if any(type(header.get(key)) is not kind for key, kind in expected.items()) or header["kind"] not in KINDS:
+        raise CorruptError("the header is incomplete")
+    if not isinstance(header.get("made_from"), dict | None):
+        raise CorruptError("the header's provenance is damaged")
+    return header
+
+
+def need_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | None, ...]) -> NDArray:
+    """Return array ``name``. Raises CorruptError unless it has this dtype and shape (None: any length)."""
+    array = artifact.arrays.get(name)
+    if array is None:
+        raise CorruptError(f"it has no array {name!r}")
+    fits = len(array.shape) == len(shape) and all(
+        want in (None, have) for want, have in zip(shape, array.shape, strict=True)
+    )
+    if array.dtype.name != dtype or not fits:
+        raise CorruptError(f"array {name!r} is {array.dtype}{list(array.shape)}; expected {dtype}{list(shape)}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise CorruptError(f"array {name!r} holds a NaN or an infinity")
+    return array
+
+
+def read_vocabulary(artifact: Artifact, tokenizer: Tokenizer) -> Vocabulary:
+    """Read the word list every artifact carries. Raises CorruptError."""
+    need_array(artifact, "words", "uint8", (None,))
+    counts = need_array(artifact, "word_counts", "int64", (None,))
+    if (counts < 0).any():
+        raise CorruptError("a word count is negative")
+    return Vocabulary.from_arrays(artifact.arrays, tokenizer)
+
+
+def load(path: str, kind: str, make: Callable[[Artifact], T]) -> T:
+    """Read an artifact of ``kind`` and make an object of it. Raises ArtifactError, naming the file."""
+    return build(read(path, kind), make, path)
+
+
+def build(artifact: Artifact, make: Callable[[Artifact], T], path: str) -> T:
+    """Make an object of an artifact read from ``path``.
+
+    Raises:
+        ArtifactError: its parts do not fit together; impossible settings count as damage.
+    """
+    try:
+        return make(artifact)
+    except ArtifactError as error:
+        error.where = error.where or path
+        raise
+    except (SettingsError, TypeError, KeyError, ValueError) as error:
+        raise CorruptError(f"its parts do not fit together ({error})", where=path) from error

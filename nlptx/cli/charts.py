@@ -1,0 +1,55 @@
+"""Charts made of characters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+# Dots of a braille character by row and column; each character holds 4 x 2.
+_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+
+
+def bar(share: float, width: int) -> str:
+    """Draw a share from -1 to 1 as a bar; a minus sign leads a negative one.
+
+    >>> bar(0.5, 4), bar(-1, 2)
+    ('██', '-██')
+    """
+    eighths = round(abs(share) * width * 8)
+    return ("-" if share < 0 and eighths else "") + "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def curve(points: Sequence[tuple[float, float]], width: int = 60, height: int = 10) -> list[str]:
+    """Draw points (x, y) as a curve in braille dots, the y axis labelled at both ends.
+
+    Args:
+        points: at least one, x increasing.
+        width, height: in characters.
+    """
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    low, high = min(ys), max(ys)
+    cells = [[0] * width for _ in range(height)]
+    columns, rows = 2 * width - 1, 4 * height - 1
+
+    def place(x: float, y: float) -> tuple[int, int]:
+        across = (x - xs[0]) / ((xs[-1] - xs[0]) or 1)
+        up = (y - low) / ((high - low) or 1)
+        return round(across * columns), round((1 - up) * rows)
+
+    def dot(column: int, row: int) -> None:
+        cells[row // 4][column // 2] |= _DOTS[row % 4][column % 2]
+
+    last = place(*points[0])
+    dot(*last)
+    for point in points[1:]:
+        here = place(*point)
+        steps = max(abs(here[0] - last[0]), abs(here[1] - last[1]), 1)
+        for step in range(1, steps + 1):
+            dot(*(round(a + (b - a) * step / steps) for a, b in zip(last, here, strict=True)))
+        last = here
+    labels = {0: f"{high:.3f}", height - 1: f"{low:.3f}"}
+    margin = max(len(label) for label in labels.values())
+    return [
+        f"{labels.get(row, ''):>{margin}} ┤{''.join(chr(0x2800 + cell) for cell in line)}"
+        for row, line in enumerate(cells)
+    ]

@@ -1,0 +1,146 @@
+"""The only place that draws: notes, errors, progress and tables, all on standard error or for a person."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Everything a terminal might obey: C0 and C1 controls (but tab), and the marks that reverse text.
+_CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Seconds between progress lines where nobody watches a bar.
+_LINE_EVERY = 10.0
+
+
+def neutralised(text: str) -> str:
+    """Replace what could command a terminal."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def print_error(text: str) -> None:
+    """Print an error, safely, whatever state standard error is in."""
+    try:
+        print("nlptx: " + "\n".join(neutralised(line) for line in text.splitlines()), file=sys.stderr, flush=True)
+    except (OSError, ValueError, AttributeError):
+        pass  # nobody is listening; the exit code still says it
+
+
+class Meter(Protocol):
+    """A running piece of work: call it with the share done (0 to 1) and a line about the state."""
+
+    def __call__(self, share: float, state: str, keep: bool = False) -> None: ...
+
+
+class Talk:
+    """What a command says beside its result.
+
+    Args:
+        quiet: only errors.
+        verbose: more than usual.
+        color: False for none; by default terminals get it, unless NO_COLOR is set.
+    """
+
+    def __init__(self, quiet: bool = False, verbose: bool = False, color: bool = True) -> None:
+        self.quiet = quiet
+        self.verbose = verbose
+        self.color = color and not os.environ.get("NO_COLOR")
+
+    def console(self, stderr: bool = True) -> Console:
+        """Return a Rich console."""
+        from rich.console import Console
+
+        return Console(stderr=stderr, no_color=not self.color, highlight=False, soft_wrap=False)
+
+    def note(self, text: str) -> None:
+        """Say something worth knowing."""
+        if not self.quiet:
+            print("\n".join(neutralised(line) for line in text.splitlines()), file=sys.stderr, flush=True)
+
+    def detail(self, text: str) -> None:
+        """Say something only ``--verbose`` asks for."""
+        if self.verbose:
+            self.note(text)
+
+    def summary(self, title: str, rows: Iterable[tuple[str, Any]]) -> None:
+        """Draw a small table of what a stage did."""
+        if not self.quiet:
+            self.facts(title, rows, stderr=True)
+
+    def facts(self, title: str, rows: Iterable[tuple[str, Any]], stderr: bool = False) -> None:
+        """Draw a table of names and values."""
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=Text(neutralised(title), style="bold"), title_justify="left", show_header=False, box=None)
+        table.add_column(style="dim", no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, value in rows:
+            table.add_row(Text(name), Text(neutralised(_plain(value))))
+        self.console(stderr).print(table)
+
+    def table(self, title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], stderr: bool = False) -> None:
+        """Draw a table; numbers stand right."""
+        from rich.table import Table
+        from rich.text import Text
+
+        rows = [list(row) for row in rows]
+        table = Table(title=Text(neutralised(title), style="bold"), title_justify="left", box=None, header_style="dim")
+        for place, name in enumerate(header):
+            numeric = all(isinstance(row[place], int | float) for row in rows) and rows
+            table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(neutralised(_plain(value))) for value in row))
+        self.console(stderr).print(table)
+
+    @contextmanager
+    def meter(self, what: str) -> Iterator[Meter]:
+        """Show progress: a bar on a terminal, else a plain line now and then."""
+        if self.quiet:
+            yield lambda share, state, keep=False: None
+        elif sys.stderr.isatty():
+            with _bar(self.console(), what) as meter:
+                yield meter
+        else:
+            yield _lines(what)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _lines(what: str) -> Meter:
+    last = time.monotonic()
+
+    def meter(share: float, state: str, keep: bool = False) -> None:
+        nonlocal last
+        if keep or time.monotonic() - last >= _LINE_EVERY:
+            last = time.monotonic()
+            print(f"{what} {share:4.0%}  {state}", file=sys.stderr, flush=True)
+
+    return meter
+
+
+@contextmanager
+def _bar(console: Console, what: str) -> Iterator[Meter]:
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+    from rich.text import Text
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.fields[state]}"))
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(what, total=1.0, state="")
+
+        def meter(share: float, state: str, keep: bool = False) -> None:
+            progress.update(task, completed=share, state=state)
+            if keep:
+                progress.console.print(Text(f"{what} {state}"))
+
+        yield meter

@@ -1,0 +1,55 @@
+"""``nlptx cooccur``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import click
+
+from nlptx.cli import inputs_or_stdin
+from nlptx.cli.options import Run, output_option, preset_option, reading_options, run_options, settings_options
+from nlptx.cli.stage import Stage
+from nlptx.corpus.document import ReadOptions
+from nlptx.settings import CountSettings
+
+
+@click.command(short_help="Count which words occur near each other.")
+@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@output_option("cooccur.npz", "Where the counts go; - for standard output.")
+@preset_option
+@settings_options(CountSettings)
+@reading_options(("train", "unsup"))
+@run_options()
+def cooccur(inputs: tuple[str, ...], output: str, settings: CountSettings, reading: ReadOptions, run: Run) -> None:
+    """Count which words occur near each other.
+
+    \b
+    nlptx cooccur reviews/ -o cooccur.npz
+    zcat corpus.txt.gz | nlptx cooccur - --window 10 --min-count 20 -o cooccur.npz
+
+    INPUT is a text file (a document a line), a table (.csv, .tsv, .jsonl), a folder (a document per .txt
+    file), a .tar.gz of one, or - for standard input; any of them compressed. The result is a sparse
+    word-by-word matrix with its vocabulary, which scipy.sparse.load_npz reads too.
+    """
+    inputs = inputs_or_stdin(inputs)
+    stage = Stage(run, output)
+    run.talk.detail(f"settings: {settings.to_dict()}")
+    from nlptx import artifacts
+    from nlptx.cooccur import count
+    from nlptx.corpus import Corpus
+
+    corpus = Corpus(inputs, reading)
+    with run.talk.meter("reading") as meter:
+
+        def texts() -> Iterator[str]:
+            for number, document in enumerate(corpus, start=1):
+                yield document.text
+                if number % 1000 == 0:
+                    meter(0.0, f"{number:,} documents")
+
+        counts = count(texts(), settings, run.jobs)
+    details = {**counts.details, "documents": corpus.documents, "sha256": corpus.sha256}
+    artifacts.write(output, dataclasses.replace(counts, details=details).to_artifact())
+    facts = {name: value for name, value in details.items() if name != "sha256"}
+    stage.finish("counts", {**facts, "words": len(counts.vocabulary), "entries": counts.matrix.nnz})

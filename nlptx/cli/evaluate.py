@@ -1,0 +1,104 @@
+"""``nlptx evaluate``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nlptx.cli import inputs_or_stdin, print_json
+from nlptx.cli.console import Talk
+from nlptx.cli.options import Run, reading_options, run_options
+from nlptx.cli.predict import model_option
+from nlptx.corpus.document import ReadOptions
+from nlptx.errors import DataError, LabelError, QualityGateError
+
+if TYPE_CHECKING:
+    from nlptx.metrics import Report
+
+
+@click.command(short_help="Compare predictions with true labels.")
+@click.argument("data", nargs=-1, metavar="DATA...")
+@model_option
+@click.option("--min-accuracy", type=click.FloatRange(0, 1), show_envvar=True, help="Exit with code 5 below this accuracy.")
+@reading_options(("test",))
+@run_options(json="Print the report as one JSON object.")
+def evaluate(
+    data: tuple[str, ...], model_path: str, min_accuracy: float | None, reading: ReadOptions, run: Run
+) -> None:
+    """Compare predictions with true labels.
+
+    \b
+    nlptx evaluate -m model.npz test.tsv
+    nlptx evaluate -m model.npz aclImdb.tar.gz --json --min-accuracy 0.9
+
+    The report has accuracy with its 95 % interval, macro-F1, ROC-AUC, log-loss, calibration error (ECE),
+    precision, recall and F1 of each label, and the confusion matrix.
+    """
+    data = inputs_or_stdin(data)
+    import numpy as np
+
+    from nlptx.corpus import Corpus, labelled
+    from nlptx.metrics import evaluate as judge
+    from nlptx.model import Model
+
+    model = Model.load(model_path)
+    places = {label: place for place, label in enumerate(model.labels)}
+    texts, targets = [], []
+    for document in labelled(Corpus(data, reading)):
+        label = document.label or ""
+        if label not in places:
+            raise LabelError(
+                f"label {label!r} is not one of the model's: {', '.join(model.labels)}",
+                where=document.where,
+                hint="Evaluate on data with the labels of the training data.",
+            )
+        texts.append(document.text)
+        targets.append(places[label])
+    if not texts:
+        raise DataError("there is nothing to evaluate: no text was found")
+    probabilities = model.predict_proba(texts, run.jobs)
+    report = judge(probabilities, np.array(targets), model.labels, model.values is not None)
+    if run.json:
+        print_json(_as_json(report))
+    else:
+        _draw(report, run.talk)
+    if min_accuracy is not None and report.accuracy < min_accuracy:
+        raise QualityGateError(f"accuracy is {report.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")
+
+
+def _as_json(report: Report) -> dict[str, Any]:
+    def plain(value: Any) -> Any:
+        if isinstance(value, float) and math.isnan(value):
+            return None
+        if isinstance(value, dict):
+            return {name: plain(part) for name, part in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(part) for part in value]
+        return value.tolist() if hasattr(value, "tolist") else value
+
+    result: dict[str, Any] = plain(asdict(report))
+    return result
+
+
+def _draw(report: Report, talk: Talk) -> None:
+    low, high = report.interval
+    facts: list[tuple[str, Any]] = [
+        ("texts", report.texts),
+        ("accuracy", f"{report.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%})"),
+        ("majority baseline", f"{report.majority:.2%}"),
+        ("macro-F1", f"{report.macro_f1:.4f}"),
+        ("ROC-AUC", f"{report.auc:.4f}"),
+        ("log-loss", f"{report.log_loss:.4f}"),
+        ("calibration error", f"{report.ece:.2%}"),
+    ]
+    if report.mean_absolute_error is not None and len(report.classes) > 2:
+        facts.append(("mean absolute error", f"{report.mean_absolute_error:.4f} steps"))
+    talk.facts("evaluation", facts)
+    rows = [(row.label, f"{row.precision:.4f}", f"{row.recall:.4f}", f"{row.f1:.4f}", row.texts) for row in report.classes]
+    talk.table("by label", ("label", "precision", "recall", "F1", "texts"), rows)
+    labels = [row.label for row in report.classes]
+    confusion = [(label, *counts) for label, counts in zip(labels, report.confusion.tolist(), strict=True)]
+    talk.table("confusion (rows: true, columns: predicted)", ("", *labels), confusion)

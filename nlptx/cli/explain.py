@@ -1,0 +1,74 @@
+"""``nlptx explain``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from nlptx.cli import print_json
+from nlptx.cli.charts import bar
+from nlptx.cli.options import Run, run_options
+from nlptx.cli.predict import model_option
+
+if TYPE_CHECKING:
+    from nlptx.explain import Explanation
+
+_BAR = 12
+
+
+@click.command(short_help="Show why a text got its score.")
+@click.argument("text", required=False)
+@model_option
+@click.option("--label", metavar="LABEL", help="Explain this label, not the predicted one.")
+@run_options(json="Print one JSON object, with the whole attention matrices.")
+def explain(text: str | None, model_path: str, label: str | None, run: Run) -> None:
+    """Show what each word of a text is worth to its label, beside what the attention heads look at.
+
+    \b
+    nlptx explain -m model.npz "Not bad at all, I quite liked it."
+    head -1 reviews.txt | nlptx explain -m model.npz --json
+
+    The worth of a word is how much the label's probability falls when the text is scored without it. The
+    columns b1h1, b1h2, ... (block, head) show the share of attention the word gets, averaged over the words
+    that look. Attention shows where information can flow, worth what came of it.
+    """
+    if text is None:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise click.UsageError("nothing to explain: give a text, or pipe one in.")
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    from nlptx.explain import explain as look_inside
+    from nlptx.model import Model
+
+    model = Model.load(model_path)
+    seen = look_inside(model, text, label)
+    if run.json:
+        print_json(
+            {
+                "label": model.labels[seen.label],
+                "probability": float(seen.probabilities[seen.label]),
+                "words": seen.words,
+                "worth": seen.worth.round(6).tolist(),
+                "attention": [block.round(6).tolist() for block in seen.attention],
+            }
+        )
+        return
+    _draw(model.labels[seen.label], seen, run)
+
+
+def _draw(label: str, seen: Explanation, run: Run) -> None:
+    heads = [(f"b{b}h{h}", weights.mean(axis=0)) for b, block in enumerate(seen.attention, start=1)
+             for h, weights in enumerate(block, start=1)]  # fmt: skip
+    largest = max(abs(seen.worth).max(), 1e-9)
+    rows = [
+        (
+            word,
+            f"{worth:+.4f}",
+            bar(worth / largest, _BAR),
+            *(f"{received[place]:.3f}" for _, received in heads),
+        )
+        for place, (word, worth) in enumerate(zip(seen.words, seen.worth.tolist(), strict=True))
+    ]
+    title = f"{label}: {seen.probabilities[seen.label]:.2%}"
+    run.talk.table(title, ("word", "worth", "", *(name for name, _ in heads)), rows)

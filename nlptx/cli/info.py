@@ -1,0 +1,92 @@
+"""``nlptx info``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nlptx.cli import print_json
+from nlptx.cli.charts import curve
+from nlptx.cli.options import Run, run_options
+
+if TYPE_CHECKING:
+    from nlptx.artifacts import Artifact
+
+
+@click.command(short_help="Describe an artifact and where it came from.")
+@click.argument("artifact", metavar="ARTIFACT")
+@click.option("--plot", metavar="FILE", help="Models: draw the loss curve into a .png, .svg or .pdf (needs the plot extra).")
+@run_options(json="Print one JSON object.")
+def info(artifact: str, plot: str | None, run: Run) -> None:
+    """Describe an artifact: sizes, settings, and the commands that make it again from the corpus.
+
+    \b
+    nlptx info model.npz
+    nlptx info embeddings.npz --json
+
+    For a model it draws the loss curve of the training. The corpus is named by the SHA-256 of its texts;
+    for a plain text file that is what sha256sum prints.
+    """
+    from nlptx import artifacts, provenance
+
+    found = artifacts.read(artifact)
+    sizes = {name: list(array.shape) for name, array in sorted(found.arrays.items()) if array.ndim}
+    headers = provenance.chain(found.header)
+    commands = [provenance.command(header) for header in headers]
+    if found.kind == "model":
+        from nlptx.model import Model
+
+        history = artifacts.build(found, Model.from_artifact, artifact).history
+        if plot is not None:
+            from nlptx.plots import plot_history
+
+            plot_history(history, plot)
+    elif plot is not None:
+        raise click.UsageError("--plot draws the training of a model; this artifact has none.")
+    if run.json:
+        print_json({**found.header, "sizes": sizes, "commands": commands})
+        return
+    _draw(artifact, found, sizes, headers, commands, run)
+
+
+def _draw(
+    path: str,
+    found: Artifact,
+    sizes: dict[str, list[int]],
+    headers: list[dict[str, Any]],
+    commands: list[str],
+    run: Run,
+) -> None:
+    talk = run.talk
+    plain = {name: value for name, value in found.details.items() if not isinstance(value, list | dict)}
+    facts = [("kind", found.kind), ("written by", f"nlptx {found.version}"), ("seed", str(found.seed)), *plain.items()]
+    if "labels" in found.details:
+        facts.append(("labels", ", ".join(found.details["labels"])))
+    facts += [(name, " x ".join(map(str, shape))) for name, shape in sizes.items() if name != "words"]
+    talk.facts(path, facts)
+    talk.facts("settings", ((name, str(value)) for name, value in found.settings.items()))
+    if found.kind == "model":
+        _draw_history(found.details["history"], run)
+    talk.facts("made by", ((str(number), text) for number, text in enumerate(commands, start=1)))
+    digests = []
+    for header in headers:
+        details = header["details"].get("source", header["details"])
+        digests += [
+            (f"{header['kind']} {name.removesuffix('_sha256').removesuffix('sha256') or 'data'}", value)
+            for name, value in details.items()
+            if name.endswith("sha256")
+        ]
+    if digests:
+        talk.facts("from texts with SHA-256", digests)
+
+
+def _draw_history(history: dict[str, Any], run: Run) -> None:
+    rows = [
+        tuple(epoch.get(name, "") for name in ("epoch", "loss", "accuracy", "valid_loss", "valid_accuracy"))
+        + ("kept" if epoch["epoch"] == history["best_epoch"] else "",)
+        for epoch in history["epochs"]
+    ]
+    run.talk.table("training", ("epoch", "loss", "accuracy", "valid loss", "valid accuracy", ""), rows)
+    if history["curve"]:
+        run.talk.facts("loss over steps", [("", "\n".join(curve([(x, y) for x, y in history["curve"]])))])

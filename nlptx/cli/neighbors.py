@@ -1,0 +1,48 @@
+"""``nlptx neighbors``."""
+
+from __future__ import annotations
+
+import click
+
+from nlptx.cli import print_json
+from nlptx.cli.options import Run, run_options
+
+
+@click.command(short_help="Show the words nearest to a word.")
+@click.argument("embeddings", metavar="EMBEDDINGS")
+@click.argument("words", nargs=-1, required=True, metavar="WORD...")
+@click.option("--analogy", is_flag=True, help="Three words a b c: find d such that a is to b as c is to d.")
+@click.option("-n", "--top", type=click.IntRange(1), default=10, show_default=True, show_envvar=True, help="How many.")
+@run_options(json="Print one JSON object.")
+def neighbors(embeddings: str, words: tuple[str, ...], analogy: bool, top: int, run: Run) -> None:
+    """Show the words nearest to a word, by the cosine of their vectors.
+
+    \b
+    nlptx neighbors embeddings.npz terrible wonderful
+    nlptx neighbors embeddings.npz --analogy man king woman
+
+    EMBEDDINGS is the output of nlptx pca or nlptx train, or word2vec text (*.txt, *.vec).
+    """
+    if analogy and len(words) != 3:
+        raise click.UsageError(f"--analogy takes three words; got {len(words)}.")
+    from nlptx import artifacts
+    from nlptx.embeddings import TEXT_SUFFIXES, Embeddings, load_embeddings
+    from nlptx.model import Model
+
+    if embeddings.endswith(TEXT_SUFFIXES):
+        vectors = load_embeddings(embeddings)
+    else:
+        artifact = artifacts.read(embeddings, "embeddings", "model")
+        if artifact.kind == "model":
+            vectors = artifacts.build(artifact, Model.from_artifact, embeddings).embeddings()
+        else:
+            vectors = artifacts.build(artifact, Embeddings.from_artifact, embeddings)
+    if analogy:
+        found = {" ".join(words): vectors.analogy(*words, top)}
+    else:
+        found = {word: vectors.nearest(word, top) for word in words}
+    if run.json:
+        print_json({name: [{"word": word, "cosine": round(cosine, 6)} for word, cosine in rows] for name, rows in found.items()})
+        return
+    for name, rows in found.items():
+        run.talk.table(name, ("word", "cosine"), [(word, f"{cosine:.4f}") for word, cosine in rows])

@@ -1,0 +1,124 @@
+"""The options commands share, and those drawn from the settings classes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import click
+
+from nlptx.cli.console import Talk
+from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
+from nlptx.presets import PRESETS
+from nlptx.settings import SEED, Settings
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What every command is told: how to talk, and with how many jobs."""
+
+    talk: Talk
+    jobs: int | None
+    json: bool
+
+
+def run_options(*, json: str = "Print the summary as one JSON object on standard output.") -> Callable[[Function], Function]:
+    """Add the options every command has; they arrive as ``run``."""
+
+    def decorate(function: Function) -> Function:
+        @click.option("--json", "as_json", is_flag=True, help=json)
+        @click.option("-j", "--jobs", type=click.IntRange(1), show_envvar=True, help="Cores to use.  [default: all]")
+        @click.option("-q", "--quiet", is_flag=True, show_envvar=True, help="Say nothing but errors.")
+        @click.option("-v", "--verbose", is_flag=True, show_envvar=True, help="Say more.")
+        @click.option("--no-color", is_flag=True, help="No colour; so does the variable NO_COLOR.")
+        @functools.wraps(function)
+        def wrapped(
+            *args: Any, as_json: bool, jobs: int | None, quiet: bool, verbose: bool, no_color: bool, **kwargs: Any
+        ) -> Any:
+            return function(*args, run=Run(Talk(quiet, verbose, not no_color), jobs, as_json), **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+def output_option(default: str | None, help: str) -> Callable[[Function], Function]:
+    """Add ``-o/--output``."""
+    return click.option("-o", "--output", default=default, show_default=default is not None, metavar="FILE", help=help)
+
+
+seed_option = click.option("--seed", type=click.IntRange(0), default=SEED, show_default=True, show_envvar=True,
+                           help="Seed of all random numbers.")  # fmt: skip
+
+
+def settings_options(cls: type[Settings]) -> Callable[[Function], Function]:
+    """Add one option per field of a settings class; they arrive together as ``settings``."""
+    names = [item.name for item in fields(cls)]
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            values = {name: kwargs.pop(name) for name in names}
+            return function(*args, settings=cls(**values), **kwargs)
+
+        result: Function = wrapped
+        for item in reversed(fields(cls)):
+            option = "--" + item.name.replace("_", "-")
+            choices = item.metadata["choices"]
+            if isinstance(item.default, bool):
+                option = f"{option}/--no-{option[2:]}"
+            kind = click.Choice(choices) if choices else type(item.default)
+            result = click.option(
+                option, type=kind, default=item.default, show_default=True, show_envvar=True, help=item.metadata["help"]
+            )(result)
+        return result
+
+    return decorate
+
+
+def preset_option(function: Function) -> Function:
+    """Add ``--preset``: other defaults for the settings; options given on the command line win."""
+
+    def choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            context.default_map = {**(context.default_map or {}), **PRESETS[value].get(context.info_name or "", {})}
+
+    return click.option(
+        "--preset",
+        type=click.Choice(list(PRESETS)),
+        is_eager=True,
+        expose_value=False,
+        callback=choose,
+        help="Take the settings of an article; other options still win.",
+    )(function)
+
+
+def reading_options(
+    splits: tuple[str, ...], labels: bool = False
+) -> Callable[[Function], Function]:
+    """Add how inputs are read; they arrive as ``reading``.
+
+    Args:
+        splits: parts read by default of folders laid out as train, test and unsup.
+        labels: whether the command needs labels.
+    """
+
+    def decorate(function: Function) -> Function:
+        @click.option("--text-column", default="text", show_default=True, show_envvar=True, help="Column of a table that holds the text.")
+        @click.option("--label-column", default="label", show_default=True, show_envvar=True, help="Column of a table that holds the label.")
+        @click.option("--input-format", type=click.Choice(FORMATS), default="auto", show_default=True, show_envvar=True, help="Format of the input; auto goes by the file name, standard input being text.")
+        @click.option("--split", "split", type=click.Choice([*SPLITS, "all"]), multiple=True, default=splits, show_default=True, show_envvar=True, help="Parts to read of a folder or archive laid out as train, test, unsup.")
+        @click.option("--encoding-errors", type=click.Choice(["strict", "replace"]), default="strict", show_default=True, show_envvar=True, help="What to do about bytes that are not UTF-8.")
+        @functools.wraps(function)
+        def wrapped(*args: Any, text_column: str, label_column: str, input_format: str, split: tuple[str, ...], encoding_errors: str, **kwargs: Any) -> Any:
+            chosen = () if "all" in split else tuple(split)
+            reading = ReadOptions(text_column, label_column, input_format, chosen, encoding_errors)
+            return function(*args, reading=reading, **kwargs)
+
+        return wrapped
+
+    return decorate

@@ -1,0 +1,65 @@
+"""``nlptx pca``."""
+
+from __future__ import annotations
+
+import click
+
+from nlptx.cli.options import Run, output_option, preset_option, run_options, seed_option, settings_options
+from nlptx.cli.stage import Stage
+from nlptx.settings import PcaSettings
+
+# Components shown one by one at the end.
+_SHOWN = 8
+
+
+@click.command(short_help="Turn counts into word vectors.")
+@click.argument("counts", metavar="COOCCUR")
+@output_option("embeddings.npz", "Where the vectors go; - for standard output, *.txt for word2vec text.")
+@preset_option
+@settings_options(PcaSettings)
+@seed_option
+@run_options()
+def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) -> None:
+    """Turn co-occurrence counts into word vectors: PCA by power iteration with deflation.
+
+    \b
+    nlptx pca cooccur.npz -o embeddings.npz
+    nlptx pca cooccur.npz --components 50 --transform none --block 1 --degree 1 -o textbook.npz
+
+    COOCCUR is the output of nlptx cooccur, or - for standard input. The table at the end lists eigenvalues,
+    the variance they explain and the residual |Av - lv| / l of each pair.
+    """
+    stage = Stage(run, output)
+    run.talk.detail(f"settings: {settings.to_dict()}")
+    from nlptx import artifacts
+    from nlptx.cooccur import KIND, Cooccurrence
+    from nlptx.embeddings import TEXT_SUFFIXES, write_word2vec
+    from nlptx.pca import fit_pca
+
+    cooccurrence = artifacts.load(counts, KIND, Cooccurrence.from_artifact)
+    with run.talk.meter("components") as meter:
+
+        def on_round(found: int, residual: float) -> None:
+            meter(found / settings.components, f"{found} of {settings.components}, open residual {residual:.1e}")
+
+        embeddings = fit_pca(cooccurrence, settings, seed=seed, jobs=run.jobs, on_round=on_round)
+    if output.endswith(TEXT_SUFFIXES):
+        write_word2vec(output, embeddings)
+    else:
+        artifacts.write(output, embeddings.to_artifact())
+    rows = list(zip(embeddings.eigenvalues.tolist(), embeddings.explained.tolist(), embeddings.residuals.tolist(), strict=True))
+    if not run.json and not run.talk.quiet:
+        shown = [(number, *row) for number, row in enumerate(rows, start=1)]
+        shown = shown if len(shown) <= _SHOWN else [*shown[: _SHOWN - 1], shown[-1]]
+        run.talk.table("principal components", ("component", "eigenvalue", "explained", "residual"), shown, stderr=True)
+    stage.finish(
+        "word vectors",
+        {
+            "words": len(embeddings.vocabulary),
+            "components": settings.components,
+            "explained_variance": float(embeddings.explained.sum()),
+            "largest_residual": float(embeddings.residuals.max()),
+            "products": embeddings.details["products"],
+            "eigenvalues": [round(value, 6) for value, _, _ in rows],
+        },
+    )

@@ -1,0 +1,80 @@
+"""``nlptx predict``."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+import click
+
+from nlptx.cli import inputs_or_stdin
+from nlptx.cli.options import Run, output_option, reading_options, run_options
+from nlptx.corpus.document import ReadOptions
+
+# Places named when texts had no known word.
+_NAMED = 3
+
+
+def model_option(function):  # type: ignore[no-untyped-def]
+    """Add ``-m/--model``."""
+    return click.option("-m", "--model", "model_path", required=True, metavar="FILE", show_envvar=True,
+                        help="The model: the output of nlptx train.")(function)  # fmt: skip
+
+
+@click.command(short_help="Score text.")
+@click.argument("inputs", nargs=-1, metavar="[INPUT...]")
+@model_option
+@output_option("-", "Where the scores go; - for standard output.")
+@click.option("--format", "layout", type=click.Choice(["auto", "text", "csv", "tsv", "jsonl"]), default="auto",
+              show_default=True, show_envvar=True, help="Format of the scores; auto is that of the input.")  # fmt: skip
+@click.option("--details", is_flag=True, help="Tables: also the number of known words, and whether the text was cut.")
+@reading_options(("test",))
+@run_options(json="The same as --format jsonl.")
+def predict(
+    inputs: tuple[str, ...],
+    model_path: str,
+    output: str,
+    layout: str,
+    details: bool,
+    reading: ReadOptions,
+    run: Run,
+) -> None:
+    """Score text: a label, how sure the model is, and a score from -1 to 1 where labels have an order.
+
+    \b
+    nlptx predict -m model.npz reviews.txt > scores.tsv
+    cut -f3 reviews.tsv | nlptx predict -m model.npz | sort -t$'\\t' -k2,2nr | head
+
+    A text a line gives lines of label, score and text (confidence in place of score for labels without an
+    order). Tables keep their format and columns and gain label, confidence, score and prob_<label>. Input
+    is scored as it arrives, in bounded memory. Texts without a known word get the share of each label in
+    the training data.
+    """
+    inputs = inputs_or_stdin(inputs)
+    from nlptx.cli.rows import open_rows
+    from nlptx.corpus import Corpus, Document
+    from nlptx.model import Model
+    from nlptx.scoring import score
+
+    model = Model.load(model_path)
+    documents: deque[Document] = deque()
+
+    def texts() -> Iterator[str]:
+        for document in Corpus(inputs, reading):
+            documents.append(document)
+            yield document.text
+
+    unknown: list[str] = []
+    with open_rows(output, "jsonl" if run.json else layout, model, details) as rows:
+        for batch in score(model, texts(), jobs=run.jobs):
+            for scored in batch:
+                document = documents.popleft()
+                if not scored.known_words:
+                    unknown.append(document.where) if len(unknown) < _NAMED else unknown.append("")
+                rows.write(document, scored)
+            rows.flush()
+    for renamed in rows.renamed:
+        run.talk.note(f"note: the input has a column {renamed!r}; the prediction is in 'predicted_{renamed}'")
+    if unknown:
+        named = ", ".join(unknown[:_NAMED]) + (", ..." if len(unknown) > _NAMED else "")
+        run.talk.note(f"note: no known word in {len(unknown)} text{'s' * (len(unknown) > 1)} ({named}); scored as the prior")

@@ -1,0 +1,53 @@
+"""What the three stages that write an artifact have in common."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from typing import Any
+
+import click
+
+from nlptx.cli import print_json
+from nlptx.cli.options import Run
+from nlptx.output import STDOUT, check_writable
+
+
+class Stage:
+    """A running stage: checks the output first, keeps the time, and sums up at the end.
+
+    Args:
+        run: the shared options.
+        output: where the artifact goes.
+
+    Raises:
+        click.UsageError: ``--json`` together with an artifact on standard output, or one to a terminal.
+        OutputError: the output cannot be written.
+    """
+
+    def __init__(self, run: Run, output: str) -> None:
+        if output == STDOUT and run.json:
+            raise click.UsageError("--json prints on standard output, so -o - cannot go there too.")
+        if output == STDOUT and sys.stdout.isatty():
+            raise click.UsageError("an artifact is not written to a terminal; give -o FILE, or pipe it on.")
+        check_writable(output)
+        self.run = run
+        self.output = output
+        self.started = time.perf_counter()
+
+    def finish(self, title: str, facts: dict[str, Any]) -> None:
+        """Report what was done: as JSON on standard output, or as a table on standard error."""
+        facts = {**facts, "seconds": round(time.perf_counter() - self.started, 3), "peak_memory_mb": peak_memory()}
+        if self.run.json:
+            print_json({"output": self.output, **facts})
+        else:
+            shown = {name.replace("_", " "): value for name, value in facts.items() if not isinstance(value, list | dict)}
+            self.run.talk.summary(f"{title} -> {self.output}", shown.items())
+
+
+def peak_memory() -> int:
+    """Return the largest resident size so far, of this process or one of its workers, in MB."""
+    per_unit = 1 if sys.platform == "darwin" else 1024
+    largest = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return round(largest * per_unit / 1e6)

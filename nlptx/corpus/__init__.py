@@ -1,0 +1,67 @@
+"""Every input format -> one stream of documents that know where they came from.
+
+    files, folders, archives, stdin  --sources-->  byte streams  --formats-->  Document
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from nlptx.corpus.document import Document, ReadOptions
+from nlptx.corpus.formats import read_table, read_text
+from nlptx.corpus.sources import STDIN, Source, open_sources
+from nlptx.errors import LabelError
+
+__all__ = ["STDIN", "Corpus", "Document", "ReadOptions", "labelled"]
+
+
+@dataclass
+class Corpus:
+    """The documents of some inputs, read one at a time; iterate once.
+
+    After the iteration ``documents`` and ``sha256`` describe what was read. The digest covers texts and
+    labels, not file names or compression: a corpus has the same one as a file, in a pipe or in pieces.
+
+    Args:
+        inputs: paths of files, folders and archives, or ``-`` for standard input.
+        options: how to read them.
+    """
+
+    inputs: Iterable[str]
+    options: ReadOptions = ReadOptions()
+    documents: int = field(default=0, init=False)
+    _digest: hashlib._Hash = field(default_factory=hashlib.sha256, init=False, repr=False)
+
+    def __iter__(self) -> Iterator[Document]:
+        for source in open_sources(self.inputs, self.options):
+            for document in _read(source, self.options):
+                self.documents += 1
+                label = "" if document.label is None else document.label + "\t"
+                self._digest.update(f"{label}{document.text}\n".encode("utf-8", "surrogatepass"))
+                yield document
+
+    @property
+    def sha256(self) -> str:
+        """Digest of what has been read so far; of an unlabelled text file, that of its bytes."""
+        return self._digest.hexdigest()
+
+
+def _read(source: Source, options: ReadOptions) -> Iterator[Document]:
+    if source.format in ("csv", "tsv", "jsonl", "parquet"):
+        return read_table(source, options)
+    return read_text(source, options)
+
+
+def labelled(documents: Iterable[Document]) -> Iterator[Document]:
+    """Pass documents on. Raises LabelError, naming the place, at the first without a label."""
+    for document in documents:
+        if document.label is None:
+            raise LabelError(
+                "this text has no label",
+                where=document.where,
+                hint="Give .csv, .tsv or .jsonl files with a label column (--label-column),"
+                " or a folder with one sub-folder per label.",
+            )
+        yield document

@@ -1,0 +1,60 @@
+"""A document, and the options that say how documents are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from nlptx.errors import SettingsError
+
+SPLITS = ("train", "test", "unsup")
+FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text, its label where it has one, and its place in the input.
+
+    Args:
+        text: the text, without its line end.
+        label: the label, or None.
+        source: the file, as the user named it; ``archive:member`` inside an archive.
+        line: its first line in that file, from 1; 0 where the file is one document.
+        fields: all columns of its row, for tables; None for plain text.
+    """
+
+    text: str
+    label: str | None = None
+    source: str = ""
+    line: int = 0
+    fields: dict[str, Any] | None = None
+
+    @property
+    def where(self) -> str:
+        """Where it stands, as ``file:line`` or ``file``."""
+        return f"{self.source}:{self.line}" if self.line else self.source
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How inputs are read.
+
+    Args:
+        text_column: column of a table that holds the text.
+        label_column: column that holds the label; it may be absent.
+        format: one of FORMATS; ``auto`` goes by the file name, and reads standard input as text.
+        splits: of folders laid out as ``train/ test/ unsup/``, the parts to read; empty for all.
+        encoding_errors: ``strict`` or ``replace``.
+    """
+
+    text_column: str = "text"
+    label_column: str = "label"
+    format: str = "auto"
+    splits: tuple[str, ...] = ()
+    encoding_errors: str = "strict"
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise SettingsError(f"input format is {self.format!r}; expected one of {', '.join(FORMATS)}")
+        if unknown := set(self.splits) - set(SPLITS):
+            raise SettingsError(f"split is {min(unknown)!r}; expected some of {', '.join(SPLITS)}")

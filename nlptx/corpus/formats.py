@@ -1,0 +1,165 @@
+"""Byte streams -> documents: plain text, CSV, TSV, JSON lines and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from nlptx.corpus.document import Document, ReadOptions
+from nlptx.corpus.sources import Source
+from nlptx.errors import DataError, DecodingError, NlptxError
+
+_BOM = b"\xef\xbb\xbf"
+# A field may be as long as a text may be; the csv module's own limit is 128 KiB.
+_LONGEST_FIELD = 2**31 - 1
+
+
+def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
+    """Read one document a line, or for ``document`` sources the whole stream as one."""
+    if source.format == "document":
+        text = _decode(source.stream.read().removeprefix(_BOM), source.name, 0, options)
+        yield Document(text.strip(), source.label, source.name)
+        return
+    for number, line in _lines(source, options):
+        yield Document(line.rstrip("\r\n"), source.label, source.name, number)
+
+
+def read_table(source: Source, options: ReadOptions) -> Iterator[Document]:
+    """Read one document a row. Raises DataError, naming file and line, for rows that do not fit."""
+    rows = _ROWS[source.format](source, options)
+    for number, fields in rows:
+        if options.text_column not in fields:
+            _no_column(options.text_column, "--text-column", fields, source, number)
+        text, label = fields[options.text_column], fields.get(options.label_column)
+        if not isinstance(text, str):
+            raise DataError(
+                f"column {options.text_column!r} holds {text!r}; expected a text", where=f"{source.name}:{number}"
+            )
+        yield Document(text, _label(label, f"{source.name}:{number}"), source.name, number, fields)
+
+
+def _label(value: Any, where: str) -> str | None:
+    if value is None or isinstance(value, dict | list | float):
+        if isinstance(value, dict | list):
+            raise DataError(f"the label is {value!r}; expected a word or a number", where=where)
+        return None if value is None or value != value else f"{value:g}"
+    return " ".join(str(value).split()) or None
+
+
+def _no_column(name: str, option: str, fields: dict[str, Any], source: Source, number: int) -> NoReturn:
+    raise DataError(
+        f"no column {name!r}; the columns are {', '.join(map(str, fields))}",
+        where=f"{source.name}:{number}",
+        hint=f"Name the column with {option}.",
+    )
+
+
+def _decode(data: bytes, name: str, line: int, options: ReadOptions) -> str:
+    try:
+        return data.decode("utf-8", options.encoding_errors)
+    except UnicodeDecodeError as error:
+        line = line or data.count(b"\n", 0, error.start) + 1
+        raise DecodingError(
+            f"byte 0x{data[error.start]:02x} is not UTF-8",
+            where=f"{name}:{line}",
+            hint="Convert the file (iconv -f LATIN1 -t UTF-8), or read on with --encoding-errors replace.",
+        ) from error
+
+
+def _lines(source: Source, options: ReadOptions) -> Iterator[tuple[int, str]]:
+    """Number and decode the lines, line ends kept."""
+    for number, line in enumerate(source.stream, start=1):
+        if number == 1:
+            line = line.removeprefix(_BOM)
+        yield number, _decode(line, source.name, number, options)
+
+
+def _csv_rows(source: Source, options: ReadOptions) -> Iterator[tuple[int, dict[str, Any]]]:
+    csv.field_size_limit(_LONGEST_FIELD)
+    reader = csv.reader((line for _, line in _lines(source, options)), strict=True)
+    header: list[str] | None = None
+    number = 1
+    try:
+        for row in reader:
+            if header is None:
+                header = _header(row, source, options)
+            elif row:
+                yield number, _row(header, row, source, number)
+            number = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(
+            f"not valid CSV: {error} (the row starts here)",
+            where=f"{source.name}:{number}",
+            hint='A quote inside a quoted field is written twice (""), and every opened quote is closed.',
+        ) from error
+
+
+def _tsv_rows(source: Source, options: ReadOptions) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Split at every tab; quotes are ordinary characters, as a field can hold neither tab nor line end."""
+    header: list[str] | None = None
+    for number, line in _lines(source, options):
+        row = line.rstrip("\r\n").split("\t")
+        if header is None:
+            header = _header(row, source, options)
+        elif row != [""]:
+            yield number, _row(header, row, source, number)
+
+
+def _header(names: list[str], source: Source, options: ReadOptions) -> list[str]:
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise DataError(f"the header names column {repeated[0]!r} twice", where=f"{source.name}:1")
+    if options.text_column not in names:
+        _no_column(options.text_column, "--text-column", dict.fromkeys(names), source, 1)
+    return names
+
+
+def _row(header: list[str], row: list[str], source: Source, number: int) -> dict[str, Any]:
+    if len(row) != len(header):
+        raise DataError(
+            f"{len(row)} fields; expected {len(header)} ({', '.join(header)})", where=f"{source.name}:{number}"
+        )
+    return dict(zip(header, row, strict=True))
+
+
+def _json_rows(source: Source, options: ReadOptions) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in _lines(source, options):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
+        except (ValueError, RecursionError) as error:
+            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            raise DataError(f"not a JSON object: {reason}", where=f"{source.name}:{number}") from error
+        if not isinstance(value, dict):
+            raise DataError(f"a JSON {type(value).__name__}; expected an object", where=f"{source.name}:{number}")
+        yield number, value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a key stands twice")
+    return fields
+
+
+def _parquet_rows(source: Source, options: ReadOptions) -> Iterator[tuple[int, dict[str, Any]]]:
+    import pandas as pd
+
+    try:
+        frame = pd.read_parquet(source.name)
+    except ImportError as error:
+        raise NlptxError("reading Parquet needs pyarrow", hint="pip install 'nlptx[parquet]'") from error
+    except (ValueError, OSError) as error:
+        raise DataError(f"not a Parquet file: {error}", where=source.name) from error
+    for number, row in enumerate(frame.to_dict("records"), start=1):
+        yield number, {str(key): value for key, value in row.items()}
+
+
+_ROWS = {"csv": _csv_rows, "tsv": _tsv_rows, "jsonl": _json_rows, "parquet": _parquet_rows}

@@ -1,0 +1,175 @@
+"""Word vectors: nearest neighbours, analogies, the embeddings artifact and word2vec text."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.artifacts import Artifact, load, need_array, read_vocabulary
+from nlptx.errors import CorruptError, DataError
+from nlptx.output import atomic_output
+from nlptx.settings import SEED
+from nlptx.text import Tokenizer, Vocabulary
+
+KIND = "embeddings"
+TEXT_SUFFIXES = (".txt", ".vec")
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """One vector per word.
+
+    Args:
+        vectors: (V, R) float32.
+        vocabulary: the V words.
+        eigenvalues, residuals, explained: (R,) float64 of the PCA; empty where the vectors came from elsewhere.
+        settings: of the stage that made them.
+        details: further facts.
+        made_from: header of the counts.
+        seed: of the random start.
+    """
+
+    vectors: NDArray[np.float32]
+    vocabulary: Vocabulary
+    eigenvalues: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    residuals: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    explained: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    settings: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+    made_from: dict[str, Any] | None = None
+    seed: int = SEED
+
+    def nearest(self, word: str, top: int = 10) -> list[tuple[str, float]]:
+        """Return the ``top`` words with the largest cosine to ``word``. Raises DataError if it is unknown."""
+        return self._closest(self._unit_vectors()[self._place(word)], {word}, top)
+
+    def analogy(self, a: str, b: str, c: str, top: int = 10) -> list[tuple[str, float]]:
+        """Return words d such that a is to b as c is to d: largest cosine to b - a + c (Mikolov et al. 2013)."""
+        unit = self._unit_vectors()
+        goal = unit[self._place(b)] - unit[self._place(a)] + unit[self._place(c)]
+        return self._closest(goal / (np.linalg.norm(goal) or 1), {a, b, c}, top)
+
+    def _place(self, word: str) -> int:
+        tokenizer = self.vocabulary.tokenizer
+        place = self.vocabulary.index.get(word.lower() if tokenizer.lowercase else word)
+        if place is None:
+            raise DataError(f"{word!r} is not among the {len(self.vocabulary)} words of these embeddings")
+        return place
+
+    def _unit_vectors(self) -> NDArray[np.float32]:
+        lengths = np.linalg.norm(self.vectors, axis=1, keepdims=True)
+        return self.vectors / np.where(lengths > 0, lengths, 1)
+
+    def _closest(self, goal: NDArray, left_out: set[str], top: int) -> list[tuple[str, float]]:
+        cosines = self._unit_vectors() @ goal
+        left_out = {word.lower() for word in left_out} | left_out
+        best = np.argsort(-cosines, kind="stable")[: top + len(left_out)]
+        found = [(self.vocabulary.words[i], float(cosines[i])) for i in best]
+        return [(word, cosine) for word, cosine in found if word not in left_out][:top]
+
+    def to_artifact(self) -> Artifact:
+        """Return the artifact."""
+        arrays = {
+            "vectors": self.vectors,
+            "eigenvalues": self.eigenvalues,
+            "residuals": self.residuals,
+            "explained": self.explained,
+            **self.vocabulary.to_arrays(),
+        }
+        tokenizer = self.vocabulary.tokenizer
+        details = {**self.details, "tokenizer": tokenizer.name, "lowercase": tokenizer.lowercase}
+        return Artifact(KIND, self.settings, arrays, self.made_from, details, self.seed)
+
+    @classmethod
+    def from_artifact(cls, artifact: Artifact) -> Embeddings:
+        """Check and wrap an artifact. Raises CorruptError where its arrays disagree."""
+        details = dict(artifact.details)
+        tokenizer = read_tokenizer(details)
+        vocabulary = read_vocabulary(artifact, tokenizer)
+        vectors = need_array(artifact, "vectors", "float32", (len(vocabulary), None))
+        if not vectors.size:
+            raise CorruptError("it holds no vectors")
+        tables = {}
+        for name in ("eigenvalues", "residuals", "explained"):
+            tables[name] = need_array(artifact, name, "float64", (None,))
+            if len(tables[name]) not in (0, vectors.shape[1]):
+                raise CorruptError(f"array {name!r} has {len(tables[name])} entries; expected {vectors.shape[1]}")
+        return cls(
+            vectors,
+            vocabulary,
+            **tables,
+            settings=artifact.settings,
+            details=details,
+            made_from=artifact.made_from,
+            seed=artifact.seed,
+        )
+
+
+def read_tokenizer(details: dict[str, Any]) -> Tokenizer:
+    """Take the tokenizer out of an artifact's details. Raises CorruptError."""
+    name, lowercase = details.pop("tokenizer", None), details.pop("lowercase", None)
+    if name not in ("words", "spaces") or not isinstance(lowercase, bool):
+        raise CorruptError(f"its tokenizer is {name!r}")
+    return Tokenizer(name, lowercase)
+
+
+def load_embeddings(path: str) -> Embeddings:
+    """Load word vectors: an artifact, or word2vec/GloVe text if the name ends in .txt or .vec.
+
+    Raises:
+        ArtifactError: not embeddings.
+        DataError: a line of a text file is not a word and its numbers.
+    """
+    if path.endswith(TEXT_SUFFIXES):
+        return read_word2vec(path)
+    return load(path, KIND, Embeddings.from_artifact)
+
+
+def write_word2vec(path: str, embeddings: Embeddings) -> None:
+    """Write as word2vec text: a line ``words components``, then a word and its numbers a line."""
+    with atomic_output(path) as file:
+        file.write(f"{len(embeddings.vocabulary)} {embeddings.vectors.shape[1]}\n".encode())
+        for word, vector in zip(embeddings.vocabulary.words, embeddings.vectors, strict=True):
+            file.write(f"{word} {' '.join(f'{value:.9g}' for value in vector.tolist())}\n".encode())
+
+
+def read_word2vec(path: str) -> Embeddings:
+    """Read word2vec or GloVe text. Raises DataError, naming the line, where it is neither."""
+    try:
+        with open(path, "rb") as file:
+            return _parse_word2vec(file, path)
+    except FileNotFoundError:
+        raise DataError("no such file", where=path) from None
+
+
+def _parse_word2vec(file: BinaryIO | io.BytesIO, path: str) -> Embeddings:
+    words: list[str] = []
+    rows: list[NDArray[np.float32]] = []
+    seen: set[str] = set()
+    for number, line in enumerate(file, start=1):
+        try:
+            word, *numbers = line.decode("utf-8").rstrip("\r\n").rstrip(" ").split(" ")
+            if number == 1 and len(numbers) == 1:
+                continue  # word2vec's first line; GloVe has none
+            row = np.array([float(value) for value in numbers], np.float32)
+        except ValueError as error:
+            raise DataError(f"not a word and its numbers ({error})", where=f"{path}:{number}") from error
+        if not len(row) or (rows and len(row) != len(rows[0])):
+            expected = len(rows[0]) if rows else "some"
+            raise DataError(f"{len(row)} numbers; expected {expected}", where=f"{path}:{number}")
+        if not np.isfinite(row).all():
+            raise DataError("a number is not finite", where=f"{path}:{number}")
+        if word in seen:
+            raise DataError(f"{word!r} stands twice", where=f"{path}:{number}")
+        seen.add(word)
+        words.append(word)
+        rows.append(row)
+    if not rows:
+        raise DataError("no vectors in it", where=path)
+    # Such files carry no counts; their order is by frequency.
+    vocabulary = Vocabulary(words, np.zeros(len(words), np.int64), Tokenizer(lowercase=words == [w.lower() for w in words]))
+    return Embeddings(np.stack(rows), vocabulary, details={"source": "word2vec text"})

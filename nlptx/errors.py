@@ -1,0 +1,92 @@
+"""The error tree. Every class knows the exit code of the command that meets it.
+
+    NlptxError                1   something failed while running
+    ├── OutputError           1   the result could not be written
+    ├── DivergenceError       1   training met a NaN or an infinity
+    ├── SettingsError         2   an option has an impossible value
+    ├── DataError             3   the input text or its labels cannot be used
+    │   ├── DecodingError     3   bytes that are not UTF-8
+    │   └── LabelError        3   a label is missing or not one the model knows
+    ├── ArtifactError         4   not a file this program can trust
+    │   ├── WrongKindError    4   an artifact, but of another stage
+    │   ├── CorruptError      4   truncated, altered, or no artifact at all
+    │   └── NewerFormatError  4   written by a later version
+    └── QualityGateError      5   a demanded quality was not reached
+"""
+
+from __future__ import annotations
+
+
+class NlptxError(Exception):
+    """Base of all errors raised on purpose.
+
+    Args:
+        message: what happened, with what was got and what was expected.
+        where: the place in the input, as ``file`` or ``file:line``.
+        hint: what to do next.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        advice = f"\n  {self.hint}" if self.hint else ""
+        return f"{place}{self.message}{advice}"
+
+
+class OutputError(NlptxError):
+    """The result could not be written."""
+
+
+class DivergenceError(NlptxError):
+    """Training met a NaN or an infinity."""
+
+
+class SettingsError(NlptxError):
+    """An option has an impossible value."""
+
+    exit_code = 2
+
+
+class DataError(NlptxError):
+    """The input text or its labels cannot be used."""
+
+    exit_code = 3
+
+
+class DecodingError(DataError):
+    """Bytes in the input are not valid UTF-8."""
+
+
+class LabelError(DataError):
+    """A label is missing, or not one that can be used."""
+
+
+class ArtifactError(NlptxError):
+    """A file is not an artifact this program can trust."""
+
+    exit_code = 4
+
+
+class WrongKindError(ArtifactError):
+    """An artifact, but the output of another stage."""
+
+
+class CorruptError(ArtifactError):
+    """Truncated, altered, or not an artifact at all."""
+
+
+class NewerFormatError(ArtifactError):
+    """Written by a later version of nlptx."""
+
+
+class QualityGateError(NlptxError):
+    """A demanded quality, such as ``--min-accuracy``, was not reached."""
+
+    exit_code = 5

@@ -1,0 +1,65 @@
+"""Why a text got its score: attention as a lens, and what each word is worth to the score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.errors import DataError
+from nlptx.model import Model
+
+# Variants of a text scored at a time.
+_BATCH = 64
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One text, seen from inside.
+
+    Args:
+        words: the T known words the model read.
+        probabilities: (C,) of the whole text.
+        label: column of the label explained.
+        worth: (T,) how much the probability of that label falls when the word is left out.
+        attention: for each block (H, T, T), how much each word (row) looks at each other (column); 0
+            between words of different windows.
+    """
+
+    words: list[str]
+    probabilities: NDArray[np.float64]
+    label: int
+    worth: NDArray[np.float64]
+    attention: list[NDArray]
+
+
+def explain(model: Model, text: str, label: str | None = None) -> Explanation:
+    """Explain the probability of ``label`` (by default the predicted one) for a text.
+
+    A word's worth is measured, not inferred: the text is scored again without it (leave-one-out). Attention
+    only shows where information could flow, not what came of it (Jain & Wallace 2019), hence both.
+
+    Raises:
+        DataError: the text has no known word, or the label does not exist.
+    """
+    ids = model.encode(text)
+    if not len(ids):
+        raise DataError("the text has no word that the model knows")
+    outputs, cache, layout = model.outputs([ids])
+    probabilities = model.probabilities([ids])[0]
+    if label is not None and label not in model.labels:
+        raise DataError(f"{label!r} is not one of the model's labels: {', '.join(model.labels)}")
+    chosen = int(probabilities.argmax()) if label is None else model.labels.index(label)
+    without = [np.delete(ids, place) for place in range(len(ids))]
+    batches = [model.probabilities(without[start : start + _BATCH]) for start in range(0, len(ids), _BATCH)]
+    worth = probabilities[chosen] - np.concatenate(batches)[:, chosen]
+    attention = []
+    for runs in model.network.encoder.attention_weights(cache[0]):
+        whole = np.zeros((runs[0].shape[1], len(ids), len(ids)), runs[0].dtype)
+        for (row, count, length), weights in zip(layout.runs, runs, strict=True):
+            for window in range(count):
+                span = slice(row + window * length, row + (window + 1) * length)
+                whole[:, span, span] = weights[window]
+        attention.append(whole)
+    return Explanation([model.vocabulary.words[i] for i in ids], probabilities, chosen, worth, attention)

@@ -1,0 +1,133 @@
+"""How good predictions are: accuracy, F1, ROC-AUC, log-loss, calibration."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+# Equal-width bins of the calibration error (Guo et al. 2017).
+BINS = 15
+_Z95 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class ClassReport:
+    """One class against the rest: precision, recall, F1, ROC-AUC (NaN if undefined) and number of texts."""
+
+    label: str
+    precision: float
+    recall: float
+    f1: float
+    auc: float
+    texts: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """The quality of predictions.
+
+    Args:
+        texts: number judged.
+        accuracy: share whose most probable label is the true one.
+        interval: its 95 % Wilson interval.
+        majority: accuracy of always answering the most frequent label.
+        macro_f1: mean F1 of the classes.
+        auc: ROC-AUC; for more than two classes the mean of one against the rest.
+        log_loss: mean of -log P(true label), in nats.
+        ece: expected calibration error of the confidence.
+        mean_absolute_error: in steps of the label order; None for labels without one.
+        classes: a row a label.
+        confusion: (C, C) texts by true (row) and predicted (column) label.
+    """
+
+    texts: int
+    accuracy: float
+    interval: tuple[float, float]
+    majority: float
+    macro_f1: float
+    auc: float
+    log_loss: float
+    ece: float
+    mean_absolute_error: float | None
+    classes: list[ClassReport]
+    confusion: NDArray[np.int64]
+
+
+def evaluate(
+    probabilities: NDArray[np.float64], targets: NDArray[np.int64], labels: list[str], ordered: bool
+) -> Report:
+    """Judge (texts, C) probabilities by the true classes (texts,), at least one."""
+    guesses = probabilities.argmax(axis=1)
+    hits = int((guesses == targets).sum())
+    confusion = confusion_matrix(targets, guesses, len(labels))
+    classes = [_class_report(label, place, confusion, probabilities, targets) for place, label in enumerate(labels)]
+    present = [row for row in classes if row.texts]
+    defined = [row.auc for row in classes if not math.isnan(row.auc)]
+    return Report(
+        texts=len(targets),
+        accuracy=hits / len(targets),
+        interval=wilson_interval(hits, len(targets)),
+        majority=float(np.bincount(targets).max() / len(targets)),
+        macro_f1=float(np.mean([row.f1 for row in present])),
+        auc=float(np.mean(defined)) if defined else math.nan,
+        log_loss=log_loss(probabilities, targets),
+        ece=calibration_error(probabilities.max(axis=1), guesses == targets),
+        mean_absolute_error=float(np.abs(guesses - targets).mean()) if ordered else None,
+        classes=classes,
+        confusion=confusion,
+    )
+
+
+def _class_report(
+    label: str, place: int, confusion: NDArray[np.int64], probabilities: NDArray[np.float64], targets: NDArray[np.int64]
+) -> ClassReport:
+    right = int(confusion[place, place])
+    said, true = int(confusion[:, place].sum()), int(confusion[place].sum())
+    auc = roc_auc(probabilities[:, place], targets == place)
+    f1 = 2 * right / (said + true) if said + true else 0.0
+    return ClassReport(label, right / said if said else 0.0, right / true if true else 0.0, f1, auc, true)
+
+
+def confusion_matrix(targets: NDArray[np.int64], guesses: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
+    """Count texts by true class (row) and predicted class (column)."""
+    every = range(classes)
+    table = pd.crosstab(targets, guesses).reindex(index=every, columns=every, fill_value=0)
+    return table.to_numpy(np.int64)
+
+
+def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
+    """Return the probability that a positive scores above a negative, ties counting half; NaN without both.
+
+    That is the Mann-Whitney statistic: with r the ranks, (sum of r over positives - P (P + 1) / 2) / (P N).
+    """
+    count, others = int(positive.sum()), int((~positive).sum())
+    if not count or not others:
+        return math.nan
+    ranks = pd.Series(scores).rank().to_numpy()
+    return float((ranks[positive].sum() - count * (count + 1) / 2) / (count * others))
+
+
+def log_loss(probabilities: NDArray[np.float64], targets: NDArray[np.int64]) -> float:
+    """Return the mean of -log P(true class); a probability of 0 counts as the smallest float32 above it."""
+    true = probabilities[np.arange(len(targets)), targets]
+    return float(-np.log(np.maximum(true, np.finfo(np.float32).tiny)).mean())
+
+
+def calibration_error(confidence: NDArray[np.float64], hit: NDArray[np.bool_], bins: int = BINS) -> float:
+    """Return the expected calibration error: mean over texts of |accuracy - confidence| of their bin."""
+    which = np.minimum((confidence * bins).astype(int), bins - 1)
+    gaps = np.bincount(which, hit, bins) - np.bincount(which, confidence, bins)
+    return float(np.abs(gaps).sum() / len(confidence))
+
+
+def wilson_interval(hits: int, count: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share (Wilson 1927)."""
+    share = hits / count
+    middle = share + _Z95**2 / (2 * count)
+    spread = _Z95 * math.sqrt(share * (1 - share) / count + _Z95**2 / (4 * count**2))
+    scale = 1 + _Z95**2 / count
+    return (middle - spread) / scale, (middle + spread) / scale

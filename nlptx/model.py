@@ -1,0 +1,184 @@
+"""The trained classifier: everything ``predict`` needs, in one object and one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.artifacts import Artifact, load, need_array, read_vocabulary, write
+from nlptx.embeddings import Embeddings, read_tokenizer
+from nlptx.errors import ArtifactError, CorruptError
+from nlptx.network import Network
+from nlptx.nn import Layout, flatten
+from nlptx.settings import SEED, TrainSettings
+from nlptx.text import Vocabulary
+
+KIND = "model"
+
+
+@dataclass
+class Model:
+    """A classifier of texts.
+
+    Args:
+        vocabulary: the V words it knows.
+        table: (V, R) word vectors.
+        labels: the C labels, in order.
+        values: value of each label in [-1, 1], or None where labels have no order.
+        priors: (C,) share of each label in the training data; the answer for texts without a known word.
+        settings: of the training.
+        network: the transformer.
+        flat: (P,) its parameters.
+        history: what training recorded, as JSON values.
+        made_from: header of the embeddings.
+        seed: of the training.
+        source: documents and digest of the training data, where known.
+    """
+
+    vocabulary: Vocabulary
+    table: NDArray
+    labels: list[str]
+    values: list[float] | None
+    priors: NDArray[np.float64]
+    settings: TrainSettings
+    network: Network
+    flat: NDArray
+    history: dict[str, Any]
+    made_from: dict[str, Any] | None = None
+    seed: int = SEED
+    source: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def fresh(
+        cls,
+        vocabulary: Vocabulary,
+        table: NDArray,
+        labels: list[str],
+        values: list[float] | None,
+        priors: NDArray[np.float64],
+        settings: TrainSettings,
+        seed: int,
+    ) -> Self:
+        """Return an untrained model. Raises SettingsError where the settings do not fit the data."""
+        network = Network(settings, table.shape[1], len(labels), np.random.default_rng(seed))
+        flat = flatten(network, table.dtype)
+        return cls(vocabulary, table, labels, values, priors, settings, network, flat, {}, None, seed)
+
+    @property
+    def parameters(self) -> int:
+        """Number of learned values, word vectors included."""
+        return self.flat.size + self.table.size
+
+    def encode(self, text: str) -> NDArray[np.int32]:
+        """Return the ids of the known words the network will read."""
+        ids = self.vocabulary.encode(text)
+        return ids[: self.settings.window] if self.settings.long_texts == "head" else ids
+
+    def outputs(self, encoded: Sequence[NDArray[np.int32]]) -> tuple[NDArray, Any, Layout]:
+        """Run the network over texts of at least one known word: (B, outputs), its cache and the layout."""
+        layout = self.layout(encoded)
+        outputs, cache = self.network.forward(self.table[np.concatenate(encoded)], layout, None)
+        return outputs, cache, layout
+
+    def layout(self, encoded: Sequence[NDArray[np.int32]]) -> Layout:
+        """Return how a batch of these texts is laid out."""
+        lengths = np.array([len(ids) for ids in encoded])
+        return Layout(lengths, self.settings.window, self.settings.causal)
+
+    def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
+        """Return (B, C) probabilities for encoded texts; the priors for empty ones."""
+        result = np.tile(self.priors, (len(encoded), 1))
+        known = [row for row, ids in enumerate(encoded) if len(ids)]
+        # Texts of one length side by side make dense runs.
+        known.sort(key=lambda row: len(encoded[row]))
+        if known:
+            outputs, _, _ = self.outputs([encoded[row] for row in known])
+            if not np.isfinite(outputs).all():
+                raise ArtifactError("the model's weights overflow on this text; train it again")
+            p = self.network.loss.probabilities(outputs.astype(np.float64))
+            result[known] = p / p.sum(axis=1, keepdims=True)
+        return result
+
+    def predict_proba(self, texts: Iterable[str], jobs: int | None = None) -> NDArray[np.float64]:
+        """Return (texts, C) probabilities, columns in the order of ``labels``."""
+        from nlptx.scoring import score
+
+        rows = [scored.probabilities for batch in score(self, texts, jobs=jobs) for scored in batch]
+        return np.array(rows).reshape(len(rows), len(self.labels))
+
+    def predict(self, texts: Iterable[str], jobs: int | None = None) -> list[str]:
+        """Return the most probable label of each text."""
+        return [self.labels[column] for column in self.predict_proba(texts, jobs).argmax(axis=1)]
+
+    def scores(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return the expected label value, in [-1, 1], of (B, C) probabilities; None without an order."""
+        if self.values is None:
+            return None
+        return np.clip(probabilities @ np.array(self.values), -1, 1)
+
+    def embeddings(self) -> Embeddings:
+        """Return the word vectors as training left them."""
+        return Embeddings(self.table.astype(np.float32), self.vocabulary, made_from=self.made_from)
+
+    def to_artifact(self) -> Artifact:
+        """Return the artifact."""
+        tokenizer = self.vocabulary.tokenizer
+        details = {
+            "labels": self.labels,
+            "values": self.values,
+            "history": self.history,
+            "source": self.source,
+            "tokenizer": tokenizer.name,
+            "lowercase": tokenizer.lowercase,
+        }
+        arrays = {"table": self.table, "flat": self.flat, "priors": self.priors, **self.vocabulary.to_arrays()}
+        return Artifact(KIND, self.settings.to_dict(), arrays, self.made_from, details, self.seed)
+
+    def save(self, path: str) -> None:
+        """Write the model's one file, atomically. Raises OutputError."""
+        write(path, self.to_artifact())
+
+    @classmethod
+    def load(cls, path: str) -> Self:
+        """Read a model back. Raises ArtifactError where the file is not one to trust."""
+        return load(path, KIND, cls.from_artifact)
+
+    @classmethod
+    def from_artifact(cls, artifact: Artifact) -> Self:
+        """Check and wrap an artifact. Raises CorruptError where its parts disagree."""
+        settings = TrainSettings.from_dict(artifact.settings)
+        details = dict(artifact.details)
+        labels, values = details.get("labels"), details.get("values")
+        history, source = details.get("history"), details.get("source")
+        if not isinstance(labels, list) or len(labels) < 2 or not all(isinstance(label, str) for label in labels):
+            raise CorruptError(f"its labels are {labels!r}")
+        if values is not None and (len(values) != len(labels) or not all(-1 <= value <= 1 for value in values)):
+            raise CorruptError(f"its label values are {values!r}")
+        if not isinstance(history, dict) or not isinstance(source, dict):
+            raise CorruptError("its history is damaged")
+        vocabulary = read_vocabulary(artifact, read_tokenizer(details))
+        table = need_array(artifact, "table", "float32", (len(vocabulary), None))
+        flat = need_array(artifact, "flat", "float32", (None,))
+        priors = need_array(artifact, "priors", "float64", (len(labels),))
+        if (priors < 0).any() or abs(priors.sum() - 1) > 1e-6:
+            raise CorruptError("its prior probabilities do not sum to 1")
+        _check_size(settings, table.shape[1], len(labels), len(flat))
+        model = cls.fresh(vocabulary, table, labels, values, priors, settings, artifact.seed)
+        if len(model.flat) != len(flat):
+            raise CorruptError(f"it has {len(flat)} parameters; its settings need {len(model.flat)}")
+        model.flat[:] = flat
+        return replace(model, history=history, made_from=artifact.made_from, source=source)
+
+
+def _check_size(settings: TrainSettings, components: int, classes: int, parameters: int) -> None:
+    """Refuse settings that would build a network far larger than the weights in the file."""
+    width = settings.width or components
+    at_least = settings.blocks * 2 * width * (settings.hidden or 4 * width) + width * classes
+    if components == 0 or (at_least > 2 * parameters + 4 * width * classes):
+        raise CorruptError(f"it has {parameters} parameters; its settings need more than {at_least}")
+    if settings.window * width > 1 << 26:
+        raise CorruptError(f"a window of {settings.window} words of width {width} is beyond what can be trained")

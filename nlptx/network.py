@@ -1,0 +1,140 @@
+"""The whole network: word vectors -> encoder blocks -> one vector a text -> outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.errors import SettingsError
+from nlptx.nn import (
+    LOSSES,
+    POOLS,
+    Dropout,
+    EncoderBlock,
+    FeedForward,
+    Gradients,
+    Layer,
+    LayerNorm,
+    Layout,
+    LearnedPositions,
+    Linear,
+    MultiHeadAttention,
+    PlainAttention,
+    SinusoidalPositions,
+)
+from nlptx.settings import NetworkSettings
+
+
+class Encoder(Layer):
+    """From word vectors (N, R) to vectors in context (N, D).
+
+    (projection, if R is not D) -> + positions -> dropout -> blocks -> (norm, after pre-norm blocks)
+
+    Args:
+        settings: its shape.
+        components: R.
+        rng: source of the initial weights.
+    """
+
+    def __init__(self, settings: NetworkSettings, components: int, rng: np.random.Generator) -> None:
+        width = settings.width or components
+        self.width = width
+        self.projection = Linear(components, width, rng, bias=False) if width != components else None
+        self.positions: Layer | None = None
+        if settings.positions == "sinusoidal":
+            self.positions = SinusoidalPositions(settings.window, width)
+        elif settings.positions == "learned":
+            self.positions = LearnedPositions(settings.window, width, rng)
+        self.dropout = Dropout(settings.dropout)
+        self.blocks = [_block(settings, width, rng) for _ in range(settings.blocks)]
+        self.norm = LayerNorm(width, settings.norm_gain) if settings.norm == "pre" else None
+
+    def _stages(self) -> list[tuple[str, Layer]]:
+        stages: list[tuple[str, Layer | None]] = [
+            ("projection", self.projection),
+            ("positions", self.positions),
+            ("dropout", self.dropout),
+            *((f"block{i}", block) for i, block in enumerate(self.blocks)),
+            ("norm", self.norm),
+        ]
+        return [(name, stage) for name, stage in stages if stage is not None]
+
+    def sublayers(self) -> Sequence[tuple[str, Layer]]:
+        return self._stages()
+
+    def forward(self, x: NDArray, layout: Layout, rng: np.random.Generator | None) -> tuple[NDArray, Any]:
+        caches = []
+        for _, stage in self._stages():
+            x, cache = stage.forward(x, layout, rng)
+            caches.append(cache)
+        return x, caches
+
+    def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
+        for (_, stage), stage_cache in zip(reversed(self._stages()), reversed(cache), strict=True):
+            dy = stage.backward(dy, stage_cache, grads)
+        return dy
+
+    def attention_weights(self, cache: Any) -> list[list[NDArray]]:
+        """Return for each block the attention weights (n, H, T, T) of each run of a call."""
+        named = zip(self._stages(), cache, strict=True)
+        return [stage.attention_weights(c) for (_, stage), c in named if isinstance(stage, EncoderBlock)]
+
+
+class Network(Layer):
+    """The classifier: encoder -> pool -> dropout -> linear.
+
+    Args:
+        settings: its shape.
+        components: R, length of the word vectors.
+        classes: C.
+        rng: source of the initial weights.
+
+    Raises:
+        SettingsError: the settings do not fit each other or the data.
+    """
+
+    def __init__(self, settings: NetworkSettings, components: int, classes: int, rng: np.random.Generator) -> None:
+        if settings.loss == "squared-error" and classes != 2:
+            raise SettingsError(f"--loss squared-error is for 2 labels; the data has {classes}")
+        self.loss = LOSSES[settings.loss](classes)
+        self.encoder = Encoder(settings, components, rng)
+        self.pool: Layer = POOLS[settings.pool](self.encoder.width, settings.window)
+        self.dropout = Dropout(settings.dropout)
+        self.head = Linear(self.pool.width, self.loss.outputs, rng)  # type: ignore[attr-defined]
+
+    def sublayers(self) -> Sequence[tuple[str, Layer]]:
+        return (("encoder", self.encoder), ("pool", self.pool), ("head", self.head))
+
+    def forward(self, x: NDArray, layout: Layout, rng: np.random.Generator | None) -> tuple[NDArray, Any]:
+        x, encoder_cache = self.encoder.forward(x, layout, rng)
+        x, pool_cache = self.pool.forward(x, layout, rng)
+        x, dropout_cache = self.dropout.forward(x, layout, rng)
+        x, head_cache = self.head.forward(x)
+        return x, (encoder_cache, pool_cache, dropout_cache, head_cache)
+
+    def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
+        encoder_cache, pool_cache, dropout_cache, head_cache = cache
+        dy = self.head.backward(dy, head_cache, grads)
+        dy = self.dropout.backward(dy, dropout_cache, grads)
+        dy = self.pool.backward(dy, pool_cache, grads)
+        return self.encoder.backward(dy, encoder_cache, grads)
+
+
+def _block(settings: NetworkSettings, width: int, rng: np.random.Generator) -> EncoderBlock:
+    feed_forward = FeedForward(width, settings.hidden or 4 * width, settings.activation, rng)
+    norm = (width, settings.norm, settings.norm_gain, settings.dropout)
+    return EncoderBlock(_attention(settings, width, rng), feed_forward, *norm)
+
+
+def _attention(settings: NetworkSettings, width: int, rng: np.random.Generator) -> Layer:
+    if settings.attention == "plain":
+        return PlainAttention()
+    head_width = width
+    if settings.head_width == "narrow":
+        if width % settings.heads:
+            raise SettingsError(f"width {width} cannot be shared by {settings.heads} narrow heads")
+        head_width = width // settings.heads
+    return MultiHeadAttention(width, settings.heads, head_width, settings.attention == "scaled", rng)

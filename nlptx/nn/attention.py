@@ -1,0 +1,137 @@
+"""Self-attention (Vaswani et al. 2017), from the parameter-free form to scaled multi-head attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.nn.dense import Linear
+from nlptx.nn.layer import Gradients, Layer
+from nlptx.nn.layout import Layout
+
+
+def attend(q: NDArray, k: NDArray, v: NDArray, scale: float, causal: bool) -> tuple[NDArray, NDArray]:
+    """Return O = P V and P = softmax over keys of scale Q K'.
+
+    Args:
+        q, k, v: (..., T, K).
+        scale: factor of the scores.
+        causal: mask keys after the query.
+    """
+    p = (q * q.dtype.type(scale)) @ k.swapaxes(-1, -2)
+    if causal:
+        tokens = p.shape[-1]
+        p[..., ~np.tri(tokens, dtype=bool)] = -np.inf
+    p -= p.max(axis=-1, keepdims=True)
+    np.exp(p, out=p)
+    p /= p.sum(axis=-1, keepdims=True)
+    return p @ v, p
+
+
+# O = P V gives dV = P'dO and dP = dO V'. For one row, p = softmax(s) has dp_i/ds_j = p_i (delta_ij - p_j), so
+#   ds = p (dp - sum_j p_j dp_j),   and   sum_j p_j dp_j = sum_j p_j (v_j . do) = o . do.
+# S = scale Q K' gives dQ = scale dS K and dK = scale dS'Q. Masked entries have p = 0, hence ds = 0.
+def attend_backward(
+    do: NDArray, o: NDArray, q: NDArray, k: NDArray, v: NDArray, p: NDArray, scale: float
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Return dQ, dK and dV of :func:`attend`, each (..., T, K)."""
+    dv = p.swapaxes(-1, -2) @ do
+    ds = do @ v.swapaxes(-1, -2)
+    ds -= np.einsum("...tk,...tk->...t", do, o)[..., None]
+    ds *= p
+    factor = q.dtype.type(scale)
+    return (ds @ k) * factor, (ds.swapaxes(-1, -2) @ q) * factor, dv
+
+
+class PlainAttention(Layer):
+    """Y = softmax(X X') X within each window: no parameters, no scaling, one head."""
+
+    def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
+        parts = [attend(part, part, part, 1.0, layout.causal) for part in layout.views(x)]
+        y = np.concatenate([o.reshape(-1, x.shape[1]) for o, _ in parts])
+        return y, (x, y, [p for _, p in parts], layout)
+
+    # X stands in three places, as query, key and value; its gradient is the sum of the three.
+    def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
+        x, y, weights, layout = cache
+        parts = zip(layout.views(dy), layout.views(y), layout.views(x), weights, strict=True)
+        return np.concatenate(
+            [sum(attend_backward(do, o, v, v, v, p, 1.0)).reshape(-1, x.shape[1]) for do, o, v, p in parts]
+        )
+
+    @staticmethod
+    def weights(cache: Any) -> list[NDArray]:
+        """Return the attention weights (n, 1, T, T) of each run of a call."""
+        return [p[:, None] for p in cache[2]]
+
+
+class MultiHeadAttention(Layer):
+    """Y = [O_1 ... O_H] W_O with O_h = softmax(scale Q_h K_h') V_h and [Q K V] = X W_QKV.
+
+    Args:
+        width: D.
+        heads: H.
+        head_width: K; D / H for narrow heads, D for wide ones.
+        scaled: whether scale is 1 / sqrt(K), or 1.
+        rng: source of the initial weights.
+    """
+
+    def __init__(self, width: int, heads: int, head_width: int, scaled: bool, rng: np.random.Generator) -> None:
+        self.heads = heads
+        self.head_width = head_width
+        self.scale = 1 / float(np.sqrt(head_width)) if scaled else 1.0
+        inner = heads * head_width
+        self.qkv = Linear(width, 3 * inner, rng, bias=False, fan_out=inner)
+        self.out = Linear(inner, width, rng, bias=False)
+
+    def sublayers(self) -> Sequence[tuple[str, Layer]]:
+        return (("qkv", self.qkv), ("out", self.out))
+
+    def _heads(self, qkv: NDArray, layout: Layout) -> list[list[NDArray]]:
+        """View (N, 3 H K) as Q, K and V of each run, (n, H, T, K) each. No copy."""
+        result = []
+        for run in layout.views(qkv):
+            split = run.reshape(*run.shape[:2], 3, self.heads, self.head_width)
+            result.append([split[:, :, i].swapaxes(1, 2) for i in range(3)])
+        return result
+
+    def _merged(self, x: NDArray, layout: Layout) -> list[NDArray]:
+        """View (N, H K) as (n, H, T, K) of each run. No copy."""
+        return [
+            run.reshape(*run.shape[:2], self.heads, self.head_width).swapaxes(1, 2) for run in layout.views(x)
+        ]
+
+    def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
+        qkv, qkv_cache = self.qkv.forward(x)
+        o = np.empty((len(x), self.heads * self.head_width), x.dtype)
+        weights = []
+        for (q, k, v), o_run in zip(self._heads(qkv, layout), self._merged(o, layout), strict=True):
+            o_run[...], p = attend(q, k, v, self.scale, layout.causal)
+            weights.append(p)
+        y, out_cache = self.out.forward(o)
+        return y, (qkv, o, weights, layout, qkv_cache, out_cache)
+
+    def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
+        qkv, o, weights, layout, qkv_cache, out_cache = cache
+        do = self.out.backward(dy, out_cache, grads)
+        dqkv = np.empty_like(qkv)
+        runs = zip(
+            self._heads(qkv, layout),
+            self._heads(dqkv, layout),
+            self._merged(o, layout),
+            self._merged(do, layout),
+            weights,
+            strict=True,
+        )
+        for (q, k, v), (dq, dk, dv), o_run, do_run, p in runs:
+            dq[...], dk[...], dv[...] = attend_backward(do_run, o_run, q, k, v, p, self.scale)
+        return self.qkv.backward(dqkv, qkv_cache, grads)
+
+    @staticmethod
+    def weights(cache: Any) -> list[NDArray]:
+        """Return the attention weights (n, H, T, T) of each run of a call."""
+        weights: list[NDArray] = cache[2]
+        return weights

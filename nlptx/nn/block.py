@@ -1,0 +1,92 @@
+"""An encoder block: attention and feed-forward network, each inside a residual connection with layer norm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.nn.dropout import Dropout
+from nlptx.nn.layer import Gradients, Layer
+from nlptx.nn.layout import Layout
+from nlptx.nn.norm import LayerNorm
+
+
+class Residual(Layer):
+    """Add & norm around a sublayer f: norm(x + f(x)) (post), or x + f(norm(x)) (pre).
+
+    Args:
+        sublayer: f.
+        width: D.
+        order: ``post``, as Vaswani et al. (2017), or ``pre``.
+        gain: whether the norm has a gain and a bias.
+        dropout: share of the sublayer's output dropped.
+    """
+
+    def __init__(self, sublayer: Layer, width: int, order: str, gain: bool, dropout: float) -> None:
+        self.sublayer = sublayer
+        self.norm = LayerNorm(width, gain)
+        self.pre = order == "pre"
+        self.dropout = Dropout(dropout)
+
+    def sublayers(self) -> Sequence[tuple[str, Layer]]:
+        return (("f", self.sublayer), ("norm", self.norm))
+
+    def forward(self, x: NDArray, layout: Layout, rng: np.random.Generator | None) -> tuple[NDArray, Any]:
+        norm_cache = None
+        inside = x
+        if self.pre:
+            inside, norm_cache = self.norm.forward(x)
+        f, f_cache = self.sublayer.forward(inside, layout, rng)
+        f, dropout_cache = self.dropout.forward(f, layout, rng)
+        y = x + f
+        if not self.pre:
+            y, norm_cache = self.norm.forward(y)
+        return y, (norm_cache, f_cache, dropout_cache)
+
+    # The gradient of a sum goes to both terms: once past the sublayer, once through it.
+    def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
+        norm_cache, f_cache, dropout_cache = cache
+        if not self.pre:
+            dy = self.norm.backward(dy, norm_cache, grads)
+        df = self.dropout.backward(dy, dropout_cache, grads)
+        dx = self.sublayer.backward(df, f_cache, grads)
+        if self.pre:
+            dx = self.norm.backward(dx, norm_cache, grads)
+        return dx + dy
+
+
+class EncoderBlock(Layer):
+    """Attention, then a feed-forward network, each with add & norm.
+
+    Args:
+        attention: the attention layer.
+        feed_forward: the feed-forward network.
+        width, order, gain, dropout: see :class:`Residual`.
+    """
+
+    def __init__(
+        self, attention: Layer, feed_forward: Layer, width: int, order: str, gain: bool, dropout: float
+    ) -> None:
+        self.attention = Residual(attention, width, order, gain, dropout)
+        self.feed_forward = Residual(feed_forward, width, order, gain, dropout)
+
+    def sublayers(self) -> Sequence[tuple[str, Layer]]:
+        return (("attention", self.attention), ("ffn", self.feed_forward))
+
+    def forward(self, x: NDArray, layout: Layout, rng: np.random.Generator | None) -> tuple[NDArray, Any]:
+        x, attention_cache = self.attention.forward(x, layout, rng)
+        x, ffn_cache = self.feed_forward.forward(x, layout, rng)
+        return x, (attention_cache, ffn_cache)
+
+    def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
+        attention_cache, ffn_cache = cache
+        dy = self.feed_forward.backward(dy, ffn_cache, grads)
+        return self.attention.backward(dy, attention_cache, grads)
+
+    def attention_weights(self, cache: Any) -> list[NDArray]:
+        """Return the attention weights (n, H, T, T) of each run of a call."""
+        weights: list[NDArray] = self.attention.sublayer.weights(cache[0][1])  # type: ignore[attr-defined]
+        return weights

@@ -1,0 +1,47 @@
+"""A linear map of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.nn.layer import Gradients, Layer, Parameter, glorot
+from nlptx.nn.layout import Layout
+
+
+class Linear(Layer):
+    """y = x W + b.
+
+    Args:
+        inputs, outputs: widths.
+        rng: source of the initial weights.
+        bias: whether there is a b.
+        fan_out: what the initial scale takes for the number of outputs, where several maps are fused in one.
+    """
+
+    def __init__(
+        self, inputs: int, outputs: int, rng: np.random.Generator, *, bias: bool = True, fan_out: int | None = None
+    ) -> None:
+        self.weight = Parameter("W", glorot(rng, inputs, outputs, fan_out), decay=True)
+        self.bias = Parameter("b", np.zeros(outputs)) if bias else None
+
+    def own_parameters(self) -> Sequence[Parameter]:
+        return (self.weight,) if self.bias is None else (self.weight, self.bias)
+
+    def forward(self, x: NDArray, layout: Layout | None = None, rng: Any = None) -> tuple[NDArray, NDArray]:
+        y = x @ self.weight.value
+        if self.bias is not None:
+            y += self.bias.value
+        return y, x
+
+    # y_nj = sum_i x_ni W_ij + b_j, so with dy = dloss/dy:
+    #   dloss/dx_ni = sum_j dy_nj W_ij    dloss/dW_ij = sum_n x_ni dy_nj    dloss/db_j = sum_n dy_nj
+    def backward(self, dy: NDArray, cache: NDArray, grads: Gradients) -> NDArray:
+        x = cache
+        if self.bias is not None:
+            grads.add(self.bias, dy.sum(axis=0))
+        grads.add(self.weight, x.T @ dy)
+        return dy @ self.weight.value.T

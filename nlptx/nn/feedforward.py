@@ -1,0 +1,45 @@
+"""The positionwise feed-forward network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.nn.activations import ACTIVATIONS
+from nlptx.nn.dense import Linear
+from nlptx.nn.layer import Gradients, Layer
+from nlptx.nn.layout import Layout
+
+
+class FeedForward(Layer):
+    """y = f(x W_1 + b_1) W_2 + b_2, the same for every position.
+
+    Args:
+        width: D.
+        hidden: F.
+        activation: a key of ACTIVATIONS.
+        rng: source of the initial weights.
+    """
+
+    def __init__(self, width: int, hidden: int, activation: str, rng: np.random.Generator) -> None:
+        self.inner = Linear(width, hidden, rng)
+        self.activation = ACTIVATIONS[activation]()
+        self.outer = Linear(hidden, width, rng)
+
+    def sublayers(self) -> Sequence[tuple[str, Layer]]:
+        return (("inner", self.inner), ("outer", self.outer))
+
+    def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
+        x, inner_cache = self.inner.forward(x)
+        x, activation_cache = self.activation.forward(x, layout, rng)
+        x, outer_cache = self.outer.forward(x)
+        return x, (inner_cache, activation_cache, outer_cache)
+
+    def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
+        inner_cache, activation_cache, outer_cache = cache
+        dy = self.outer.backward(dy, outer_cache, grads)
+        dy = self.activation.backward(dy, activation_cache, grads)
+        return self.inner.backward(dy, inner_cache, grads)

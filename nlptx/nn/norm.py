@@ -1,0 +1,58 @@
+"""Layer normalisation (Ba, Kiros & Hinton 2016)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.nn.layer import Gradients, Layer, Parameter
+from nlptx.nn.layout import Layout
+
+EPSILON = 1e-5
+
+
+class LayerNorm(Layer):
+    """y = g (x - mu) / sigma + b, with mu and sigma^2 (plus epsilon) the mean and variance of each row.
+
+    Args:
+        width: D.
+        gain: whether g and b are learned; without, y = (x - mu) / sigma.
+    """
+
+    def __init__(self, width: int, gain: bool = True) -> None:
+        self.gain = Parameter("g", np.ones(width)) if gain else None
+        self.bias = Parameter("b", np.zeros(width)) if gain else None
+
+    def own_parameters(self) -> Sequence[Parameter]:
+        return () if self.gain is None or self.bias is None else (self.gain, self.bias)
+
+    def forward(self, x: NDArray, layout: Layout | None = None, rng: Any = None) -> tuple[NDArray, Any]:
+        width = x.shape[1]
+        z = x - (np.einsum("nd->n", x) / width)[:, None]
+        inverse = 1 / np.sqrt(np.einsum("nd,nd->n", z, z) / width + x.dtype.type(EPSILON))
+        z *= inverse[:, None]
+        if self.gain is None or self.bias is None:
+            return z, (z, inverse)
+        y = z * self.gain.value
+        y += self.bias.value
+        return y, (z, inverse)
+
+    # With z = (x - mu) / sigma, the Jacobian of one row is
+    #   dz_i/dx_j = (delta_ij - 1/D - z_i z_j / D) / sigma,
+    # as mu gives the 1/D and sigma the z_i z_j / D. It is symmetric, so for dz = g dy
+    #   dx = (dz - mean(dz) - z mean(dz z)) / sigma.
+    def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
+        z, inverse = cache
+        width = z.shape[1]
+        dz = dy
+        if self.gain is not None and self.bias is not None:
+            grads.add(self.bias, dy.sum(axis=0))
+            grads.add(self.gain, np.einsum("nd,nd->d", dy, z))
+            dz = dy * self.gain.value
+        dx = dz - z * (np.einsum("nd,nd->n", dz, z) / width)[:, None]
+        dx -= (np.einsum("nd->n", dz) / width)[:, None]
+        dx *= inverse[:, None]
+        return dx

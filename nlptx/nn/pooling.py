@@ -1,0 +1,119 @@
+"""From the vectors of a text's tokens, (N, D), to one vector a text, (B, D)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.nn.layer import Gradients, Layer, Parameter
+from nlptx.nn.layout import Layout
+
+
+class MeanPool(Layer):
+    """y_b = mean of the rows of text b."""
+
+    def __init__(self, width: int, window: int) -> None:
+        self.width = width
+
+    def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
+        lengths = layout.lengths.astype(x.dtype)[:, None]
+        return np.add.reduceat(x, layout.starts, axis=0) / lengths, (lengths, layout)
+
+    # Each of the L rows of a text went in with weight 1/L.
+    def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
+        lengths, layout = cache
+        return np.repeat(dy / lengths, layout.lengths, axis=0)
+
+
+class MaxPool(Layer):
+    """y_bd = largest entry of column d among the rows of text b."""
+
+    def __init__(self, width: int, window: int) -> None:
+        self.width = width
+
+    def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
+        rows = np.empty((len(layout.lengths), x.shape[1]), np.int64)
+        for text, (start, length) in enumerate(zip(layout.starts, layout.lengths, strict=True)):
+            rows[text] = x[start : start + length].argmax(axis=0) + start
+        return np.take_along_axis(x, rows, axis=0), (rows, x.shape)
+
+    # Only the (first) largest entry had any influence.
+    def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
+        rows, shape = cache
+        dx = np.zeros(shape, dy.dtype)
+        np.put_along_axis(dx, rows, dy, axis=0)
+        return dx
+
+
+class FirstPool(Layer):
+    """y_b = first row of text b."""
+
+    def __init__(self, width: int, window: int) -> None:
+        self.width = width
+
+    def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
+        return x[layout.starts], (layout, x.shape)
+
+    def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
+        layout, shape = cache
+        dx = np.zeros(shape, dy.dtype)
+        dx[layout.starts] = dy
+        return dx
+
+
+class AttentionPool(Layer):
+    """y_b = sum_t a_t x_t with a = softmax over the text of x_t . w, for a learned query w."""
+
+    def __init__(self, width: int, window: int) -> None:
+        self.width = width
+        self.query = Parameter("w", np.zeros(width))
+
+    def own_parameters(self) -> Sequence[Parameter]:
+        return (self.query,)
+
+    def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
+        scores = x @ self.query.value
+        scores -= np.repeat(np.maximum.reduceat(scores, layout.starts), layout.lengths)
+        a = np.exp(scores)
+        a /= np.repeat(np.add.reduceat(a, layout.starts), layout.lengths)
+        y = np.add.reduceat(a[:, None] * x, layout.starts, axis=0)
+        return y, (x, a, y, layout)
+
+    # dy/da_t = x_t, and the softmax as in attention: ds_t = a_t (x_t . dy - y . dy). Then s_t = x_t . w.
+    def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
+        x, a, y, layout = cache
+        wide = np.repeat(dy, layout.lengths, axis=0)
+        ds = a * (np.einsum("nd,nd->n", x, wide) - np.repeat(np.einsum("bd,bd->b", y, dy), layout.lengths))
+        grads.add(self.query, ds @ x)
+        return a[:, None] * wide + ds[:, None] * self.query.value
+
+
+class FlattenPool(Layer):
+    """y_b = the rows of text b side by side, filled with zeros up to the window: (B, window D)."""
+
+    def __init__(self, width: int, window: int) -> None:
+        self.width = width * window
+        self.window = window
+
+    def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
+        filled = np.arange(self.window) < layout.lengths[:, None]
+        y = np.zeros((*filled.shape, x.shape[1]), x.dtype)
+        y[filled] = x
+        return y.reshape(len(y), -1), filled
+
+    def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
+        filled = cache
+        dx: NDArray = dy.reshape(*filled.shape, -1)[filled]
+        return dx
+
+
+POOLS: dict[str, Any] = {
+    "mean": MeanPool,
+    "max": MaxPool,
+    "first": FirstPool,
+    "attention": AttentionPool,
+    "flatten": FlattenPool,
+}

@@ -1,0 +1,97 @@
+"""Stage 2: co-occurrence counts -> word vectors, by principal component analysis.
+
+transform -> standardise rows -> covariance as an operator -> power iteration with deflation -> Y = X V.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from nlptx.cooccur import Cooccurrence
+from nlptx.eigen import power_iteration
+from nlptx.embeddings import Embeddings
+from nlptx.errors import DataError
+from nlptx.operators import StandardizedRows, transform
+from nlptx.settings import SEED, PcaSettings
+from nlptx.tokens import default_jobs
+
+# Residuals below this are not reachable in float32.
+_FLOAT32_TOLERANCE = 1e-4
+
+
+def fit_pca(
+    counts: Cooccurrence,
+    settings: PcaSettings | None = None,
+    *,
+    seed: int = SEED,
+    jobs: int | None = None,
+    on_round: Callable[[int, float], None] | None = None,
+) -> Embeddings:
+    """Turn co-occurrence counts into word vectors.
+
+    With X the standardised (V, V) matrix and C = X'X / V its covariance, the vectors are Y = X V L^((p-1)/2):
+    the R leading eigenvectors V, their eigenvalues L, and p the eigenvalue weight (1 is plain PCA).
+
+    Args:
+        counts: the output of :func:`nlptx.count`.
+        settings: see :class:`PcaSettings`.
+        seed: of the random start.
+        jobs: threads; they do not change the result.
+        on_round: progress, see :func:`power_iteration`.
+
+    Returns:
+        (V, R) float32 vectors with eigenvalues, residuals and explained variance.
+
+    Raises:
+        DataError: more components than words, or counts without any variance.
+        NlptxError: no convergence.
+    """
+    settings = settings or PcaSettings()
+    words = len(counts.vocabulary)
+    if settings.components > words:
+        raise DataError(
+            f"{settings.components} components asked for, but the vocabulary has {words} words",
+            hint=f"Give --components {words} or fewer, or count more text (or a lower --min-count) first.",
+        )
+    dtype = np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64
+    # One BLAS thread: the threads here are ours, and the bytes must not depend on their number.
+    with threadpool_limits(1):
+        matrix = transform(counts.matrix, settings.transform, settings.smoothing)
+        rows = StandardizedRows(matrix, settings.standardize, dtype, jobs or default_jobs())
+        if rows.trace == 0:
+            raise DataError("no two words occur near each other, so there is nothing to analyse", hint="Count more text.")
+        pairs = power_iteration(
+            rows.covariance,
+            words,
+            settings.components,
+            tolerance=settings.tolerance,
+            rng=np.random.default_rng(seed),
+            dtype=dtype,
+            block=settings.block,
+            degree=settings.degree,
+            deflation=settings.deflation,
+            max_products=settings.max_products,
+            on_round=on_round,
+        )
+        vectors = rows.forward(pairs.vectors)
+    # An eigenvalue of 0 has the vector 0, whatever its weight.
+    safe = np.where(pairs.values > 0, pairs.values, 1)
+    vectors *= np.where(pairs.values > 0, safe ** ((settings.eigenvalue_weight - 1) / 2), 0)
+    if settings.normalize:
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors /= np.where(lengths > 0, lengths, 1)
+    return Embeddings(
+        vectors.astype(np.float32),
+        counts.vocabulary,
+        eigenvalues=pairs.values.astype(np.float64),
+        residuals=pairs.residuals.astype(np.float64),
+        explained=(pairs.values / rows.trace).astype(np.float64),
+        settings=asdict(settings),
+        details={"products": pairs.products},
+        made_from=counts.to_artifact().header,
+        seed=seed,
+    )

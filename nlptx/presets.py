@@ -1,0 +1,57 @@
+"""Named sets of settings: the pipelines of two articles, for the same commands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# 12 words, 50 components, 2 blocks of 3 wide heads; counts and PCA as taught.
+_GOLDSTRAW: dict[str, dict[str, Any]] = {
+    "cooccur": {"window": 4, "weighting": "linear", "min_count": 50},
+    "pca": {"components": 50, "transform": "none", "eigenvalue_weight": 1.0},
+    "train": {
+        "window": 12,
+        "long_texts": "head",
+        "blocks": 2,
+        "heads": 3,
+        "head_width": "wide",
+        "hidden": 400,
+        "norm": "post",
+        "pool": "flatten",
+        "loss": "squared-error",
+        "freeze": True,
+        "optimizer": "sgd",
+        "lr": 0.001,
+        "schedule": "constant",
+        "warmup": 0,
+        "clip": 0.0,
+        "dropout": 0.0,
+        "word_dropout": 0.0,
+        "average": 0.0,
+        "weight_decay": 0.0,
+    },
+}
+
+# 128 wide, 6 blocks of 8 heads, up to 512 words; Adam with a long warm-up.
+_BLOEM: dict[str, dict[str, Any]] = {
+    "cooccur": {"min_count": 1, "max_words": 50_000},
+    "pca": {"components": 128},
+    "train": {
+        "window": 512,
+        "long_texts": "head",
+        "blocks": 6,
+        "heads": 8,
+        "norm": "post",
+        "pool": "mean",
+        "optimizer": "adam",
+        "lr": 1e-4,
+        "schedule": "constant",
+        "warmup": 10_000,
+        "batch": 4,
+        "clip": 1.0,
+        "epochs": 80,
+        "word_dropout": 0.0,
+        "average": 0.0,
+    },
+}
+
+PRESETS = {"goldstraw": _GOLDSTRAW, "bloem": _BLOEM}

@@ -1,0 +1,124 @@
+"""From text to token ids: the tokenizer and the vocabulary."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+from nlptx.errors import CorruptError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# HTML line breaks, as the IMDB reviews are full of them.
+_LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+# Contractions come apart as in the Penn Treebank (do n't, film 's): the parts recur, the whole does not.
+_CONTRACTION = r"n't\b|'(?:s|m|d|re|ve|ll)\b"
+_ASCII_TOKEN = re.compile(_CONTRACTION + r"|[A-Za-z0-9]+|[!-/:-@\[-`{-~]", re.IGNORECASE)
+# `\w` leaves out combining marks, which belong to the word in Indic, Hebrew, Arabic and Thai script.
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff\u0e00-\u0e7f"
+_UNICODE_TOKEN = re.compile(
+    _CONTRACTION + rf"|(?:[^\W_]|[{_MARKS}])+|[^\w\s\x00-\x1f\x7f-\x9f]|_", re.IGNORECASE
+)
+
+
+def split_words(text: str) -> list[str]:
+    """Cut text into words, contractions and single punctuation marks.
+
+    HTML line breaks vanish; Unicode is composed (NFC) and curly apostrophes become straight.
+
+    >>> split_words("I don't like it.<br />Not at all!")
+    ['I', 'do', "n't", 'like', 'it', '.', 'Not', 'at', 'all', '!']
+    """
+    if "<" in text:
+        text = _LINE_BREAK.sub(" ", text)
+    pattern = _ASCII_TOKEN
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text).replace("\u2019", "'")
+        pattern = _UNICODE_TOKEN
+    return pattern.findall(text.replace("n't", " n't").replace("N'T", " N'T"))
+
+
+TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"words": split_words, "spaces": str.split}
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """How a text becomes tokens; stored with every vocabulary, so that all stages agree.
+
+    Args:
+        name: ``words`` (:func:`split_words`) or ``spaces`` (text that is tokenised already).
+        lowercase: fold to lower case first.
+    """
+
+    name: str = "words"
+    lowercase: bool = True
+
+    def __call__(self, text: str) -> list[str]:
+        return TOKENIZERS[self.name](text.lower() if self.lowercase else text)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words a stage knows; a word's id is its place in ``words``.
+
+    Args:
+        words: distinct words, most frequent first, ties in code-point order.
+        counts: (V,) int64, how often each was seen.
+        tokenizer: how text is cut before look-up.
+    """
+
+    words: Sequence[str]
+    counts: NDArray[np.int64]
+    tokenizer: Tokenizer = Tokenizer()
+    index: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        index = dict(zip(self.words, range(len(self.words)), strict=True))
+        if len(index) != len(self.words) or len(index) != len(self.counts):
+            raise CorruptError("a vocabulary lists a word twice, or words and counts disagree")
+        object.__setattr__(self, "index", index)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def encode(self, text: str) -> NDArray[np.int32]:
+        """Return the ids of the known words of ``text``, in order, as int32. Unknown words are left out."""
+        return self.encode_tokens(self.tokenizer(text))
+
+    def encode_tokens(self, tokens: Sequence[str]) -> NDArray[np.int32]:
+        """Return the ids of the known ``tokens``, in order, as int32."""
+        import numpy as np
+
+        ids = np.fromiter(map(self.index.get, tokens, repeat(-1)), np.int32, len(tokens))
+        return ids[ids >= 0]
+
+    def to_arrays(self) -> dict[str, NDArray]:
+        """Return the arrays that hold this vocabulary in an artifact."""
+        import numpy as np
+
+        return {
+            "words": np.frombuffer("\n".join(self.words).encode("utf-8", "surrogatepass"), np.uint8),
+            "word_counts": np.asarray(self.counts, np.int64),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray], tokenizer: Tokenizer) -> Vocabulary:
+        """Read a vocabulary back from :meth:`to_arrays`. Raises CorruptError where they disagree."""
+        blob, counts = arrays["words"], arrays["word_counts"]
+        try:
+            text = blob.tobytes().decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise CorruptError("the word list is not UTF-8") from error
+        return cls(text.split("\n") if text else [], counts, tokenizer)
+
+
+def rank_words(counts: dict[str, int], min_count: int, max_words: int) -> list[str]:
+    """Return the words seen at least ``min_count`` times, most frequent first, at most ``max_words``."""
+    kept: Iterable[str] = (word for word, count in counts.items() if count >= min_count)
+    return sorted(kept, key=lambda word: (-counts[word], word))[:max_words]

@@ -1,0 +1,49 @@
+"""A running average of the weights, which generalises better than the last ones (Polyak & Juditsky 1992)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The average takes in the weights every so many steps, which is as good and costs next to nothing.
+_EVERY = 10
+
+
+class WeightAverage:
+    """Exponential moving average of some arrays.
+
+    Args:
+        weights: the arrays, as training changes them in place.
+        decay: per step; 0 averages nothing, so the weights themselves are used.
+    """
+
+    def __init__(self, weights: Sequence[NDArray], decay: float) -> None:
+        self.weights = weights
+        self.decay = decay
+        self.averages = [weight.copy() for weight in weights] if decay else []
+        self.steps = 0
+
+    def step(self) -> None:
+        """Take note of a step. Early on the average forgets faster, so that it leaves the start behind."""
+        self.steps += 1
+        if not self.averages or self.steps % _EVERY:
+            return
+        taken = self.steps // _EVERY
+        decay = min(self.decay**_EVERY, taken / (taken + 9))
+        for average, weight in zip(self.averages, self.weights, strict=True):
+            average += (1 - decay) * (weight - average)
+
+    @contextmanager
+    def swapped_in(self) -> Iterator[None]:
+        """Put the averages in the place of the weights for the length of a block."""
+        kept = [weight.copy() for weight in self.weights] if self.averages else []
+        for weight, average in zip(self.weights, self.averages, strict=False):
+            np.copyto(weight, average)
+        try:
+            yield
+        finally:
+            for weight, own in zip(self.weights, kept, strict=False):
+                np.copyto(weight, own)

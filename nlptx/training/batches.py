@@ -1,0 +1,57 @@
+"""Training texts -> random batches, each cut into shares of about equal work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Tokens that make a share worth a thread, and the most shares of a batch. Both are fixed, so that sums
+# are formed in the same order whatever the number of threads.
+_SHARE_TOKENS = 1024
+_MOST_SHARES = 4
+
+
+@dataclass(frozen=True)
+class Share:
+    """Some texts of a batch, shortest first.
+
+    Args:
+        ids: (N,) int32, the texts one after the other.
+        lengths: (B,) tokens of each.
+        targets: (B,) class of each.
+    """
+
+    ids: NDArray[np.int32]
+    lengths: NDArray[np.int64]
+    targets: NDArray[np.int64]
+
+
+def random_order(count: int, batch: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+    """Yield the indices of each batch of a shuffled epoch."""
+    order = rng.permutation(count)
+    for start in range(0, count, batch):
+        yield order[start : start + batch]
+
+
+def cut_shares(
+    texts: list[NDArray[np.int32]], targets: NDArray[np.int64], word_dropout: float, rng: np.random.Generator
+) -> list[Share]:
+    """Cut a batch into shares, leaving out each word with probability ``word_dropout``."""
+    if word_dropout:
+        texts = [_drop_words(ids, word_dropout, rng) for ids in texts]
+    lengths = np.array([len(ids) for ids in texts])
+    order = np.argsort(lengths, kind="stable")
+    shares = int(min(_MOST_SHARES, max(1, lengths.sum() // _SHARE_TOKENS), len(texts)))
+    result = []
+    for share in range(shares):
+        chosen = order[share::shares]
+        result.append(Share(np.concatenate([texts[i] for i in chosen]), lengths[chosen], targets[chosen]))
+    return result
+
+
+def _drop_words(ids: NDArray[np.int32], share: float, rng: np.random.Generator) -> NDArray[np.int32]:
+    kept = ids[rng.random(len(ids), np.float32) >= share]
+    return kept if len(kept) else ids[:1]

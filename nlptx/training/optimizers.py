@@ -1,0 +1,101 @@
+"""Update rules, and the learning rate over time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.nn import Layer
+from nlptx.settings import TrainSettings
+
+BETA1, BETA2 = 0.9, 0.999
+EPSILON = 1e-8
+
+
+def learning_rate(settings: TrainSettings, step: int, steps: int) -> float:
+    """Return the rate of a step (from 0): a linear rise, then the schedule's fall to 0 at ``steps``."""
+    warmup = min(settings.warmup, steps)
+    if step < warmup:
+        return settings.lr * (step + 1) / warmup
+    done = (step - warmup) / max(steps - warmup, 1)
+    if settings.schedule == "constant":
+        return settings.lr
+    if settings.schedule == "cosine":
+        return settings.lr * (1 + math.cos(math.pi * done)) / 2
+    return settings.lr * (1 - done)
+
+
+class DenseOptimizer:
+    """SGD, Adam or AdamW on the flat parameter vector.
+
+    SGD:   w -= lr g
+    Adam:  m = b1 m + (1-b1) g,  v = b2 v + (1-b2) g^2,  w -= lr m^ / (sqrt(v^) + eps)   (Kingma & Ba 2015),
+           with m^ = m / (1 - b1^t) and v^ = v / (1 - b2^t)
+    AdamW: the same, and w -= lr decay w for matrices   (Loshchilov & Hutter 2019)
+
+    Args:
+        flat: (P,) the parameters, updated in place.
+        layer: whose parameters they are.
+        settings: names the rule.
+    """
+
+    def __init__(self, flat: NDArray, layer: Layer, settings: TrainSettings) -> None:
+        self.flat = flat
+        self.rule = settings.optimizer
+        self.steps = 0
+        self.m = np.zeros_like(flat)
+        self.v = np.zeros_like(flat)
+        self.decayed = [parameter.span for _, parameter in layer.parameters() if parameter.decay]
+        self.decay = settings.weight_decay if settings.optimizer == "adamw" else 0.0
+
+    def step(self, gradient: NDArray, lr: float) -> None:
+        """Update the parameters with their gradient (P,)."""
+        if self.rule == "sgd":
+            self.flat -= lr * gradient
+            return
+        self.steps += 1
+        self.m += (1 - BETA1) * (gradient - self.m)
+        self.v += (1 - BETA2) * (gradient * gradient - self.v)
+        if self.decay:
+            for span in self.decayed:
+                self.flat[span] *= 1 - lr * self.decay
+        rate = lr / (1 - BETA1**self.steps)
+        self.flat -= rate * self.m / (np.sqrt(self.v / (1 - BETA2**self.steps)) + EPSILON)
+
+
+class RowOptimizer:
+    """SGD or Adam on the few rows of a large table that a batch touches.
+
+    Adam here has b1 = 0. Then a row without a gradient is not moved, so leaving it alone is exact, and its
+    second moment can catch up later: k steps without a gradient multiply it by b2^k.
+
+    Args:
+        table: (V, R), updated in place.
+        settings: names the rule.
+    """
+
+    def __init__(self, table: NDArray, settings: TrainSettings) -> None:
+        self.table = table
+        self.rule = settings.optimizer
+        self.steps = 0
+        self.v = np.zeros_like(table)
+        self.last = np.zeros(len(table), np.int64)
+
+    def step(self, rows: NDArray[np.integer], gradient: NDArray, lr: float) -> None:
+        """Update distinct ``rows`` (U,) with their ``gradient`` (U, R)."""
+        if self.rule == "sgd":
+            self.table[rows] -= lr * gradient
+            return
+        self.steps += 1
+        dtype = self.table.dtype
+        waited = (BETA2 ** (self.steps - self.last[rows])).astype(dtype)
+        v = self.v[rows] * waited[:, None]
+        v += (1 - BETA2) * gradient * gradient
+        self.v[rows] = v
+        self.last[rows] = self.steps
+        v /= 1 - BETA2**self.steps
+        np.sqrt(v, out=v)
+        v += EPSILON
+        self.table[rows] -= lr * gradient / v

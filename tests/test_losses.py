@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from gradcheck import check_gradients
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+
+from nlptx.nn import LOSSES, CrossEntropy, Loss, SquaredError
+
+CASES = [CrossEntropy(2), CrossEntropy(5), SquaredError(2)]
+both_losses = pytest.mark.parametrize("loss", CASES, ids=lambda loss: f"{type(loss).__name__} of {loss.classes}")
+both_dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+def batch(loss: Loss, size: int = 10, spread: float = 2.0) -> tuple[NDArray, NDArray]:
+    rng = np.random.default_rng(4)
+    targets = np.arange(size) % loss.classes
+    return rng.normal(0, spread, (size, loss.outputs)), targets
+
+
+def by_hand(loss: Loss, outputs: list[float], target: int) -> tuple[list[float], float]:
+    """Probabilities and loss of one text, from the definitions."""
+    if isinstance(loss, CrossEntropy):
+        total = math.fsum(math.exp(s) for s in outputs)
+        p = [math.exp(s) / total for s in outputs]
+        return p, -math.log(p[target])
+    one = 1 / (1 + math.exp(-outputs[0]))
+    return [1 - one, one], (one - target) ** 2
+
+
+def test_every_loss_is_tested() -> None:
+    assert set(LOSSES.values()) == {type(loss) for loss in CASES}
+
+
+@both_losses
+def test_probabilities_and_losses_follow_the_definitions(loss: Loss) -> None:
+    outputs, targets = batch(loss)
+    wanted = [by_hand(loss, row.tolist(), int(t)) for row, t in zip(outputs, targets, strict=True)]
+    assert_allclose(loss.probabilities(outputs), [p for p, _ in wanted], rtol=1e-12, atol=1e-14)
+    assert_allclose(loss.value_and_gradient(outputs, targets)[0], [value for _, value in wanted], rtol=1e-11)
+
+
+@both_losses
+def test_gradient_equals_central_differences(loss: Loss) -> None:
+    outputs, targets = batch(loss)
+    _, gradient = loss.value_and_gradient(outputs, targets)
+    check_gradients(lambda: float(loss.value_and_gradient(outputs, targets)[0].sum()), {"outputs": (outputs, gradient)})
+
+
+@both_losses
+@both_dtypes
+def test_probabilities_sum_to_one_and_dtypes_are_kept(loss: Loss, dtype: Any) -> None:
+    outputs, targets = batch(loss, spread=30)
+    outputs = outputs.astype(dtype)
+    p = loss.probabilities(outputs)
+    value, gradient = loss.value_and_gradient(outputs, targets)
+    assert p.shape == (10, loss.classes)
+    assert (value.shape, gradient.shape) == ((10,), outputs.shape)
+    assert p.dtype == value.dtype == gradient.dtype == dtype
+    assert p.min() >= 0
+    assert_allclose(p.sum(axis=1), 1, rtol=1e-6)
+
+
+@both_losses
+@both_dtypes
+def test_extreme_outputs_stay_finite(loss: Loss, dtype: Any) -> None:
+    signs = np.where(np.arange(4 * loss.outputs).reshape(4, loss.outputs) % 3, 1, -1)
+    outputs = (signs * 1e4).astype(dtype)
+    for target in range(loss.classes):
+        value, gradient = loss.value_and_gradient(outputs, np.full(4, target))
+        for array in (value, gradient, loss.probabilities(outputs)):
+            assert np.isfinite(array).all()
+
+
+@both_dtypes
+def test_a_confident_mistake_costs_its_margin_in_cross_entropy_and_one_in_squared_error(dtype: Any) -> None:
+    value, gradient = CrossEntropy(2).value_and_gradient(np.array([[1e4, -1e4]], dtype), np.array([1]))
+    assert value == 2e4
+    assert gradient.tolist() == [[1, -1]]
+    assert SquaredError(2).value_and_gradient(np.array([[1e4]], dtype), np.array([0]))[0] == 1
+
+
+@both_losses
+def test_outputs_and_targets_are_left_alone(loss: Loss) -> None:
+    outputs, targets = batch(loss)
+    loss.probabilities(outputs)
+    loss.value_and_gradient(outputs, targets)
+    for after, before in zip((outputs, targets), batch(loss), strict=True):
+        assert_allclose(after, before, rtol=0)
+
+
+def test_squared_error_takes_two_classes_only() -> None:
+    with pytest.raises(ValueError, match="2 classes, not 3"):
+        SquaredError(3)

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from gradcheck import check_gradients, layer_gradients, randomise
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+from nlptx.errors import SettingsError
+from nlptx.network import Network
+from nlptx.nn import Layout, SinusoidalPositions
+from nlptx.nn.positions import sinusoids
+from nlptx.settings import NetworkSettings
+
+COMPONENTS = 5
+LENGTHS = (3, 1, 7, 2, 2, 4)
+
+# Each differs from the others in something a gradient passes through.
+NETWORKS: dict[str, dict[str, Any]] = {
+    "scaled, narrow, pre-norm, mean": {},
+    "qkv, narrow, post-norm, max": {"attention": "qkv", "norm": "post", "pool": "max"},
+    "qkv, wide, pre-norm, first": {"attention": "qkv", "head_width": "wide", "pool": "first"},
+    "plain, post-norm without gain": {"attention": "plain", "norm": "post", "norm_gain": False},
+    "plain, causal, attention pool": {"attention": "plain", "causal": True, "pool": "attention"},
+    "scaled, causal, learned positions": {"causal": True, "positions": "learned", "blocks": 2},
+    "wide, post-norm, flatten, squared error": {
+        "blocks": 2,
+        "heads": 3,
+        "head_width": "wide",
+        "norm": "post",
+        "norm_gain": False,
+        "pool": "flatten",
+        "long_texts": "head",
+        "loss": "squared-error",
+    },
+    "gelu, no positions, squared error": {"activation": "gelu", "positions": "none", "loss": "squared-error"},
+    "tanh, width of the word vectors": {"activation": "tanh", "width": 0, "heads": 5, "blocks": 2},
+    "sigmoid, attention pool, learned positions": {
+        "activation": "sigmoid",
+        "pool": "attention",
+        "positions": "learned",
+    },
+    "no blocks": {"blocks": 0},
+    "training with dropout": {"dropout": 0.25, "blocks": 2},
+}
+every_network = pytest.mark.parametrize("name", NETWORKS)
+
+
+def settings_of(name: str, **more: Any) -> NetworkSettings:
+    small: dict[str, Any] = {"width": 6, "heads": 2, "hidden": 7, "window": 4, "dropout": 0.0}
+    return NetworkSettings(**(small | NETWORKS.get(name, {}) | more))
+
+
+def network_of(settings: NetworkSettings, dtype: Any = np.float64) -> Network:
+    classes = 2 if settings.loss == "squared-error" else 3
+    network = Network(settings, COMPONENTS, classes, np.random.default_rng(1))
+    randomise(network, dtype=dtype)
+    return network
+
+
+def texts_of(settings: NetworkSettings, dtype: Any = np.float64) -> list[NDArray]:
+    longest = settings.window if settings.long_texts == "head" else max(LENGTHS)
+    rng = np.random.default_rng(2)
+    return [rng.normal(size=(min(n, longest), COMPONENTS)).astype(dtype) for n in LENGTHS]
+
+
+def layout_of(settings: NetworkSettings, texts: list[NDArray]) -> Layout:
+    return Layout(np.array([len(text) for text in texts]), settings.window, settings.causal)
+
+
+def logits(network: Network, settings: NetworkSettings, texts: list[NDArray]) -> NDArray:
+    return network.forward(np.concatenate(texts), layout_of(settings, texts), None)[0]
+
+
+@every_network
+def test_gradients_of_the_loss_equal_central_differences(name: str) -> None:
+    settings = settings_of(name)
+    network, texts = network_of(settings), texts_of(settings)
+    targets = np.arange(len(texts)) % network.loss.classes
+
+    def objective(outputs: NDArray) -> tuple[float, NDArray]:
+        value, gradient = network.loss.value_and_gradient(outputs, targets)
+        return float(value.sum()), gradient
+
+    def generator() -> np.random.Generator | None:
+        return np.random.default_rng(5) if settings.dropout else None
+
+    layout = layout_of(settings, texts)
+    loss, arrays = layer_gradients(network, np.concatenate(texts), layout, generator, objective)
+    for parameter, (_, gradient) in arrays.items():
+        assert gradient.any(), f"{parameter} has no gradient, so its check says nothing"
+    # Entry by entry is for the tests of the layers; here the small arrays suffice.
+    check_gradients(loss, arrays, small=20)
+
+
+@every_network
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+def test_logits_of_a_text_do_not_depend_on_the_other_texts(name: str, dtype: Any, tolerance: float) -> None:
+    settings = settings_of(name)
+    network, texts = network_of(settings, dtype), texts_of(settings, dtype)
+    together = logits(network, settings, texts)
+    order = [4, 2, 0, 5, 1, 3]
+    shuffled = logits(network, settings, [texts[i] for i in order])
+    alone = np.concatenate([logits(network, settings, [text]) for text in texts])
+    scale = np.abs(together).max()
+    assert_allclose(shuffled, together[order], rtol=0, atol=tolerance * scale)
+    assert_allclose(alone, together, rtol=0, atol=tolerance * scale)
+
+
+@pytest.mark.parametrize("attention", ["scaled", "qkv", "plain"])
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_weights_sum_to_one_and_are_exactly_zero_where_masked(attention: str, causal: bool) -> None:
+    settings = settings_of("", attention=attention, causal=causal, blocks=2)
+    network, texts = network_of(settings), texts_of(settings)
+    layout = layout_of(settings, texts)
+    _, cache = network.encoder.forward(np.concatenate(texts), layout, None)
+    blocks = network.encoder.attention_weights(cache)
+    assert len(blocks) == 2
+    for runs in blocks:
+        heads = 1 if attention == "plain" else 2
+        assert [p.shape for p in runs] == [(n, heads, t, t) for _, n, t in layout.runs]
+        for p in runs:
+            assert_allclose(p.sum(axis=-1), 1, rtol=1e-12)
+            seen = np.tri(p.shape[-1], dtype=bool) if causal else np.ones(p.shape[-2:], bool)
+            assert (p[..., seen] > 0).all()
+            assert (p[..., ~seen] == 0).all()
+
+
+@pytest.mark.parametrize("attention", ["scaled", "plain"])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_causal_attention_never_looks_at_later_words(attention: str, norm: str) -> None:
+    settings = settings_of("", causal=True, blocks=2, window=8, attention=attention, norm=norm)
+    encoder = network_of(settings).encoder
+    x = np.random.default_rng(2).normal(size=(7, COMPONENTS))
+    lengths = np.array([7])
+    for changed in range(7):
+        other = x.copy()
+        other[changed] += 1
+        before, after = (encoder.forward(v, Layout(lengths, 8, causal=True), None)[0] for v in (x, other))
+        assert_array_equal(after[:changed], before[:changed])
+        assert (after[changed:] != before[changed:]).any(axis=1).all()
+        before, after = (encoder.forward(v, Layout(lengths, 8), None)[0] for v in (x, other))
+        assert (after != before).any(axis=1).all()
+
+
+def test_words_of_another_window_are_not_seen() -> None:
+    settings = settings_of("", blocks=2)
+    encoder = network_of(settings).encoder
+    x = np.random.default_rng(2).normal(size=(7, COMPONENTS))
+    other = x.copy()
+    other[4:] += 1
+    before, after = (encoder.forward(v, Layout(np.array([7]), 4), None)[0] for v in (x, other))
+    assert_array_equal(after[:4], before[:4])
+    assert (after[4:] != before[4:]).any(axis=1).all()
+
+
+@pytest.mark.parametrize("width", [1, 6, 7, 128])
+def test_sinusoids_are_those_of_vaswani(width: int) -> None:
+    table = sinusoids(20, width)
+    assert table.shape == (20, width)
+    for position in range(20):
+        for column in range(width):
+            angle = position / math.pow(10_000, (column - column % 2) / width)
+            wanted = math.cos(angle) if column % 2 else math.sin(angle)
+            assert table[position, column] == pytest.approx(wanted, abs=1e-12)
+
+
+def test_positions_count_from_zero_in_each_window() -> None:
+    y, _ = SinusoidalPositions(4, 6).forward(np.zeros((10, 6)), Layout(np.array([3, 7]), 4))
+    assert_array_equal(y, sinusoids(4, 6)[[0, 1, 2, 0, 1, 2, 3, 0, 1, 2]])
+
+
+def test_narrow_heads_must_divide_the_width() -> None:
+    with pytest.raises(SettingsError, match="width 6 cannot be shared by 4 narrow heads"):
+        network_of(settings_of("", heads=4))
+    network_of(settings_of("", heads=4, head_width="wide"))
+    network_of(settings_of("", heads=4, attention="plain"))
+
+
+def test_squared_error_is_for_two_labels() -> None:
+    with pytest.raises(SettingsError, match="2 labels; the data has 3"):
+        Network(settings_of("", loss="squared-error"), COMPONENTS, 3, np.random.default_rng(1))
+
+
+def test_flatten_needs_texts_cut_to_the_window() -> None:
+    with pytest.raises(SettingsError, match="flatten"):
+        settings_of("", pool="flatten")
+
+
+def test_the_same_generator_gives_the_same_network() -> None:
+    def weights(seed: int) -> list[NDArray]:
+        network = Network(settings_of("", blocks=2), COMPONENTS, 2, np.random.default_rng(seed))
+        return [p.value for _, p in network.parameters()]
+
+    first, again, other = weights(1), weights(1), weights(2)
+    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not all(np.array_equal(a, b) for a, b in zip(first, other, strict=True))
