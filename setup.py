@@ -1,3 +1,5 @@
+"""All metadata is in setup.cfg."""
+
 from setuptools import setup
 
 setup()

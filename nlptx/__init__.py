@@ -44,7 +44,7 @@ _HOMES = {
     "load_embeddings": "embeddings",
 }
 
-__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604
+__all__ = [*_HOMES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:

@@ -73,7 +73,9 @@ class Artifact:
 def write(path: str, artifact: Artifact) -> None:
     """Write atomically to ``path``, or to standard output for ``-``. Raises OutputError."""
     if path == "-" and sys.stdout.isatty():
-        raise SettingsError("artifacts are not written to a terminal", hint="Give -o FILE, or pipe into the next stage.")
+        raise SettingsError(
+            "artifacts are not written to a terminal", hint="Give -o FILE, or pipe into the next stage."
+        )
     text = json.dumps(artifact.header, ensure_ascii=False, sort_keys=True, allow_nan=False)
     blob = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
     with atomic_output(path) as file:

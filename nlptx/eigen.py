@@ -126,9 +126,7 @@ def power_iteration(
     return Eigenpairs(values[order], vectors * np.sign(top), residuals[order], columns)
 
 
-def _iterate(
-    product: Product, start: NDArray, degree: int, found: NDArray, project: bool
-) -> tuple[NDArray, NDArray]:
+def _iterate(product: Product, start: NDArray, degree: int, found: NDArray, project: bool) -> tuple[NDArray, NDArray]:
     """Return an orthonormal basis W of the iterates A Q ... A^degree Q of the block Q, and A W."""
     outside = found if project else found[:, :0]
     basis = [_orthonormal(product(start), outside)]

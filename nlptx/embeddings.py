@@ -62,7 +62,7 @@ class Embeddings:
 
     def _unit_vectors(self) -> NDArray[np.float32]:
         lengths = np.linalg.norm(self.vectors, axis=1, keepdims=True)
-        return self.vectors / np.where(lengths > 0, lengths, 1)
+        return np.divide(self.vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
     def _closest(self, goal: NDArray, left_out: set[str], top: int) -> list[tuple[str, float]]:
         cosines = self._unit_vectors() @ goal
@@ -73,7 +73,7 @@ class Embeddings:
 
     def to_artifact(self) -> Artifact:
         """Return the artifact."""
-        arrays = {
+        arrays: dict[str, NDArray] = {
             "vectors": self.vectors,
             "eigenvalues": self.eigenvalues,
             "residuals": self.residuals,
@@ -171,5 +171,7 @@ def _parse_word2vec(file: BinaryIO | io.BytesIO, path: str) -> Embeddings:
     if not rows:
         raise DataError("no vectors in it", where=path)
     # Such files carry no counts; their order is by frequency.
-    vocabulary = Vocabulary(words, np.zeros(len(words), np.int64), Tokenizer(lowercase=words == [w.lower() for w in words]))
+    vocabulary = Vocabulary(
+        words, np.zeros(len(words), np.int64), Tokenizer(lowercase=words == [w.lower() for w in words])
+    )
     return Embeddings(np.stack(rows), vocabulary, details={"source": "word2vec text"})

@@ -1,17 +1,17 @@
 """The error tree. Every class knows the exit code of the command that meets it.
 
-    NlptxError                1   something failed while running
-    ├── OutputError           1   the result could not be written
-    ├── DivergenceError       1   training met a NaN or an infinity
-    ├── SettingsError         2   an option has an impossible value
-    ├── DataError             3   the input text or its labels cannot be used
-    │   ├── DecodingError     3   bytes that are not UTF-8
-    │   └── LabelError        3   a label is missing or not one the model knows
-    ├── ArtifactError         4   not a file this program can trust
-    │   ├── WrongKindError    4   an artifact, but of another stage
-    │   ├── CorruptError      4   truncated, altered, or no artifact at all
-    │   └── NewerFormatError  4   written by a later version
-    └── QualityGateError      5   a demanded quality was not reached
+NlptxError                1   something failed while running
+├── OutputError           1   the result could not be written
+├── DivergenceError       1   training met a NaN or an infinity
+├── SettingsError         2   an option has an impossible value
+├── DataError             3   the input text or its labels cannot be used
+│   ├── DecodingError     3   bytes that are not UTF-8
+│   └── LabelError        3   a label is missing or not one the model knows
+├── ArtifactError         4   not a file this program can trust
+│   ├── WrongKindError    4   an artifact, but of another stage
+│   ├── CorruptError      4   truncated, altered, or no artifact at all
+│   └── NewerFormatError  4   written by a later version
+└── QualityGateError      5   a demanded quality was not reached
 """
 
 from __future__ import annotations

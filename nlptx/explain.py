@@ -46,7 +46,7 @@ def explain(model: Model, text: str, label: str | None = None) -> Explanation:
     ids = model.encode(text)
     if not len(ids):
         raise DataError("the text has no word that the model knows")
-    outputs, cache, layout = model.outputs([ids])
+    _, cache, layout = model.outputs([ids])
     probabilities = model.probabilities([ids])[0]
     if label is not None and label not in model.labels:
         raise DataError(f"{label!r} is not one of the model's labels: {', '.join(model.labels)}")

@@ -1,4 +1,4 @@
-"""The whole network: word vectors -> encoder blocks -> one vector a text -> outputs."""
+"""The whole network: word vectors (+ evidence) -> encoder blocks -> one vector a text -> outputs."""
 
 from __future__ import annotations
 
@@ -84,43 +84,57 @@ class Encoder(Layer):
 
 
 class Network(Layer):
-    """The classifier: encoder -> pool -> dropout -> linear.
+    """The classifier: (+ evidence U) -> encoder -> pool -> dropout -> linear.
 
     Args:
         settings: its shape.
         components: R, length of the word vectors.
         classes: C.
         rng: source of the initial weights.
+        evidence: features of each token that come beside its word vector; each has a learned direction, a
+            row of U, which is added to the word vector as often as the feature says. 0 for none.
 
     Raises:
         SettingsError: the settings do not fit each other or the data.
     """
 
-    def __init__(self, settings: NetworkSettings, components: int, classes: int, rng: np.random.Generator) -> None:
+    def __init__(
+        self, settings: NetworkSettings, components: int, classes: int, rng: np.random.Generator, evidence: int = 0
+    ) -> None:
         if settings.loss == "squared-error" and classes != 2:
             raise SettingsError(f"--loss squared-error is for 2 labels; the data has {classes}")
         self.loss = LOSSES[settings.loss](classes)
+        self.evidence = Linear(evidence, components, rng, bias=False) if evidence else None
         self.encoder = Encoder(settings, components, rng)
         self.pool: Layer = POOLS[settings.pool](self.encoder.width, settings.window)
         self.dropout = Dropout(settings.dropout)
-        self.head = Linear(self.pool.width, self.loss.outputs, rng)  # type: ignore[attr-defined]
+        self.head = Linear(self.pool.width, self.loss.outputs, rng)
 
     def sublayers(self) -> Sequence[tuple[str, Layer]]:
-        return (("encoder", self.encoder), ("pool", self.pool), ("head", self.head))
+        evidence = () if self.evidence is None else (("evidence", self.evidence),)
+        return (*evidence, ("encoder", self.encoder), ("pool", self.pool), ("head", self.head))
 
-    def forward(self, x: NDArray, layout: Layout, rng: np.random.Generator | None) -> tuple[NDArray, Any]:
+    def forward(
+        self, x: NDArray, layout: Layout, rng: np.random.Generator | None, features: NDArray | None = None
+    ) -> tuple[NDArray, Any]:
+        """Return the outputs (B, outputs) for word vectors x (N, R) and evidence features (N, evidence)."""
+        if self.evidence is not None and features is not None:
+            x = x + self.evidence.forward(features)[0]
         x, encoder_cache = self.encoder.forward(x, layout, rng)
         x, pool_cache = self.pool.forward(x, layout, rng)
         x, dropout_cache = self.dropout.forward(x, layout, rng)
         x, head_cache = self.head.forward(x)
-        return x, (encoder_cache, pool_cache, dropout_cache, head_cache)
+        return x, (encoder_cache, pool_cache, dropout_cache, head_cache, features)
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
-        encoder_cache, pool_cache, dropout_cache, head_cache = cache
+        encoder_cache, pool_cache, dropout_cache, head_cache, features = cache
         dy = self.head.backward(dy, head_cache, grads)
         dy = self.dropout.backward(dy, dropout_cache, grads)
         dy = self.pool.backward(dy, pool_cache, grads)
-        return self.encoder.backward(dy, encoder_cache, grads)
+        dx = self.encoder.backward(dy, encoder_cache, grads)
+        if self.evidence is not None and features is not None:
+            grads.add(self.evidence.weight, features.T @ dx)
+        return dx
 
 
 def _block(settings: NetworkSettings, width: int, rng: np.random.Generator) -> EncoderBlock:

@@ -71,7 +71,7 @@ def _count_block(
 
     A pair becomes the integer (smaller id * V + larger id) << bits | distance; sorting brings equal pairs together.
     """
-    bits = int(len(units)).bit_length()
+    bits = len(units).bit_length()
     keys = []
     for distance, weight in enumerate(units, start=1):
         if weight == 0:

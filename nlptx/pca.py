@@ -63,7 +63,9 @@ def fit_pca(
         matrix = transform(counts.matrix, settings.transform, settings.smoothing)
         rows = StandardizedRows(matrix, settings.standardize, dtype, jobs or default_jobs())
         if rows.trace == 0:
-            raise DataError("no two words occur near each other, so there is nothing to analyse", hint="Count more text.")
+            raise DataError(
+                "no two words occur near each other, so there is nothing to analyse", hint="Count more text."
+            )
         pairs = power_iteration(
             rows.covariance,
             words,

@@ -40,7 +40,9 @@ def command(header: dict[str, Any]) -> str:
         if value == item.default:
             continue
         option = item.name.replace("_", "-")
-        words += [f"--{option}" if value else f"--no-{option}"] if isinstance(value, bool) else [f"--{option}", str(value)]
+        words += (
+            [f"--{option}" if value else f"--no-{option}"] if isinstance(value, bool) else [f"--{option}", str(value)]
+        )
     if header["seed"] != SEED and name != "cooccur":
         words += ["--seed", str(header["seed"])]
     return " ".join(shlex.quote(word) for word in [*words, "-o", output])

@@ -38,9 +38,7 @@ class Scored:
     truncated: bool
 
 
-def score(
-    model: Model, texts: Iterable[str], *, jobs: int | None = None, batch: int = BATCH
-) -> Iterator[list[Scored]]:
+def score(model: Model, texts: Iterable[str], *, jobs: int | None = None, batch: int = BATCH) -> Iterator[list[Scored]]:
     """Score texts in order, and yield the results of a batch at a time.
 
     Results are yielded as soon as they are there, and a batch does not wait for texts that have not

@@ -26,9 +26,7 @@ def setting(
     high: float | None = None,
 ) -> T:
     """Declare one option: a dataclass field with its help and its range (both ends included)."""
-    return field(
-        default=default, metadata={"help": help, "choices": choices, "low": low, "high": high}
-    )  # type: ignore[return-value]
+    return field(default=default, metadata={"help": help, "choices": choices, "low": low, "high": high})
 
 
 @dataclass(frozen=True)
@@ -58,9 +56,8 @@ def check_value(item: dataclasses.Field[Any], value: Any) -> None:
     """Raise SettingsError unless ``value`` has the type and range declared for ``item``."""
     option = "--" + item.name.replace("_", "-")
     wanted = type(item.default)
-    if wanted is float and type(value) is int:
-        return check_value(item, float(value))
-    if type(value) is not wanted:
+    whole = wanted is float and type(value) is int
+    if type(value) is not wanted and not whole:
         raise SettingsError(f"{option} is {value!r}; expected {wanted.__name__}")
     choices, low, high = (item.metadata[key] for key in ("choices", "low", "high"))
     if choices is not None and value not in choices:
@@ -127,9 +124,7 @@ class NetworkSettings(Settings):
     width: int = setting(0, "Model width d; 0 takes the length of the word vectors.", low=0)
     blocks: int = setting(1, "Encoder blocks.", low=0)
     heads: int = setting(4, "Attention heads.", low=1)
-    head_width: str = setting(
-        "narrow", "Width of a head: d/heads, or d for every head.", choices=("narrow", "wide")
-    )
+    head_width: str = setting("narrow", "Width of a head: d/heads, or d for every head.", choices=("narrow", "wide"))
     attention: str = setting(
         "scaled",
         "plain: softmax(x x') x; qkv: learned queries, keys and values; scaled: those over sqrt(width).",
@@ -137,12 +132,8 @@ class NetworkSettings(Settings):
     )
     causal: bool = setting(False, "Let a word attend only to itself and the words before it.")
     hidden: int = setting(0, "Hidden width of the feed-forward network; 0 takes 4 d.", low=0)
-    activation: str = setting(
-        "relu", "Its activation.", choices=("relu", "gelu", "tanh", "sigmoid")
-    )
-    norm: str = setting(
-        "pre", "Normalise before each sublayer, or after the residual sum.", choices=("pre", "post")
-    )
+    activation: str = setting("relu", "Its activation.", choices=("relu", "gelu", "tanh", "sigmoid"))
+    norm: str = setting("pre", "Normalise before each sublayer, or after the residual sum.", choices=("pre", "post"))
     norm_gain: bool = setting(True, "Layer norm learns a gain and a bias.")
     positions: str = setting(
         "sinusoidal", "Position signal added to the word vectors.", choices=("sinusoidal", "learned", "none")
@@ -194,7 +185,11 @@ class TrainSettings(NetworkSettings):
     new_words: int = setting(
         2, "Learn vectors for training words the embeddings lack, seen this often; 0 for none.", low=0
     )
-    label_order: str = setting(
-        "auto", "Whether labels that are numbers form a scale.", choices=("auto", "none")
+    label_order: str = setting("auto", "Whether labels that are numbers form a scale.", choices=("auto", "none"))
+    ngrams: int = setting(
+        3,
+        "Add the naive-Bayes evidence of word n-grams up to this length to the word vectors; 0 for none.",
+        low=0,
+        high=3,
     )
     pretrain: int = setting(0, "Epochs of next-word prediction on the texts before training on the labels.", low=0)

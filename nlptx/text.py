@@ -22,9 +22,7 @@ _CONTRACTION = r"n't\b|'(?:s|m|d|re|ve|ll)\b"
 _ASCII_TOKEN = re.compile(_CONTRACTION + r"|[A-Za-z0-9]+|[!-/:-@\[-`{-~]", re.IGNORECASE)
 # `\w` leaves out combining marks, which belong to the word in Indic, Hebrew, Arabic and Thai script.
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff\u0e00-\u0e7f"
-_UNICODE_TOKEN = re.compile(
-    _CONTRACTION + rf"|(?:[^\W_]|[{_MARKS}])+|[^\w\s\x00-\x1f\x7f-\x9f]|_", re.IGNORECASE
-)
+_UNICODE_TOKEN = re.compile(_CONTRACTION + rf"|(?:[^\W_]|[{_MARKS}])+|[^\w\s\x00-\x1f\x7f-\x9f]|_", re.IGNORECASE)
 
 
 def split_words(text: str) -> list[str]:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nlptx.nn import ACTIVATIONS, POOLS, Dropout, LayerNorm, Layout, MultiHeadAttention
+from nlptx.nn import ACTIVATIONS, POOLS, Dropout, FeedForward, LayerNorm, Layout, MultiHeadAttention
+from nlptx.nn.block import Residual
 from nlptx.nn.pooling import AttentionPool
 
 LAYOUT = Layout(np.array([2, 3]), 4)
@@ -86,3 +87,12 @@ def test_dropout_drops_its_share_and_makes_up_for_it() -> None:
 def test_dropout_changes_nothing_outside_training_or_at_zero(p: float, training: bool) -> None:
     y, _ = Dropout(p).forward(X, LAYOUT, np.random.default_rng(1) if training else None)
     assert_array_equal(y, X)
+
+
+def test_the_norm_stands_before_the_sublayer_or_after_the_sum() -> None:
+    f = FeedForward(4, 7, "tanh", np.random.default_rng(2))
+    norm = LayerNorm(4)
+    pre, _ = Residual(f, 4, "pre", True, 0.0).forward(X, LAYOUT, None)
+    post, _ = Residual(f, 4, "post", True, 0.0).forward(X, LAYOUT, None)
+    assert_allclose(pre, X + f.forward(norm.forward(X)[0], LAYOUT)[0], rtol=1e-12)
+    assert_allclose(post, norm.forward(X + f.forward(X, LAYOUT)[0])[0], rtol=1e-12)

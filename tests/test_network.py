@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nlptx.errors import SettingsError
 from nlptx.network import Network
-from nlptx.nn import Layout, SinusoidalPositions
+from nlptx.nn import Dropout, Layout, SinusoidalPositions
 from nlptx.nn.positions import sinusoids
 from nlptx.settings import NetworkSettings
 
@@ -188,6 +188,39 @@ def test_squared_error_is_for_two_labels() -> None:
 def test_flatten_needs_texts_cut_to_the_window() -> None:
     with pytest.raises(SettingsError, match="flatten"):
         settings_of("", pool="flatten")
+
+
+@pytest.mark.parametrize("place", ["words", "attention", "feed-forward", "head"])
+def test_dropout_acts_in_each_of_its_places(place: str) -> None:
+    settings = settings_of("", dropout=0.5)
+    network, texts = network_of(settings), texts_of(settings)
+    block = network.encoder.blocks[0]
+    layers = {"words": network.encoder, "attention": block.attention, "feed-forward": block.feed_forward}
+    for name, layer in (layers | {"head": network}).items():
+        if name != place:
+            layer.dropout = Dropout(0)
+    x, layout = np.concatenate(texts), layout_of(settings, texts)
+    trained, _ = network.forward(x, layout, np.random.default_rng(1))
+    assert (trained != network.forward(x, layout, None)[0]).any(axis=1).all()
+
+
+@pytest.mark.parametrize(("head_width", "inner"), [("narrow", 6), ("wide", 12)])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_parameters_and_their_shapes(head_width: str, inner: int, norm: str) -> None:
+    network = network_of(settings_of("", head_width=head_width, norm=norm))
+    block = {
+        "attention.f.qkv.W": (6, 3 * inner),
+        "attention.f.out.W": (inner, 6),
+        "ffn.f.inner.W": (6, 7),
+        "ffn.f.inner.b": (7,),
+        "ffn.f.outer.W": (7, 6),
+        "ffn.f.outer.b": (6,),
+    } | {f"{part}.norm.{name}": (6,) for part in ("attention", "ffn") for name in "gb"}
+    wanted = {f"encoder.block0.{name}": shape for name, shape in block.items()}
+    wanted |= {"encoder.projection.W": (5, 6), "head.W": (6, 3), "head.b": (3,)}
+    if norm == "pre":
+        wanted |= {"encoder.norm.g": (6,), "encoder.norm.b": (6,)}
+    assert {name: p.value.shape for name, p in network.parameters()} == wanted
 
 
 def test_the_same_generator_gives_the_same_network() -> None:

@@ -24,7 +24,8 @@ def curve(points: Sequence[tuple[float, float]], width: int = 60, height: int = 
 
     Args:
         points: at least one, x increasing.
-        width, height: in characters.
+        width: in characters.
+        height: in characters.
     """
     xs, ys = [x for x, _ in points], [y for _, y in points]
     low, high = min(ys), max(ys)

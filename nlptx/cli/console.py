@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Everything a terminal might obey: C0 and C1 controls (but tab), and the marks that reverse text.
 _CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Columns of a table where no terminal sets them.
+_WIDTH = 120
 # Seconds between progress lines where nobody watches a bar.
 _LINE_EVERY = 10.0
 
@@ -26,10 +28,9 @@ def neutralised(text: str) -> str:
 
 def print_error(text: str) -> None:
     """Print an error, safely, whatever state standard error is in."""
-    try:
+    # Where nobody can listen, the exit code still says it.
+    with suppress(OSError, ValueError, AttributeError):
         print("nlptx: " + "\n".join(neutralised(line) for line in text.splitlines()), file=sys.stderr, flush=True)
-    except (OSError, ValueError, AttributeError):
-        pass  # nobody is listening; the exit code still says it
 
 
 class Meter(Protocol):
@@ -56,7 +57,10 @@ class Talk:
         """Return a Rich console."""
         from rich.console import Console
 
-        return Console(stderr=stderr, no_color=not self.color, highlight=False, soft_wrap=False)
+        console = Console(stderr=stderr, no_color=not self.color, highlight=False)
+        if not console.is_terminal:
+            console.width = _WIDTH
+        return console
 
     def note(self, text: str) -> None:
         """Say something worth knowing."""
@@ -78,12 +82,12 @@ class Talk:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=Text(neutralised(title), style="bold"), title_justify="left", show_header=False, box=None)
+        table = Table(show_header=False, box=None)
         table.add_column(style="dim", no_wrap=True)
         table.add_column(overflow="fold")
         for name, value in rows:
             table.add_row(Text(name), Text(neutralised(_plain(value))))
-        self.console(stderr).print(table)
+        self.console(stderr).print(Text(neutralised(title), style="bold"), table, sep="\n")
 
     def table(self, title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], stderr: bool = False) -> None:
         """Draw a table; numbers stand right."""
@@ -91,13 +95,19 @@ class Talk:
         from rich.text import Text
 
         rows = [list(row) for row in rows]
-        table = Table(title=Text(neutralised(title), style="bold"), title_justify="left", box=None, header_style="dim")
+        table = Table(box=None, header_style="dim")
         for place, name in enumerate(header):
             numeric = all(isinstance(row[place], int | float) for row in rows) and rows
             table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
         for row in rows:
             table.add_row(*(Text(neutralised(_plain(value))) for value in row))
-        self.console(stderr).print(table)
+        self.console(stderr).print(Text(neutralised(title), style="bold"), table, sep="\n")
+
+    def drawing(self, title: str, lines: Iterable[str]) -> None:
+        """Print lines as they are."""
+        from rich.text import Text
+
+        self.console(stderr=False).print(Text(title, style="bold"), Text("\n".join(lines)), sep="\n")
 
     @contextmanager
     def meter(self, what: str) -> Iterator[Meter]:

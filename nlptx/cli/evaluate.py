@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from nlptx.cli import inputs_or_stdin, print_json
 from nlptx.cli.console import Talk
 from nlptx.cli.options import Run, reading_options, run_options
 from nlptx.cli.predict import model_option
+from nlptx.cli.stage import peak_memory
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, LabelError, QualityGateError
 
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
 @click.command(short_help="Compare predictions with true labels.")
 @click.argument("data", nargs=-1, metavar="DATA...")
 @model_option
-@click.option("--min-accuracy", type=click.FloatRange(0, 1), show_envvar=True, help="Exit with code 5 below this accuracy.")
+@click.option(
+    "--min-accuracy", type=click.FloatRange(0, 1), show_envvar=True, help="Exit with code 5 below this accuracy."
+)
 @reading_options(("test",))
 @run_options(json="Print the report as one JSON object.")
 def evaluate(
@@ -38,6 +42,7 @@ def evaluate(
     precision, recall and F1 of each label, and the confusion matrix.
     """
     data = inputs_or_stdin(data)
+    started = time.perf_counter()
     import numpy as np
 
     from nlptx.corpus import Corpus, labelled
@@ -62,7 +67,9 @@ def evaluate(
     probabilities = model.predict_proba(texts, run.jobs)
     report = judge(probabilities, np.array(targets), model.labels, model.values is not None)
     if run.json:
-        print_json(_as_json(report))
+        print_json(
+            {**_as_json(report), "seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
+        )
     else:
         _draw(report, run.talk)
     if min_accuracy is not None and report.accuracy < min_accuracy:
@@ -97,7 +104,9 @@ def _draw(report: Report, talk: Talk) -> None:
     if report.mean_absolute_error is not None and len(report.classes) > 2:
         facts.append(("mean absolute error", f"{report.mean_absolute_error:.4f} steps"))
     talk.facts("evaluation", facts)
-    rows = [(row.label, f"{row.precision:.4f}", f"{row.recall:.4f}", f"{row.f1:.4f}", row.texts) for row in report.classes]
+    rows = [
+        (row.label, f"{row.precision:.4f}", f"{row.recall:.4f}", f"{row.f1:.4f}", row.texts) for row in report.classes
+    ]
     talk.table("by label", ("label", "precision", "recall", "F1", "texts"), rows)
     labels = [row.label for row in report.classes]
     confusion = [(label, *counts) for label, counts in zip(labels, report.confusion.tolist(), strict=True)]

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Describe an artifact and where it came from.")
 @click.argument("artifact", metavar="ARTIFACT")
-@click.option("--plot", metavar="FILE", help="Models: draw the loss curve into a .png, .svg or .pdf (needs the plot extra).")
+@click.option(
+    "--plot", metavar="FILE", help="Models: draw the loss curve into a .png, .svg or .pdf (needs the plot extra)."
+)
 @run_options(json="Print one JSON object.")
 def info(artifact: str, plot: str | None, run: Run) -> None:
     """Describe an artifact: sizes, settings, and the commands that make it again from the corpus.
@@ -83,10 +85,12 @@ def _draw(
 
 def _draw_history(history: dict[str, Any], run: Run) -> None:
     rows = [
-        tuple(epoch.get(name, "") for name in ("epoch", "loss", "accuracy", "valid_loss", "valid_accuracy"))
-        + ("kept" if epoch["epoch"] == history["best_epoch"] else "",)
+        (
+            *(epoch.get(name, "") for name in ("epoch", "loss", "accuracy", "valid_loss", "valid_accuracy")),
+            "kept" if epoch["epoch"] == history["best_epoch"] else "",
+        )
         for epoch in history["epochs"]
     ]
     run.talk.table("training", ("epoch", "loss", "accuracy", "valid loss", "valid accuracy", ""), rows)
     if history["curve"]:
-        run.talk.facts("loss over steps", [("", "\n".join(curve([(x, y) for x, y in history["curve"]])))])
+        run.talk.drawing("training loss over steps", curve([(x, y) for x, y in history["curve"]]))

@@ -38,11 +38,16 @@ def neighbors(embeddings: str, words: tuple[str, ...], analogy: bool, top: int, 
         else:
             vectors = artifacts.build(artifact, Embeddings.from_artifact, embeddings)
     if analogy:
-        found = {" ".join(words): vectors.analogy(*words, top)}
+        found = {" ".join(words): vectors.analogy(words[0], words[1], words[2], top)}
     else:
         found = {word: vectors.nearest(word, top) for word in words}
     if run.json:
-        print_json({name: [{"word": word, "cosine": round(cosine, 6)} for word, cosine in rows] for name, rows in found.items()})
+        print_json(
+            {
+                name: [{"word": word, "cosine": round(cosine, 6)} for word, cosine in rows]
+                for name, rows in found.items()
+            }
+        )
         return
     for name, rows in found.items():
         run.talk.table(name, ("word", "cosine"), [(word, f"{cosine:.4f}") for word, cosine in rows])

@@ -26,7 +26,9 @@ class Run:
     json: bool
 
 
-def run_options(*, json: str = "Print the summary as one JSON object on standard output.") -> Callable[[Function], Function]:
+def run_options(
+    *, json: str = "Print the summary as one JSON object on standard output."
+) -> Callable[[Function], Function]:
     """Add the options every command has; they arrive as ``run``."""
 
     def decorate(function: Function) -> Function:
@@ -97,9 +99,7 @@ def preset_option(function: Function) -> Function:
     )(function)
 
 
-def reading_options(
-    splits: tuple[str, ...], labels: bool = False
-) -> Callable[[Function], Function]:
+def reading_options(splits: tuple[str, ...], labels: bool = False) -> Callable[[Function], Function]:
     """Add how inputs are read; they arrive as ``reading``.
 
     Args:
@@ -108,13 +108,56 @@ def reading_options(
     """
 
     def decorate(function: Function) -> Function:
-        @click.option("--text-column", default="text", show_default=True, show_envvar=True, help="Column of a table that holds the text.")
-        @click.option("--label-column", default="label", show_default=True, show_envvar=True, help="Column of a table that holds the label.")
-        @click.option("--input-format", type=click.Choice(FORMATS), default="auto", show_default=True, show_envvar=True, help="Format of the input; auto goes by the file name, standard input being text.")
-        @click.option("--split", "split", type=click.Choice([*SPLITS, "all"]), multiple=True, default=splits, show_default=True, show_envvar=True, help="Parts to read of a folder or archive laid out as train, test, unsup.")
-        @click.option("--encoding-errors", type=click.Choice(["strict", "replace"]), default="strict", show_default=True, show_envvar=True, help="What to do about bytes that are not UTF-8.")
+        @click.option(
+            "--text-column",
+            default="text",
+            show_default=True,
+            show_envvar=True,
+            help="Column of a table that holds the text.",
+        )
+        @click.option(
+            "--label-column",
+            default="label",
+            show_default=True,
+            show_envvar=True,
+            help="Column of a table that holds the label.",
+        )
+        @click.option(
+            "--input-format",
+            type=click.Choice(FORMATS),
+            default="auto",
+            show_default=True,
+            show_envvar=True,
+            help="Format of the input; auto goes by the file name, standard input being text.",
+        )
+        @click.option(
+            "--split",
+            "split",
+            type=click.Choice([*SPLITS, "all"]),
+            multiple=True,
+            default=splits,
+            show_default=True,
+            show_envvar=True,
+            help="Parts to read of a folder or archive laid out as train, test, unsup.",
+        )
+        @click.option(
+            "--encoding-errors",
+            type=click.Choice(["strict", "replace"]),
+            default="strict",
+            show_default=True,
+            show_envvar=True,
+            help="What to do about bytes that are not UTF-8.",
+        )
         @functools.wraps(function)
-        def wrapped(*args: Any, text_column: str, label_column: str, input_format: str, split: tuple[str, ...], encoding_errors: str, **kwargs: Any) -> Any:
+        def wrapped(
+            *args: Any,
+            text_column: str,
+            label_column: str,
+            input_format: str,
+            split: tuple[str, ...],
+            encoding_errors: str,
+            **kwargs: Any,
+        ) -> Any:
             chosen = () if "all" in split else tuple(split)
             reading = ReadOptions(text_column, label_column, input_format, chosen, encoding_errors)
             return function(*args, reading=reading, **kwargs)

@@ -47,7 +47,9 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
         write_word2vec(output, embeddings)
     else:
         artifacts.write(output, embeddings.to_artifact())
-    rows = list(zip(embeddings.eigenvalues.tolist(), embeddings.explained.tolist(), embeddings.residuals.tolist(), strict=True))
+    rows = list(
+        zip(embeddings.eigenvalues.tolist(), embeddings.explained.tolist(), embeddings.residuals.tolist(), strict=True)
+    )
     if not run.json and not run.talk.quiet:
         shown = [(number, *row) for number, row in enumerate(rows, start=1)]
         shown = shown if len(shown) <= _SHOWN else [*shown[: _SHOWN - 1], shown[-1]]

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import click
 
 from nlptx.cli import inputs_or_stdin
-from nlptx.cli.options import Run, output_option, reading_options, run_options
+from nlptx.cli.options import Function, Run, output_option, reading_options, run_options
 from nlptx.corpus.document import ReadOptions
 
 # Places named when texts had no known word.
 _NAMED = 3
 
 
-def model_option(function):  # type: ignore[no-untyped-def]
+def model_option(function: Function) -> Function:
     """Add ``-m/--model``."""
     return click.option("-m", "--model", "model_path", required=True, metavar="FILE", show_envvar=True,
                         help="The model: the output of nlptx train.")(function)  # fmt: skip
@@ -77,4 +77,6 @@ def predict(
         run.talk.note(f"note: the input has a column {renamed!r}; the prediction is in 'predicted_{renamed}'")
     if unknown:
         named = ", ".join(unknown[:_NAMED]) + (", ..." if len(unknown) > _NAMED else "")
-        run.talk.note(f"note: no known word in {len(unknown)} text{'s' * (len(unknown) > 1)} ({named}); scored as the prior")
+        run.talk.note(
+            f"note: no known word in {len(unknown)} text{'s' * (len(unknown) > 1)} ({named}); scored as the prior"
+        )

@@ -42,7 +42,9 @@ class Stage:
         if self.run.json:
             print_json({"output": self.output, **facts})
         else:
-            shown = {name.replace("_", " "): value for name, value in facts.items() if not isinstance(value, list | dict)}
+            shown = {
+                name.replace("_", " "): value for name, value in facts.items() if not isinstance(value, list | dict)
+            }
             self.run.talk.summary(f"{title} -> {self.output}", shown.items())
 
 

@@ -32,8 +32,14 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Fit a transformer on labelled text.")
 @click.argument("data", nargs=-1, metavar="DATA...")
-@click.option("-e", "--embeddings", required=True, metavar="FILE", show_envvar=True,
-              help="Word vectors: the output of nlptx pca, word2vec text (*.txt, *.vec), or - for standard input.")  # fmt: skip
+@click.option(
+    "-e",
+    "--embeddings",
+    required=True,
+    metavar="FILE",
+    show_envvar=True,
+    help="Word vectors: the output of nlptx pca, word2vec text (*.txt, *.vec), or - for standard input.",
+)
 @click.option("--valid", multiple=True, metavar="FILE", help="Validate on this file, not on a part of DATA.")
 @output_option("model.npz", "Where the model goes; - for standard output.")
 @preset_option
@@ -110,7 +116,9 @@ def train(
         },
     )
     if model.history["interrupted"]:
-        run.talk.note(f"interrupted in epoch {len(model.history['epochs'])}: {output} holds the best model so far (epoch {best})")
+        run.talk.note(
+            f"interrupted in epoch {len(model.history['epochs'])}: {output} holds the best model so far (epoch {best})"
+        )
         sys.exit(INTERRUPTED)
 
 
@@ -120,13 +128,17 @@ def _columns(corpus: Any) -> tuple[list[str], list[str]]:
     texts, labels = [], []
     for document in labelled(corpus):
         texts.append(document.text)
-        labels.append(document.label)
+        labels.append(document.label or "")
     return texts, labels
 
 
 def show(progress: Progress, meter: Meter) -> None:
     """Write one state of the training into the meter."""
-    parts = [f"epoch {progress.epoch}/{progress.epochs}", f"step {progress.step}/{progress.steps}", f"loss {progress.loss:.4f}"]
+    parts = [
+        f"epoch {progress.epoch}/{progress.epochs}",
+        f"step {progress.step}/{progress.steps}",
+        f"loss {progress.loss:.4f}",
+    ]
     if progress.valid_accuracy is not None:
         parts.append(f"valid {progress.valid_accuracy:.2%}")
     if progress.tokens_per_second:

@@ -1,6 +1,6 @@
 """Every input format -> one stream of documents that know where they came from.
 
-    files, folders, archives, stdin  --sources-->  byte streams  --formats-->  Document
+files, folders, archives, stdin  --sources-->  byte streams  --formats-->  Document
 """
 
 from __future__ import annotations

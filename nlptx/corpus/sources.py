@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from nlptx.corpus.document import SPLITS, ReadOptions
 from nlptx.errors import DataError, SettingsError
 
 STDIN = "-"
-_OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 
@@ -68,7 +68,9 @@ def _damage_reported(name: str) -> Iterator[None]:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, tarfile.TarError) as error:
         reason = f"truncated or damaged ({error})" if str(error) else "truncated or damaged"
-        raise DataError(reason, where=name, hint="Get the file again, or check it with gzip -t, xz -t or tar -t.") from error
+        raise DataError(
+            reason, where=name, hint="Get the file again, or check it with gzip -t, xz -t or tar -t."
+        ) from error
     except PermissionError as error:
         raise DataError("permission denied", where=name) from error
 
@@ -102,11 +104,9 @@ def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:
 def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
     """Read members in place. Nothing is unpacked, so names with ``..`` and links are harmless."""
     found = False
-    try:
-        archive = tarfile.open(name, "r|*")
-    except FileNotFoundError:
-        raise SettingsError(f"{name}: no such file") from None
-    with archive:
+    if not os.path.exists(name):
+        raise SettingsError(f"{name}: no such file")
+    with tarfile.open(name, "r|*") as archive:
         for member in archive:
             place = _place(PurePosixPath(member.name), "", options) if member.isreg() else None
             stream = archive.extractfile(member) if place is not None else None

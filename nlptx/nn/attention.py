@@ -17,7 +17,9 @@ def attend(q: NDArray, k: NDArray, v: NDArray, scale: float, causal: bool) -> tu
     """Return O = P V and P = softmax over keys of scale Q K'.
 
     Args:
-        q, k, v: (..., T, K).
+        q: (..., T, K) queries.
+        k: (..., T, K) keys.
+        v: (..., T, K) values.
         scale: factor of the scores.
         causal: mask keys after the query.
     """
@@ -58,9 +60,11 @@ class PlainAttention(Layer):
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         x, y, weights, layout = cache
         parts = zip(layout.views(dy), layout.views(y), layout.views(x), weights, strict=True)
-        return np.concatenate(
-            [sum(attend_backward(do, o, v, v, v, p, 1.0)).reshape(-1, x.shape[1]) for do, o, v, p in parts]
-        )
+        dx = np.empty_like(x)
+        for dx_run, (do, o, v, p) in zip(layout.views(dx), parts, strict=True):
+            dq, dk, dv = attend_backward(do, o, v, v, v, p, 1.0)
+            dx_run[...] = dq + dk + dv
+        return dx
 
     @staticmethod
     def weights(cache: Any) -> list[NDArray]:
@@ -100,9 +104,7 @@ class MultiHeadAttention(Layer):
 
     def _merged(self, x: NDArray, layout: Layout) -> list[NDArray]:
         """View (N, H K) as (n, H, T, K) of each run. No copy."""
-        return [
-            run.reshape(*run.shape[:2], self.heads, self.head_width).swapaxes(1, 2) for run in layout.views(x)
-        ]
+        return [run.reshape(*run.shape[:2], self.heads, self.head_width).swapaxes(1, 2) for run in layout.views(x)]
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
         qkv, qkv_cache = self.qkv.forward(x)

@@ -1,6 +1,6 @@
 """Stage 3: labelled texts + word vectors -> a trained model. Nothing here prints."""
 
-from nlptx.training.fit import fit
+from nlptx.training.classifier import fit
 from nlptx.training.progress import Progress
 
 __all__ = ["Progress", "fit"]

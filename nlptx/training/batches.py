@@ -22,11 +22,13 @@ class Share:
         ids: (N,) int32, the texts one after the other.
         lengths: (B,) tokens of each.
         targets: (B,) class of each.
+        features: (N, evidence) of each token, or None.
     """
 
     ids: NDArray[np.int32]
     lengths: NDArray[np.int64]
     targets: NDArray[np.int64]
+    features: NDArray[np.float32] | None = None
 
 
 def random_order(count: int, batch: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
@@ -37,21 +39,31 @@ def random_order(count: int, batch: int, rng: np.random.Generator) -> Iterator[N
 
 
 def cut_shares(
-    texts: list[NDArray[np.int32]], targets: NDArray[np.int64], word_dropout: float, rng: np.random.Generator
+    texts: list[NDArray[np.int32]],
+    targets: NDArray[np.int64],
+    word_dropout: float,
+    rng: np.random.Generator,
+    features: list[NDArray[np.float32]] | None = None,
 ) -> list[Share]:
-    """Cut a batch into shares, leaving out each word with probability ``word_dropout``."""
+    """Cut a batch into shares, leaving out each word (with its features) with probability ``word_dropout``."""
     if word_dropout:
-        texts = [_drop_words(ids, word_dropout, rng) for ids in texts]
+        kept = [_kept_words(len(ids), word_dropout, rng) for ids in texts]
+        texts = [ids[keep] for ids, keep in zip(texts, kept, strict=True)]
+        if features is not None:
+            features = [rows[keep] for rows, keep in zip(features, kept, strict=True)]
     lengths = np.array([len(ids) for ids in texts])
     order = np.argsort(lengths, kind="stable")
     shares = int(min(_MOST_SHARES, max(1, lengths.sum() // _SHARE_TOKENS), len(texts)))
     result = []
     for share in range(shares):
         chosen = order[share::shares]
-        result.append(Share(np.concatenate([texts[i] for i in chosen]), lengths[chosen], targets[chosen]))
+        ids = np.concatenate([texts[i] for i in chosen])
+        rows = None if features is None else np.concatenate([features[i] for i in chosen])
+        result.append(Share(ids, lengths[chosen], targets[chosen], rows))
     return result
 
 
-def _drop_words(ids: NDArray[np.int32], share: float, rng: np.random.Generator) -> NDArray[np.int32]:
-    kept = ids[rng.random(len(ids), np.float32) >= share]
-    return kept if len(kept) else ids[:1]
+def _kept_words(length: int, share: float, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return the places of the words that stay, at least one."""
+    kept = np.flatnonzero(rng.random(length, np.float32) >= share)
+    return kept if len(kept) else np.zeros(1, np.intp)

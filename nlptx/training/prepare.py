@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,13 @@ from numpy.typing import NDArray
 from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError, LabelError
 from nlptx.labels import order_labels
+from nlptx.ngrams import LARGEST_VOCABULARY, NgramRatios, fit_ratios
 from nlptx.settings import TrainSettings
 from nlptx.text import Vocabulary, rank_words
 from nlptx.training.split import stratified_split
+
+# Labels up to which n-gram evidence is counted: each adds its own column.
+_MOST_EVIDENCE = 20
 
 
 @dataclass(frozen=True)
@@ -24,10 +28,12 @@ class Examples:
     Args:
         ids: for each text its (T,) int32 word ids.
         targets: (texts,) int64.
+        features: for each text its (T, evidence) features, or None.
     """
 
     ids: list[NDArray[np.int32]]
     targets: NDArray[np.int64]
+    features: list[NDArray[np.float32]] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -48,6 +54,7 @@ class TrainingData:
         labels, values: see :func:`order_labels`.
         priors: (C,) share of each label.
         train, valid: the examples; ``valid`` may be empty.
+        ratios: n-gram evidence for texts outside ``train``, or None.
     """
 
     vocabulary: Vocabulary
@@ -57,6 +64,7 @@ class TrainingData:
     priors: NDArray[np.float64]
     train: Examples
     valid: Examples
+    ratios: NgramRatios | None
 
 
 def prepare(
@@ -101,8 +109,13 @@ def prepare(
             "no training text has a word that the embeddings know",
             hint="Train the embeddings on text of the same language, or give --new-words 1.",
         )
+    ratios = None
+    if settings.ngrams and len(order) <= _MOST_EVIDENCE and len(vocabulary) <= LARGEST_VOCABULARY:
+        rng = np.random.default_rng([seed, 2])
+        ratios, features = fit_ratios(train.ids, train.targets, len(order), settings.ngrams, len(vocabulary), rng)
+        train = replace(train, features=features)
     priors = np.bincount(targets, minlength=len(order)) / len(targets)
-    return TrainingData(vocabulary, table, order, values, priors, train, held)
+    return TrainingData(vocabulary, table, order, values, priors, train, held, ratios)
 
 
 def _examples(ids: list[NDArray[np.int32]], targets: NDArray[np.int64]) -> Examples:

@@ -93,5 +93,3 @@ def clip(result: ShareResult, most: float) -> float:
         result.flat[...] *= most / norm
         result.row_gradient[...] *= most / norm
     return norm
-
-

@@ -32,7 +32,8 @@ def fit(
     """Train a classifier.
 
     Args:
-        texts, labels: the training data.
+        texts: the training texts.
+        labels: the label of each.
         embeddings: word vectors to start from.
         settings: see :class:`TrainSettings`.
         valid: texts and labels to validate on; by default a part of the training data.
@@ -48,7 +49,7 @@ def fit(
     """
     settings = settings or TrainSettings()
     data = prepare(texts, labels, embeddings, settings, seed, valid)
-    model = Model.fresh(data.vocabulary, data.table, data.labels, data.values, data.priors, settings, seed)
+    model = Model.fresh(data.vocabulary, data.table, data.labels, data.values, data.priors, settings, seed, data.ratios)
     # One BLAS thread each: the threads here are ours, and sums must not depend on their number.
     with threadpool_limits(1), ThreadPoolExecutor(jobs or default_jobs()) as pool:
         warm = pretrain(model, data.train, seed, pool, on_progress, stop) if settings.pretrain else []

@@ -1,0 +1,134 @@
+# Everything runs in a virtual environment of its own, .venv, made on first use.
+
+PYTHON ?= python3
+VENV := .venv
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+
+# Real corpora, for the experiments and some tests; see `make imdb`.
+NLPTX_SHARED_DATA ?= ../shared/data
+export NLPTX_SHARED_DATA
+DATA ?= $(NLPTX_SHARED_DATA)/aclImdb_dev.tar.gz
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: help demo test check format bench imdb goldstraw bloem sst2 trec build clean FORCE
+
+help:  ## Show this help.
+	@echo "make TARGET [DATA=path/to/aclImdb.tar.gz]"; echo
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# -- Installing ----------------------------------------------------------------------------------------------
+
+INSTALLED := $(VENV)/.installed
+TOOLS := $(VENV)/.tools
+
+# Where the venv module is missing (some Linux distributions), virtualenv takes its place.
+$(VENV)/bin/python:
+	@echo "making the virtual environment $(VENV)"
+	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || { rm -rf $(VENV); \
+	  $(PYTHON) -m pip install --quiet --target $(VENV)-bootstrap virtualenv && \
+	  PYTHONPATH=$(VENV)-bootstrap $(PYTHON) -m virtualenv --quiet $(VENV) && rm -rf $(VENV)-bootstrap; }
+
+$(INSTALLED): setup.cfg | $(VENV)/bin/python
+	@echo "installing nlptx and its requirements"
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@
+
+$(TOOLS): $(INSTALLED)
+	@echo "installing the development tools"
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+# -- Everyday ------------------------------------------------------------------------------------------------
+
+demo: $(INSTALLED)  ## Install, run the four stages on the bundled sentences, score some text.
+	@mkdir -p build/demo
+	nlptx cooccur data/train.tsv --min-count 2 -o build/demo/cooccur.npz
+	nlptx pca build/demo/cooccur.npz --components 64 -o build/demo/embeddings.npz
+	nlptx train data/train.tsv -e build/demo/embeddings.npz --epochs 10 -o build/demo/model.npz
+	nlptx evaluate data/test.tsv -m build/demo/model.npz
+	nlptx predict data/examples.txt -m build/demo/model.npz
+
+test: $(INSTALLED)  ## Install and run the tests.
+	$(VENV)/bin/python -m pytest
+
+check: $(TOOLS)  ## Lint, check formatting and types.
+	ruff check .
+	ruff format --check .
+	mypy nlptx
+
+format: $(TOOLS)  ## Format the code.
+	ruff check --fix .
+	ruff format .
+
+bench: $(INSTALLED)  ## Measure the stages beside their peers (those that are installed).
+	@mkdir -p build
+	$(VENV)/bin/python tests/benchmarks/bench.py --data $(DATA) --json build/bench.json
+
+build: $(TOOLS)  ## Build the wheel and the source distribution.
+	$(VENV)/bin/python -m build --quiet --outdir dist .
+
+clean:  ## Remove everything made here, the virtual environment too.
+	rm -rf build dist $(VENV) $(VENV)-bootstrap *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# -- Experiments ---------------------------------------------------------------------------------------------
+# File targets: a stage runs again when its input, or one of its own settings here, has changed.
+
+imdb_COOCCUR =
+imdb_PCA =
+imdb_TRAIN =
+goldstraw_COOCCUR = --preset goldstraw
+goldstraw_PCA = --preset goldstraw
+goldstraw_TRAIN = --preset goldstraw
+bloem_COOCCUR = --preset bloem
+bloem_PCA = --preset bloem
+# The article trains for 80 epochs; a few show that it learns. BLOEM_EPOCHS=80 for all of them.
+BLOEM_EPOCHS ?= 2
+bloem_TRAIN = --preset bloem --epochs $(BLOEM_EPOCHS)
+sst2_TRAIN =
+trec_TRAIN = --label-order none
+FOLDS ?= 5
+
+imdb: build/imdb/table.txt  ## Reviews: the default settings on IMDB, start to finish.
+goldstraw: build/goldstraw/table.txt  ## The same with the settings of the first article.
+bloem: build/bloem/table.txt  ## The same with the settings of the second article, fewer epochs.
+sst2: build/sst2/table.txt  ## Sentences: SST-2 with word vectors from IMDB.
+trec: build/trec/table.txt  ## Six classes: TREC questions, five-fold cross-validation.
+imdb goldstraw bloem sst2 trec:
+	@cat $<
+
+# $(call settings,NAME): a file that changes only when the settings NAME do.
+build/%.args: FORCE
+	@mkdir -p $(@D)
+	@echo '$($(subst /,_,$*))' | cmp -s - $@ || echo '$($(subst /,_,$*))' > $@
+
+$(DATA):
+	@echo "$(DATA) is not here. Get aclImdb_v1.tar.gz from https://ai.stanford.edu/~amaas/data/sentiment/ and say DATA=path/to/it" >&2; exit 1
+
+define EXPERIMENT
+build/$(1)/cooccur.npz: $$(DATA) build/$(1)/COOCCUR.args | $$(INSTALLED)
+	nlptx cooccur $$(DATA) $$($(1)_COOCCUR) -o $$@ --json > build/$(1)/cooccur.json
+build/$(1)/embeddings.npz: build/$(1)/cooccur.npz build/$(1)/PCA.args
+	nlptx pca $$< $$($(1)_PCA) -o $$@ --json > build/$(1)/pca.json
+build/$(1)/model.npz: build/$(1)/embeddings.npz build/$(1)/TRAIN.args
+	nlptx train $$(DATA) -e $$< $$($(1)_TRAIN) -o $$@ --json > build/$(1)/train.json
+build/$(1)/evaluate.json: build/$(1)/model.npz
+	nlptx evaluate $$(DATA) -m $$< --json > $$@
+build/$(1)/table.txt: build/$(1)/evaluate.json tests/benchmarks/run_table.py
+	$$(VENV)/bin/python tests/benchmarks/run_table.py build/$(1) --data $$(DATA) > $$@
+endef
+$(foreach name,imdb goldstraw bloem,$(eval $(call EXPERIMENT,$(name))))
+
+SST2 := $(NLPTX_SHARED_DATA)/sst2
+build/sst2/model.npz: $(SST2)/train.tsv build/imdb/embeddings.npz build/sst2/TRAIN.args
+	nlptx train $< -e build/imdb/embeddings.npz $(sst2_TRAIN) -o $@ --json > build/sst2/train.json
+build/sst2/evaluate.json: build/sst2/model.npz $(SST2)/dev.tsv
+	nlptx evaluate $(SST2)/dev.tsv -m $< --json > $@
+build/sst2/table.txt: build/sst2/evaluate.json tests/benchmarks/run_table.py
+	$(VENV)/bin/python tests/benchmarks/run_table.py build/sst2 --data $(SST2) > $@
+
+TREC := $(NLPTX_SHARED_DATA)/trec/train.tsv
+build/trec/table.txt: $(TREC) build/imdb/embeddings.npz build/trec/TRAIN.args tests/benchmarks/crossvalidate.py
+	$(VENV)/bin/python tests/benchmarks/crossvalidate.py $< --folds $(FOLDS) --embeddings build/imdb/embeddings.npz \
+	  --work build/trec -- $(trec_TRAIN) > $@

@@ -1,0 +1,51 @@
+"""Sum up an experiment from the JSON its stages printed: data, settings, quality, time and memory."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pandas as pd
+
+STAGES = ("cooccur", "pca", "train", "evaluate")
+
+
+def summarise(folder: Path, data: str) -> pd.DataFrame:
+    """Return a table with a row per fact of the run in ``folder``."""
+    found = {stage: folder / f"{stage}.json" for stage in STAGES}
+    runs = {stage: json.loads(path.read_text()) for stage, path in found.items() if path.exists()}
+    report, training = runs["evaluate"], runs["train"]
+    low, high = report["interval"]
+    seconds = {stage: run["seconds"] for stage, run in runs.items()}
+    rows = {
+        "data": Path(data).name,
+        "settings": " | ".join(
+            f"{stage}: {(folder / f'{stage.upper()}.args').read_text().strip() or 'defaults'}"
+            for stage in STAGES
+            if (folder / f"{stage.upper()}.args").exists()
+        ),
+        "training texts": f"{training['texts']:,}",
+        "test texts": f"{report['texts']:,}",
+        "parameters": f"{training['parameters']:,}",
+        "accuracy": f"{report['accuracy']:.2%} (95 % interval {low:.2%} to {high:.2%})",
+        "log-loss": f"{report['log_loss']:.4f}",
+        "wall time": f"{sum(seconds.values()):.0f} s ("
+        + ", ".join(f"{stage} {value:.0f}" for stage, value in seconds.items())
+        + ")",
+        "peak memory": f"{max(run['peak_memory_mb'] for run in runs.values()):,} MB",
+    }
+    return pd.DataFrame({"": rows.values()}, index=list(rows))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--data", required=True)
+    arguments = parser.parse_args()
+    for name, value in summarise(arguments.folder, arguments.data)[""].items():
+        print(f"{name:<15} {value}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""Short ways to write inputs and read them back through ``Corpus``; shared by the corpus tests."""
+
+import bz2
+import gzip
+import lzma
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from nlptx.corpus import Corpus, ReadOptions
+from nlptx.errors import DataError
+
+BOM = b"\xef\xbb\xbf"
+PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+
+# One file, written anew for each example, is all the property tests keep between examples.
+quick = settings(
+    derandomize=True, deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def read(*inputs, **options):
+    return list(Corpus([str(name) for name in inputs], ReadOptions(**options)))
+
+
+def texts(*inputs, **options):
+    return [document.text for document in read(*inputs, **options)]
+
+
+def write(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def refused(path, *parts, error=DataError, **options):
+    """Reading ``path`` must raise ``error`` with a message that holds all ``parts``."""
+    with pytest.raises(error) as caught:
+        read(path, **options)
+    for part in parts:
+        assert part in str(caught.value)

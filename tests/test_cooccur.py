@@ -1,0 +1,341 @@
+"""Co-occurrence counts against a plain dictionary counter."""
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import chain
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nlptx import pairs, tokens
+from nlptx.artifacts import read, write
+from nlptx.cooccur import KIND, Cooccurrence, count
+from nlptx.errors import ArtifactError, CorruptError, DataError, SettingsError
+from nlptx.settings import CountSettings
+
+WEIGHTS = {
+    "harmonic": lambda d, window: Fraction(1, d),
+    "uniform": lambda d, window: Fraction(1),
+    "linear": lambda d, window: 1 - Fraction(d, window),
+}
+
+
+def reference(documents, window, weighting, min_count):
+    """Count pairs the slow and obvious way, in fractions; return {(word, word): weight} and the known words."""
+    frequent = {word for word, n in Counter(chain.from_iterable(documents)).items() if n >= min_count}
+    table = Counter()
+    for document in documents:
+        known = [word for word in document if word in frequent]
+        for i, word in enumerate(known):
+            for j in range(max(0, i - window), min(len(known), i + window + 1)):
+                if i != j:
+                    table[word, known[j]] += WEIGHTS[weighting](abs(i - j), window)
+    return {pair: weight for pair, weight in table.items() if weight}, frequent
+
+
+def tabulate(result):
+    """Return {(word, word): weight} of the stored entries."""
+    words, entries = result.vocabulary.words, result.matrix.tocoo()
+    return {(words[a], words[b]): x for a, b, x in zip(entries.row, entries.col, entries.data.tolist(), strict=True)}
+
+
+def count_words(documents, jobs=1, **options):
+    return count(map(" ".join, documents), CountSettings(tokenizer="spaces", **options), jobs)
+
+
+def sample(documents=40, words=30, longest=60, seed=0):
+    rng = np.random.default_rng(seed)
+    return [[f"w{n}" for n in rng.integers(words, size=rng.integers(longest))] for _ in range(documents)]
+
+
+def same(a, b):
+    """The same bytes in every array, not merely equal matrices."""
+    left, right = a.to_artifact(), b.to_artifact()
+    assert left.header == right.header
+    assert {k: (v.dtype, v.tobytes()) for k, v in left.arrays.items()} == {
+        k: (v.dtype, v.tobytes()) for k, v in right.arrays.items()
+    }
+
+
+# ---------------------------------------------------------------- what is counted
+
+
+def test_the_printed_example():
+    result = count(["the cat sat on the mat"], CountSettings(window=1, weighting="uniform", min_count=1), 1)
+    assert list(result.vocabulary.words) == ["the", "cat", "mat", "on", "sat"]
+    assert result.matrix.toarray().tolist() == [
+        [0, 1, 1, 1, 0],
+        [1, 0, 0, 0, 1],
+        [1, 0, 0, 0, 0],
+        [1, 0, 0, 0, 1],
+        [0, 1, 0, 1, 0],
+    ]
+
+
+documents_of_letters = st.lists(st.lists(st.sampled_from("abcde"), max_size=12), min_size=1, max_size=5)
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(
+    documents=documents_of_letters,
+    window=st.integers(1, 6),
+    weighting=st.sampled_from(sorted(WEIGHTS)),
+    min_count=st.integers(1, 4),
+)
+def test_counts_equal_the_dictionary_counter(documents, window, weighting, min_count):
+    expected, frequent = reference(documents, window, weighting, min_count)
+    if not frequent:
+        with pytest.raises(DataError):
+            count_words(documents, window=window, weighting=weighting, min_count=min_count)
+        return
+    result = count_words(documents, window=window, weighting=weighting, min_count=min_count)
+    assert set(result.vocabulary.words) == frequent
+    # Equal, not close: a fraction rounded once is what one division of integers gives.
+    assert tabulate(result) == {pair: float(weight) for pair, weight in expected.items()}
+
+
+@pytest.mark.parametrize("weighting", WEIGHTS)
+@pytest.mark.parametrize("window", [1, 2, 3, 6])
+def test_counts_are_exact_over_many_documents(window, weighting):
+    documents = sample()
+    expected, _ = reference(documents, window, weighting, 10)
+    result = count_words(documents, window=window, weighting=weighting, min_count=10)
+    assert tabulate(result) == {pair: float(weight) for pair, weight in expected.items()}
+
+
+def test_pairs_never_cross_documents():
+    result = count_words([["a", "b"], ["c", "d"], [], ["e"]], window=6, min_count=1)
+    assert set(tabulate(result)) == {("a", "b"), ("b", "a"), ("c", "d"), ("d", "c")}
+
+
+def test_rare_words_leave_the_window_before_it_is_measured():
+    # `x` is seen once, so `a` and `b` are neighbours, as in GloVe and word2vec.
+    result = count_words([["a", "x", "b"], ["a", "b"]], window=1, weighting="uniform", min_count=2)
+    assert tabulate(result) == {("a", "b"): 2.0, ("b", "a"): 2.0}
+
+
+def test_a_word_beside_itself_is_counted_from_both_sides():
+    assert tabulate(count_words([["a", "a"]], window=1, min_count=1)) == {("a", "a"): 2.0}
+
+
+def test_matrix_is_symmetric_sorted_and_has_no_stored_zero():
+    matrix = count_words(sample(), window=4, weighting="linear", min_count=1).matrix
+    assert (matrix != matrix.T).nnz == 0
+    assert matrix.has_canonical_format
+    assert matrix.dtype == np.float64
+    assert matrix.data.min() > 0
+
+
+def test_details_tell_how_many_tokens_there_were():
+    result = count_words([["a", "a", "b"], ["a"]], min_count=2)
+    assert result.details == {"tokens": 4, "known_tokens": 3, "distinct_words": 2}
+
+
+# ---------------------------------------------------------------- the vocabulary
+
+
+def test_min_count_is_the_smallest_count_that_stays():
+    documents = [["four"] * 4 + ["five"] * 5 + ["six"] * 6]
+    result = count_words(documents, min_count=5)
+    assert dict(zip(result.vocabulary.words, result.vocabulary.counts.tolist(), strict=True)) == {"six": 6, "five": 5}
+
+
+def test_max_words_keeps_the_most_frequent_and_breaks_ties_by_code_point():
+    result = count_words([["c", "b", "a", "c", "d"]], min_count=1, max_words=2)
+    assert list(result.vocabulary.words) == ["c", "a"]
+
+
+def test_text_is_cut_and_folded_as_asked():
+    text = ["Don't, don't"]
+    folded = count(text, CountSettings(min_count=1), 1)
+    assert list(folded.vocabulary.words) == ["do", "n't", ","]
+    literal = count(text, CountSettings(min_count=1, tokenizer="spaces", lowercase=False), 1)
+    assert list(literal.vocabulary.words) == ["Don't,", "don't"]
+
+
+# ---------------------------------------------------------------- wide windows
+
+
+def test_harmonic_weights_are_exact_up_to_window_20():
+    units, one = pairs.unit_weights("harmonic", 20)
+    assert [Fraction(int(unit), one) for unit in units] == [Fraction(1, d) for d in range(1, 21)]
+
+
+@pytest.mark.parametrize("window", [21, 50, 1000])
+def test_harmonic_weights_beyond_window_20_are_rounded_to_the_nearest_unit(window):
+    units, one = pairs.unit_weights("harmonic", window)
+    assert len(units) == window
+    for d, unit in enumerate(units.tolist(), start=1):
+        assert abs(Fraction(unit, one) - Fraction(1, d)) <= Fraction(1, 2**33)
+
+
+@pytest.mark.parametrize("weighting", WEIGHTS)
+@pytest.mark.parametrize("window", [20, 25, 40])
+def test_wide_windows_count_right(window, weighting):
+    documents = sample(documents=4, words=6, longest=90)
+    expected, _ = reference(documents, window, weighting, 1)
+    found = tabulate(count_words(documents, window=window, weighting=weighting, min_count=1))
+    assert found.keys() == expected.keys()
+    rounding = 1e-7 if weighting == "harmonic" and window > 20 else 0
+    for pair, weight in expected.items():
+        assert math.isclose(found[pair], float(weight), rel_tol=rounding), pair
+
+
+@pytest.mark.parametrize("weighting", WEIGHTS)
+def test_window_wider_than_every_document(weighting):
+    documents = [["a", "b", "c"], ["a"]]
+    expected, _ = reference(documents, 1000, weighting, 1)
+    found = tabulate(count_words(documents, window=1000, weighting=weighting, min_count=1))
+    assert found == pytest.approx({pair: float(weight) for pair, weight in expected.items()}, abs=1e-9)
+
+
+# ---------------------------------------------------------------- in pieces, and in parallel
+
+
+def test_jobs_do_not_change_a_small_result():
+    same(count_words(sample(), jobs=1), count_words(sample(), jobs=2))
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 64])
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_the_size_of_a_block_does_not_change_the_counts(monkeypatch, block, jobs):
+    # A window of 4 reaches over more than one block of 1, 2 or 3 positions.
+    documents = sample(documents=8)
+    whole = count_words(documents, window=4, min_count=2)
+    monkeypatch.setattr(pairs, "_BLOCK", block)
+    same(count_words(documents, jobs, window=4, min_count=2), whole)
+
+
+@pytest.mark.parametrize("chunk", [1, 50, 400])
+def test_the_size_of_a_chunk_of_text_does_not_change_the_counts(monkeypatch, chunk):
+    whole = count_words(sample())
+    monkeypatch.setattr(tokens, "_CHUNK", chunk)
+    same(count_words(sample()), whole)
+
+
+def test_worker_processes_do_not_change_the_counts(monkeypatch):
+    whole = count_words(sample())
+    # Several chunks, or no process would be started; few, as each costs a little.
+    monkeypatch.setattr(tokens, "_CHUNK", 1000)
+    monkeypatch.setattr(pairs, "_BLOCK", 100)
+    same(count_words(sample(), jobs=2), whole)
+
+
+def test_many_distinct_words_in_many_chunks_are_all_counted(monkeypatch):
+    # More words than the running totals have room for at first, growing chunk by chunk.
+    monkeypatch.setattr(tokens, "_CHUNK", 5000)
+    documents = [[f"w{n}" for n in range(start, start + 900)] for start in range(0, 6000, 600)]
+    stream = tokens.read_tokens(map(" ".join, documents), lambda text: text.split(), 1)
+    assert stream.counts == Counter(chain.from_iterable(documents))
+
+
+def test_texts_are_read_once_and_may_be_a_generator():
+    assert count((text for text in ["a b", "a b"]), CountSettings(min_count=2), 1).matrix.nnz == 2
+
+
+# ---------------------------------------------------------------- nothing to count
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["", "  ", "\n"]])
+def test_an_empty_corpus_is_bad_data(texts):
+    with pytest.raises(DataError, match="empty"):
+        count(texts, jobs=1)
+
+
+def test_no_frequent_word_says_how_frequent_the_most_frequent_is():
+    with pytest.raises(DataError, match=r"5 times.*'b'.*2 times") as caught:
+        count(["a b b"], jobs=1)
+    assert "--min-count" in str(caught.value)
+
+
+def test_documents_of_one_known_word_give_an_empty_matrix():
+    result = count_words([["a"], ["a"], []], min_count=1)
+    assert result.matrix.shape == (1, 1)
+    assert result.matrix.nnz == 0
+
+
+@pytest.mark.parametrize(
+    "options", [{"window": 0}, {"window": 1001}, {"min_count": 0}, {"max_words": 0}, {"weighting": "square"}]
+)
+def test_impossible_settings_are_refused(options):
+    with pytest.raises(SettingsError, match="--"):
+        CountSettings(**options)
+
+
+# ---------------------------------------------------------------- the artifact
+
+
+def test_artifact_round_trip(tmp_path):
+    before = count_words(sample(), window=3)
+    path = str(tmp_path / "cooccur.npz")
+    write(path, before.to_artifact())
+    after = Cooccurrence.from_artifact(read(path, KIND))
+    assert after.settings == before.settings
+    assert list(after.vocabulary.words) == list(before.vocabulary.words)
+    assert after.vocabulary.tokenizer == before.vocabulary.tokenizer
+    same(after, before)
+
+
+@pytest.mark.parametrize("documents", [sample(), [["a"]]], ids=["many", "no-pairs"])
+def test_file_opens_with_scipy(tmp_path, documents):
+    result = count_words(documents, min_count=1)
+    path = tmp_path / "cooccur.npz"
+    write(str(path), result.to_artifact())
+    matrix = sp.load_npz(path)
+    assert matrix.format == "csr"
+    assert matrix.shape == result.matrix.shape
+    assert (matrix != result.matrix).nnz == 0
+
+
+def damaged(**arrays):
+    artifact = count_words([["a", "b", "c", "a"]], min_count=1).to_artifact()
+    artifact.arrays.update(arrays)
+    return artifact
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"indptr": np.array([1, 2, 4, 6], np.int32)},
+        {"indptr": np.array([0, 4, 2, 6], np.int32)},
+        {"indptr": np.array([0, 6], np.int32)},
+        {"indices": np.array([0, 1, 2, 0, 2, 0, 9], np.int32)},
+        {"indices": np.array([0, 1, 2, 0, 2, 0, -1], np.int32)},
+        {"indices": np.zeros(7, np.int32)},
+        {"indices": np.zeros(7, np.float64)},
+        {"indices": np.zeros(2, np.int32)},
+        {"data": np.full(7, -1.0)},
+        {"data": np.full(7, np.nan)},
+        {"data": np.full(7, np.inf)},
+        {"data": np.ones(7, np.float32)},
+        {"data": np.ones((7, 1))},
+        {"word_counts": np.ones(2, np.int64)},
+        {"word_counts": np.array([2, 1, -1], np.int64)},
+    ],
+    ids=lambda arrays: next(iter(arrays)),
+)
+def test_arrays_that_disagree_are_refused(arrays):
+    assert len(damaged().arrays["data"]) == 7
+    with pytest.raises(CorruptError):
+        Cooccurrence.from_artifact(damaged(**arrays))
+
+
+@pytest.mark.parametrize("change", [{"window": 0}, {"window": "5"}, {"colour": "red"}, {"tokenizer": "none"}])
+def test_settings_no_version_wrote_make_it_a_bad_artifact(change):
+    # Not the user's options are wrong, but the file: another exit code.
+    artifact = damaged()
+    artifact.settings.update(change)
+    with pytest.raises(ArtifactError):
+        Cooccurrence.from_artifact(artifact)
+
+
+@pytest.mark.parametrize("name", ["data", "indices", "indptr", "words", "word_counts"])
+def test_a_missing_array_is_refused(name):
+    artifact = damaged()
+    del artifact.arrays[name]
+    with pytest.raises(CorruptError, match=name):
+        Cooccurrence.from_artifact(artifact)

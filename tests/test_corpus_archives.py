@@ -1,0 +1,276 @@
+"""Compressed files, folders and archives; the layout of aclImdb."""
+
+import io
+import tarfile
+
+import pytest
+from reading import BOM, PACKERS, read, refused, texts, write
+
+from nlptx.errors import DataError, DecodingError
+
+# ---------------------------------------------------------------- compressed files
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", "one\ntwo\n"),
+        ("a", "one\ntwo\n"),
+        ("a.csv", "text\none\ntwo\n"),
+        ("a.jsonl", '{"text": "one"}\n{"text": "two"}\n'),
+    ],
+    ids=["text", "no-suffix", "csv", "jsonl"],
+)
+def test_compressed_files_are_read_as_what_they_hold(tmp_path, suffix, name, content):
+    path = write(tmp_path / f"{name}.{suffix}", PACKERS[suffix](content.encode()))
+    assert texts(path) == ["one", "two"]
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_truncated_compressed_file_is_bad_data(tmp_path, suffix):
+    packed = PACKERS[suffix]("".join(f"document {n * n}\n" for n in range(500)).encode())
+    path = tmp_path / f"a.txt.{suffix}"
+    for length in (1, 5, 12, len(packed) // 2, len(packed) - 9, len(packed) - 1):
+        refused(write(path, packed[:length]), str(path), "truncated")
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl"])
+def test_a_file_that_only_claims_to_be_compressed_is_bad_data(tmp_path, suffix, name):
+    path = write(tmp_path / f"{name}.{suffix}", b"this is plain text\n" * 9)
+    refused(path, str(path), "damaged")
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_flipped_bit_in_a_compressed_file_is_bad_data(tmp_path, suffix):
+    packed = bytearray(PACKERS[suffix]("".join(f"document {n * n}\n" for n in range(500)).encode()))
+    packed[len(packed) // 2] ^= 16
+    path = write(tmp_path / f"a.txt.{suffix}", bytes(packed))
+    refused(path, str(path))
+
+
+# ---------------------------------------------------------------- folders
+
+
+def test_folder_is_one_document_a_file(tmp_path):
+    write(tmp_path / "b.txt", "\nsecond\ntext\n")
+    write(tmp_path / "a.txt", BOM + b"first\r\n")
+    first, second = read(tmp_path)
+    assert (first.text, first.label, first.line, first.source) == ("first", None, 0, str(tmp_path / "a.txt"))
+    assert second.text == "second\ntext"
+    assert second.where == str(tmp_path / "b.txt")
+
+
+def test_folder_of_class_folders_gives_labels(tmp_path):
+    for label in ("pos", "neg", "so so"):
+        write(tmp_path / label / "1.txt", f"a {label} film")
+    assert {document.label: document.text for document in read(tmp_path)} == {
+        label: f"a {label} film" for label in ("pos", "neg", "so so")
+    }
+
+
+def test_folder_leaves_out_what_is_no_document(tmp_path):
+    write(tmp_path / "pos" / "1.txt", "yes")
+    for name in ("pos/.hidden.txt", "pos/._1.txt", "pos/notes.md", "pos/table.csv", "urls_pos.txt", "README"):
+        write(tmp_path / name, "no")
+    (tmp_path / "folder.txt").mkdir()
+    assert texts(tmp_path) == ["yes"]
+
+
+def test_folder_order_is_that_of_the_names(tmp_path):
+    for number in (10, 2, 33, 1):
+        write(tmp_path / "pos" / f"{number}.txt", str(number))
+    assert texts(tmp_path) == sorted(["10", "2", "33", "1"])
+
+
+def test_empty_folder_says_what_it_expects(tmp_path):
+    write(tmp_path / "a.csv", "text\na\n")
+    refused(tmp_path, str(tmp_path), ".txt", "one document per")
+
+
+def test_undecodable_document_names_file_and_line(tmp_path):
+    path = write(tmp_path / "pos" / "1.txt", b"fine\nfine\ncaf\xe9\n")
+    refused(tmp_path, f"{path}:3", "0xe9", error=DecodingError)
+
+
+# ---------------------------------------------------------------- the layout of aclImdb
+
+IMDB = {
+    "README": "no text",
+    "imdb.vocab": "the\nand\n",
+    "train/urls_pos.txt": "http://example.org\n",
+    "train/labeledBow.feat": "9 0:9\n",
+    "train/pos/0_9.txt": "train good",
+    "train/neg/0_3.txt": "train bad",
+    "train/unsup/0_0.txt": "unsup one",
+    "train/unsup/1_0.txt": "unsup two",
+    "test/urls_neg.txt": "http://example.org\n",
+    "test/pos/0_10.txt": "test good",
+    "test/neg/0_2.txt": "test bad",
+}
+SPLITS = {
+    ("train",): {("train good", "pos"), ("train bad", "neg")},
+    ("test",): {("test good", "pos"), ("test bad", "neg")},
+    ("unsup",): {("unsup one", None), ("unsup two", None)},
+}
+
+
+@pytest.fixture(params=["folder", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"])
+def imdb(tmp_path, request):
+    return lay_out(tmp_path, IMDB, request.param)
+
+
+def lay_out(tmp_path, files, kind):
+    """Write ``files`` as a folder, or as an archive with that suffix."""
+    folder = tmp_path / "aclImdb"
+    for name, content in files.items():
+        write(folder / name, content)
+    if kind == "folder":
+        return folder
+    path = tmp_path / f"aclImdb_v1.{kind}"
+    packing = kind.removeprefix("tar").removeprefix(".").replace("tgz", "gz")
+    with tarfile.open(path, f"w:{packing}") as archive:
+        archive.add(folder, "aclImdb")
+    return path
+
+
+@pytest.mark.parametrize("split", SPLITS, ids=[split[0] for split in SPLITS])
+def test_imdb_split(imdb, split):
+    documents = read(imdb, splits=split)
+    assert {(document.text, document.label) for document in documents} == SPLITS[split]
+    assert len(documents) == 2
+
+
+def test_imdb_several_splits(imdb):
+    found = {(document.text, document.label) for document in read(imdb, splits=("train", "unsup"))}
+    assert found == SPLITS["train",] | SPLITS["unsup",]
+
+
+def test_imdb_without_a_split_is_all_of_it(imdb):
+    found = {(document.text, document.label) for document in read(imdb)}
+    assert found == set().union(*SPLITS.values())
+
+
+@pytest.mark.parametrize("split", [(), ("train",), ("unsup",)], ids=["all", "train", "unsup"])
+@pytest.mark.parametrize("kind", ["folder", "tar.gz"])
+def test_imdb_word_ratings_are_no_review(tmp_path, kind, split):
+    # The published archive has this list of numbers, one a word, beside train/ and test/.
+    path = lay_out(tmp_path, IMDB | {"imdbEr.txt": "0.0490972013402\n0.201363575849\n"}, kind)
+    assert not [document.where for document in read(path, splits=split) if "imdbEr" in document.where]
+
+
+def test_a_split_may_be_named_as_the_folder(tmp_path):
+    write(tmp_path / "train" / "pos" / "1.txt", "yes")
+    (document,) = read(tmp_path / "train", splits=("train",))
+    assert document.label == "pos"
+
+
+def test_a_split_that_is_not_there(tmp_path):
+    write(tmp_path / "train" / "pos" / "1.txt", "yes")
+    refused(tmp_path, str(tmp_path), "test", splits=("test",))
+
+
+# ---------------------------------------------------------------- archives
+
+
+def add(archive, name, content=b"", **attributes):
+    member = tarfile.TarInfo(name)
+    member.size = len(content)
+    for key, value in attributes.items():
+        setattr(member, key, value)
+    archive.addfile(member, io.BytesIO(content))
+
+
+def test_archive_members_know_where_they_came_from(tmp_path):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as archive:
+        add(archive, "films/pos/1.txt", b"good\n")
+    (document,) = read(path)
+    assert (document.text, document.label, document.where) == ("good", "pos", f"{path}:films/pos/1.txt")
+
+
+def test_archive_of_class_folders_without_a_root(tmp_path):
+    path = tmp_path / "a.tgz"
+    with tarfile.open(path, "w:gz") as archive:
+        add(archive, "./pos/1.txt", b"good")
+        add(archive, "./neg/1.txt", b"bad")
+        add(archive, "./loose.txt", b"loose")
+    assert [(document.text, document.label) for document in read(path)] == [
+        ("good", "pos"),
+        ("bad", "neg"),
+        ("loose", None),
+    ]
+
+
+def test_hostile_member_names_are_read_and_nothing_is_unpacked(tmp_path, monkeypatch):
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    monkeypatch.chdir(inside)
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as archive:
+        add(archive, "../../pos/up.txt", b"up")
+        add(archive, f"{tmp_path}/neg/absolute.txt", b"absolute")
+    assert [(document.text, document.label) for document in read(path)] == [("up", "pos"), ("absolute", "neg")]
+    assert sorted(name.name for name in tmp_path.rglob("*")) == ["a.tar", "inside"]
+
+
+@pytest.mark.parametrize("name", ["../up.txt", "/absolute.txt", "./here.txt"])
+def test_dots_and_slashes_are_no_label(tmp_path, name):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as archive:
+        add(archive, name, b"text")
+    (document,) = read(path)
+    assert document.label is None
+
+
+def test_links_devices_and_pipes_in_an_archive_are_passed_over(tmp_path):
+    secret = write(tmp_path / "secret.txt", "secret")
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as archive:
+        add(archive, "pos/1.txt", b"good")
+        add(archive, "pos/link.txt", type=tarfile.SYMTYPE, linkname=str(secret))
+        add(archive, "pos/hard.txt", type=tarfile.LNKTYPE, linkname="pos/1.txt")
+        add(archive, "pos/device.txt", type=tarfile.CHRTYPE, devmajor=1, devminor=5)
+        add(archive, "pos/block.txt", type=tarfile.BLKTYPE)
+        add(archive, "pos/pipe.txt", type=tarfile.FIFOTYPE)
+        add(archive, "pos/folder.txt", type=tarfile.DIRTYPE)
+        add(archive, "pos/2.txt", b"fine")
+    assert texts(path) == ["good", "fine"]
+
+
+def test_archive_without_texts_is_refused(tmp_path):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as archive:
+        add(archive, "a.csv", b"text\na\n")
+    refused(path, str(path), ".txt")
+
+
+def texts_or_refusal(path):
+    try:
+        return texts(path)
+    except DataError:
+        return "refused"
+
+
+@pytest.mark.parametrize("packing", ["", "gz", "bz2", "xz"])
+def test_truncated_archive_loses_no_document_in_silence(tmp_path, packing):
+    path = tmp_path / ("a.tar" + (packing and f".{packing}"))
+    with tarfile.open(path, f"w:{packing}") as archive:
+        for number in range(6):
+            # Digits of squares do not compress away, so cuts fall into headers and into contents.
+            add(archive, f"pos/{number}.txt", " ".join(str(n**7 + number) for n in range(60)).encode())
+    whole, expected = path.read_bytes(), texts(path)
+    # Where a plain archive ends between two members, no reader can tell that there were more.
+    sizes = [512 + -(-len(text) // 512) * 512 for text in expected]  # a header, and the content in whole blocks
+    borders = {sum(sizes[:number]) for number in range(7)} if not packing else set()
+    for length in set(range(1, len(whole), 41)) - borders:
+        write(path, whole[:length])
+        assert texts_or_refusal(path) in (expected, "refused"), f"cut to {length} of {len(whole)} bytes"
+
+
+@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tgz", "a.tar.xz"])
+@pytest.mark.parametrize("content", [b"", b"this is no archive\n" * 100], ids=["empty", "text"])
+def test_a_file_that_is_no_archive_is_bad_data(tmp_path, name, content):
+    path = write(tmp_path / name, content)
+    refused(path, str(path))

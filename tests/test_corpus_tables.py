@@ -1,0 +1,260 @@
+"""Tables: CSV, TSV, JSON lines and Parquet."""
+
+import csv
+import importlib.util
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reading import BOM, quick, read, refused, texts, write
+
+from nlptx.corpus import Corpus
+from nlptx.errors import DecodingError, NlptxError
+
+# ---------------------------------------------------------------- CSV
+
+
+def test_csv_gives_text_label_and_all_fields(tmp_path):
+    path = write(tmp_path / "a.csv", 'id,text,label\n7,"Good, ""really"" good",pos\n8,Bad,\n')
+    first, second = read(path)
+    assert (first.text, first.label) == ('Good, "really" good', "pos")
+    assert first.fields == {"id": "7", "text": 'Good, "really" good', "label": "pos"}
+    assert list(first.fields) == ["id", "text", "label"]
+    assert (second.text, second.label, second.line) == ("Bad", None, 3)
+
+
+def test_csv_columns_can_be_named(tmp_path):
+    path = write(tmp_path / "a.csv", "stars,review\n5,Good\n")
+    (document,) = read(path, text_column="review", label_column="stars")
+    assert (document.text, document.label) == ("Good", "5")
+
+
+def test_csv_without_a_label_column_has_no_labels(tmp_path):
+    (document,) = read(write(tmp_path / "a.csv", "text\nGood\n"))
+    assert document.label is None
+
+
+def test_csv_line_numbers_count_the_newlines_in_quotes(tmp_path):
+    path = write(tmp_path / "a.csv", 'text,label\n"two\nlines",pos\n"three\n\nlines",neg\nlast,pos\n')
+    documents = read(path)
+    assert [document.text for document in documents] == ["two\nlines", "three\n\nlines", "last"]
+    assert [document.line for document in documents] == [2, 4, 7]
+
+
+def test_csv_blank_lines_are_no_rows(tmp_path):
+    path = write(tmp_path / "a.csv", "text,label\n\na,pos\n\n\nb,neg\n\n")
+    assert [(document.text, document.line) for document in read(path)] == [("a", 3), ("b", 6)]
+
+
+@pytest.mark.parametrize("content", [b"text,label\r\na,pos\r\n", BOM + b'"text",label\na,pos', b"text,label\na,pos"])
+def test_csv_line_ends_and_byte_order_mark(tmp_path, content):
+    (document,) = read(write(tmp_path / "a.csv", content))
+    assert document.fields == {"text": "a", "label": "pos"}
+
+
+@pytest.mark.parametrize("content", ["", "text,label\n"])
+def test_csv_without_rows_is_empty(tmp_path, content):
+    assert read(write(tmp_path / "a.csv", content)) == []
+
+
+def test_csv_fields_may_be_long(tmp_path):
+    # The csv module stops at 128 KiB by itself.
+    long = "x" * 1_000_000
+    assert texts(write(tmp_path / "a.csv", f"text\n{long}\n")) == [long]
+
+
+def test_csv_keeps_nul_bytes(tmp_path):
+    assert texts(write(tmp_path / "a.csv", "text,label\na\0b,pos\n")) == ["a\0b"]
+
+
+@pytest.mark.parametrize("row", ["only", "a,pos,more"])
+def test_csv_row_with_the_wrong_number_of_fields(tmp_path, row):
+    path = write(tmp_path / "a.csv", f'text,label\n"two\nlines",pos\n{row}\n')
+    refused(path, f"{path}:4", f"{row.count(',') + 1} fields", "expected 2", "text, label")
+
+
+def test_csv_unbalanced_quote_names_the_row_it_opens_in(tmp_path):
+    path = write(tmp_path / "a.csv", 'text,label\na,pos\n"open,neg\nb,pos\n')
+    refused(path, f"{path}:3", "CSV")
+
+
+def test_csv_text_after_a_closing_quote_is_refused(tmp_path):
+    path = write(tmp_path / "a.csv", 'text,label\n"a"b,pos\n')
+    refused(path, f"{path}:2", "CSV")
+
+
+def test_csv_missing_text_column_lists_the_columns(tmp_path):
+    path = write(tmp_path / "a.csv", "id,review,label\n1,a,pos\n")
+    refused(path, f"{path}:1", "'text'", "id, review, label", "--text-column")
+
+
+def test_csv_column_named_twice(tmp_path):
+    path = write(tmp_path / "a.csv", "text,label,label\na,pos,neg\n")
+    refused(path, f"{path}:1", "'label'", "twice")
+
+
+def test_csv_undecodable_byte_names_its_line(tmp_path):
+    path = write(tmp_path / "a.csv", b'text,label\n"two\nlines",pos\ncaf\xe9,neg\n')
+    refused(path, f"{path}:4", "0xe9", error=DecodingError)
+
+
+@quick
+@given(rows=st.lists(st.tuples(st.text(st.characters(exclude_categories=["Cs"])), st.sampled_from(["pos", "neg"]))))
+def test_csv_rows_come_back_as_written(tmp_path, rows):
+    with io.StringIO(newline="") as out:
+        csv.writer(out, quoting=csv.QUOTE_ALL).writerows([("text", "label"), *rows])
+        path = write(tmp_path / "a.csv", out.getvalue())
+    assert [(document.text, document.label) for document in read(path)] == rows
+
+
+# ---------------------------------------------------------------- TSV
+
+
+def test_tsv_takes_quotes_literally(tmp_path):
+    path = write(tmp_path / "a.tsv", 'text\tlabel\n"Good" film\tpos\n"open\tneg\n')
+    documents = read(path)
+    assert [(document.text, document.label) for document in documents] == [('"Good" film', "pos"), ('"open', "neg")]
+    assert [document.line for document in documents] == [2, 3]
+
+
+def test_tsv_line_ends_byte_order_mark_and_blank_lines(tmp_path):
+    path = write(tmp_path / "a.tsv", BOM + b"label\ttext\r\npos\ta\r\n\r\nneg\tb")
+    assert [(document.text, document.label, document.line) for document in read(path)] == [
+        ("a", "pos", 2),
+        ("b", "neg", 4),
+    ]
+
+
+def test_tsv_keeps_empty_fields(tmp_path):
+    (document,) = read(write(tmp_path / "a.tsv", "text\tlabel\tnote\n\tpos\t\n"))
+    assert document.fields == {"text": "", "label": "pos", "note": ""}
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "parts"),
+    [
+        ("text\tlabel\na\tpos\nb\n", 3, ["1 fields", "expected 2"]),
+        ("text\tlabel\na\tb\tc\n", 2, ["3 fields", "expected 2"]),
+        ("id\tlabel\n1\tpos\n", 1, ["id, label", "--text-column"]),
+        ("text\ttext\na\tb\n", 1, ["twice"]),
+    ],
+)
+def test_tsv_rows_that_do_not_fit(tmp_path, content, line, parts):
+    path = write(tmp_path / "a.tsv", content)
+    refused(path, f"{path}:{line}", *parts)
+
+
+# ---------------------------------------------------------------- JSON lines
+
+
+def test_jsonl_gives_text_label_and_all_fields(tmp_path):
+    rows = [{"text": "Good\n", "label": "pos", "n": [1, None]}, {"text": "Bad", "label": None}]
+    path = write(tmp_path / "a.jsonl", "\n".join(json.dumps(row) for row in rows) + "\n\n")
+    first, second = read(path)
+    assert (first.text, first.label, first.line) == ("Good\n", "pos", 1)
+    assert [first.fields, second.fields] == rows
+    assert second.label is None
+
+
+def test_ndjson_is_jsonl(tmp_path):
+    assert texts(write(tmp_path / "a.ndjson", '{"text": "a"}\n')) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [
+        ('"pos"', "pos"),
+        ("1", "1"),
+        ("1.0", "1"),
+        ("0.5", "0.5"),
+        ('" a \\t b\\n"', "a b"),
+        ('""', None),
+        ("null", None),
+    ],
+)
+def test_jsonl_labels_become_words(tmp_path, value, label):
+    (document,) = read(write(tmp_path / "a.jsonl", f'{{"text": "a", "label": {value}}}\n'))
+    assert document.label == label
+
+
+def test_two_numbers_are_two_labels(tmp_path):
+    # Six significant digits would make one label of them.
+    path = write(tmp_path / "a.jsonl", '{"text": "a", "label": 1234567.5}\n{"text": "a", "label": 1234568.5}\n')
+    first, second = read(path)
+    assert first.label != second.label
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"text": "a", "x": NaN}',
+        '{"text": "a", "x": Infinity}',
+        '{"text": "a", "x": -Infinity}',
+        '{"text": "a", "x": 1e999}',
+        '{"text": "a", "text": "b"}',
+        '{"text": "a", "x": {"k": 1, "k": 2}}',
+        '["text"]',
+        '"text"',
+        "3",
+        "null",
+        '{"text": "a"',
+        '{"text": "a"} {"text": "b"}',
+        "{'text': 'a'}",
+        '{"text": null}',
+        '{"text": 3}',
+        '{"text": "a", "label": ["pos"]}',
+        '{"text": "a", "label": {"pos": 1}}',
+        '{"text": "a", "x": ' + "9" * 5000 + "}",
+        "[" * 100_000,
+        '{"text": ' * 100_000,
+    ],
+    ids=[
+        *("nan", "infinity", "minus-infinity", "overflow", "twice", "twice-inside", "list", "string", "number", "null"),
+        *("cut-off", "two-values", "quotes", "null-text", "number-text", "list-label", "object-label", "huge-number"),
+        *("nested-lists", "nested-objects"),
+    ],
+)
+def test_jsonl_refuses_what_is_no_object_with_a_text(tmp_path, line):
+    path = write(tmp_path / "a.jsonl", f'{{"text": "fine"}}\n\n{line}\n')
+    refused(path, f"{path}:3")
+
+
+def test_jsonl_missing_text_lists_the_keys(tmp_path):
+    path = write(tmp_path / "a.jsonl", '{"text": "a"}\n{"id": 1, "review": "b"}\n')
+    refused(path, f"{path}:2", "'text'", "id, review", "--text-column")
+
+
+def test_jsonl_nul_and_lone_surrogates_are_read_and_digested(tmp_path):
+    path = write(tmp_path / "a.jsonl", '{"text": "a\\u0000b\\ud800", "label": "\\udfff"}\n')
+    corpus = Corpus([str(path)])
+    (document,) = corpus
+    assert (document.text, document.label) == ("a\0b\ud800", "\udfff")
+    assert len(corpus.sha256) == 64
+
+
+@quick
+@given(rows=st.lists(st.fixed_dictionaries({"text": st.text(), "id": st.integers()}), max_size=5))
+def test_jsonl_rows_come_back_as_written(tmp_path, rows):
+    path = write(tmp_path / "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    assert [document.fields for document in read(path)] == rows
+
+
+# ---------------------------------------------------------------- Parquet
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path):
+    if importlib.util.find_spec("pyarrow"):
+        pytest.skip("pyarrow is installed")
+    refused(write(tmp_path / "a.parquet", b"PAR1"), "pyarrow", "nlptx[parquet]", error=NlptxError)
+
+
+def test_parquet_reads_like_a_table(tmp_path):
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"text": ["a", "b"], "label": ["pos", "neg"]}).to_parquet(path)
+    assert [(document.text, document.label) for document in read(path)] == [("a", "pos"), ("b", "neg")]
+    refused(write(tmp_path / "b.parquet", b"not parquet"), "b.parquet")

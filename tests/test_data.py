@@ -1,0 +1,162 @@
+"""Checks of the bundled example data: shape, balance, no duplicates or near-duplicates, variety."""
+
+import re
+from collections import Counter, defaultdict
+from itertools import combinations, pairwise
+from math import ceil
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+FILES = ("train", "test")
+LABELS = {"neg", "pos"}
+DOMAINS = {"films", "books", "restaurants", "gadgets", "hotels", "services"}
+MAX_JACCARD = 0.5
+MAX_SAME_OPENING = 3
+SHORT, LONG = 6, 20  # words: a short text has at most SHORT, a long one more than LONG
+
+
+def read_lines(name):
+    return (DATA / f"{name}.tsv").read_text(encoding="utf-8").split("\n")
+
+
+def read_rows(name):
+    return [tuple(line.split("\t")) for line in read_lines(name)[1:-1]]
+
+
+def words(text):
+    return re.findall(r"[a-z0-9']+", text.lower())
+
+
+def similar_pairs(texts, threshold):
+    """Yield the index pairs whose word sets have a Jaccard similarity of at least `threshold`.
+
+    Two such sets must share a word among the first `n - ceil(threshold * n) + 1` of each when both are sorted the
+    same way, rarest words first, so only texts that meet there are compared.
+    """
+    sets = [frozenset(words(text)) for text in texts]
+    frequency = Counter(word for word_set in sets for word in word_set)
+    seen = defaultdict(list)
+    for i, word_set in enumerate(sets):
+        rarest_first = sorted(word_set, key=lambda word: (frequency[word], word))
+        prefix = rarest_first[: len(word_set) - ceil(threshold * len(word_set)) + 1]
+        for j in sorted({j for word in prefix for j in seen[word]}):
+            if len(word_set & sets[j]) >= threshold * len(word_set | sets[j]):
+                yield j, i
+        for word in prefix:
+            seen[word].append(i)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return {name: read_rows(name) for name in FILES}
+
+
+@pytest.fixture(scope="module")
+def texts(rows):
+    return [row[0] for name in FILES for row in rows[name]]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_header_and_three_columns(name):
+    lines = read_lines(name)
+    assert lines[0] == "text\tlabel\tdomain"
+    assert lines[-1] == "", "the file must end with a newline"
+    for number, line in enumerate(lines[1:-1], start=2):
+        columns = line.split("\t")
+        assert len(columns) == 3, f"line {number}: {line!r}"
+        text, label, domain = columns
+        assert text == text.strip(), f"line {number}: {line!r}"
+        assert len(words(text)) >= 2, f"line {number}: {line!r}"
+        assert label in LABELS, f"line {number}: {line!r}"
+        assert domain in DOMAINS, f"line {number}: {line!r}"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_plain_characters(name):
+    for number, line in enumerate(read_lines(name), start=1):
+        assert re.fullmatch(r"[\t\x20-\x7e]*", line), f"line {number}: {line!r}"
+        assert "  " not in line, f"line {number}: {line!r}"
+        assert not line.startswith('"'), f"line {number} would be misread by a CSV reader: {line!r}"
+
+
+def test_size(rows):
+    total = sum(len(rows[name]) for name in FILES)
+    assert total >= 1000
+    assert 0.15 <= len(rows["test"]) / total <= 0.25
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_balance_per_file_and_domain(rows, name):
+    counts = Counter(row[1:] for row in rows[name])
+    assert {domain for _, domain in counts} == DOMAINS
+    for domain in DOMAINS:
+        assert counts["neg", domain] == counts["pos", domain] >= 20
+    labels = Counter(label for _, label, _ in rows[name])
+    assert labels["neg"] == labels["pos"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_shuffled(rows, name):
+    for column in (1, 2):
+        values = [row[column] for row in rows[name]]
+        changes = sum(a != b for a, b in pairwise(values))
+        assert changes > 0.4 * len(values)
+
+
+def test_no_duplicates(texts):
+    normalised = Counter(" ".join(words(text)) for text in texts)
+    assert [text for text, count in normalised.items() if count > 1] == []
+
+
+def test_no_test_text_in_train(rows):
+    train = {" ".join(words(row[0])) for row in rows["train"]}
+    assert [row[0] for row in rows["test"] if " ".join(words(row[0])) in train] == []
+
+
+def test_no_near_duplicates(texts):
+    assert [(texts[i], texts[j]) for i, j in similar_pairs(texts, MAX_JACCARD)] == []
+
+
+def test_similar_pairs_agrees_with_brute_force(texts):
+    sample, threshold = texts[::6], 0.2
+    sets = [set(words(text)) for text in sample]
+    expected = [
+        (i, j)
+        for i, j in combinations(range(len(sample)), 2)
+        if len(sets[i] & sets[j]) >= threshold * len(sets[i] | sets[j])
+    ]
+    assert expected
+    assert sorted(similar_pairs(sample, threshold)) == expected
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("label", sorted(LABELS))
+def test_variety_of_length(rows, name, label):
+    lengths = [len(row[0].split()) for row in rows[name] if row[1] == label]
+    short = sum(n <= SHORT for n in lengths) / len(lengths)
+    long = sum(n > LONG for n in lengths) / len(lengths)
+    assert 0.12 <= short <= 0.30
+    assert 0.20 <= long <= 0.40
+    assert max(lengths) <= 80
+
+
+def test_length_does_not_give_the_label_away(rows):
+    for name in FILES:
+        mean = {}
+        for label in LABELS:
+            lengths = [len(row[0].split()) for row in rows[name] if row[1] == label]
+            mean[label] = sum(lengths) / len(lengths)
+        assert abs(mean["neg"] - mean["pos"]) < 1.5
+
+
+def test_no_common_opening(texts):
+    openings = Counter(tuple(words(text)[:4]) for text in texts if len(words(text)) >= 4)
+    assert {" ".join(key): n for key, n in openings.items() if n > MAX_SAME_OPENING} == {}
+
+
+def test_varied_vocabulary(texts):
+    frequency = Counter(word for text in texts for word in set(words(text)))
+    assert len(frequency) >= 3000
+    assert sum(n >= 5 for n in frequency.values()) >= 400, "too few words recur for a small model to learn from"

@@ -1,0 +1,247 @@
+"""Power iteration with deflation, against a dense solver and against spectra we planted."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from nlptx.eigen import power_iteration
+from nlptx.errors import NlptxError
+
+# How the eigenvectors are searched: the textbook's two ways, some between, and the default.
+METHODS = {
+    "textbook, projection": {"block": 1, "degree": 1, "deflation": "projection"},
+    "textbook, subtraction": {"block": 1, "degree": 1, "deflation": "subtraction"},
+    "one vector, polynomial": {"block": 1, "degree": 6},
+    "block, plain": {"block": 4, "degree": 1},
+    "block of two, polynomial": {"block": 2, "degree": 2},
+    "default": {},
+    "default, subtraction": {"deflation": "subtraction"},
+}
+methods = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+
+
+def planted(spectrum, seed=0):
+    """A symmetric matrix with these eigenvalues, and its eigenvectors in the same order."""
+    vectors = np.linalg.qr(np.random.default_rng(seed).standard_normal((len(spectrum),) * 2))[0]
+    return (vectors * np.asarray(spectrum)) @ vectors.T, vectors
+
+
+def solve(matrix, wanted, tolerance=1e-8, seed=1, dtype=np.float64, **method):
+    matrix = matrix.astype(dtype)
+    return power_iteration(
+        lambda block: matrix @ block,
+        len(matrix),
+        wanted,
+        tolerance=tolerance,
+        rng=np.random.default_rng(seed),
+        dtype=dtype,
+        **{"max_products": 3000, **method},
+    )
+
+
+def true_residuals(matrix, pairs):
+    """|A v - l v|, measured outside; relative to the largest eigenvalue where l is lost in its rounding."""
+    vectors, values = pairs.vectors.astype(float), pairs.values.astype(float)
+    floor = np.finfo(pairs.values.dtype).eps * len(matrix) * np.abs(matrix).sum(axis=0).max()
+    missed = np.linalg.norm(matrix @ vectors - vectors * values, axis=0)
+    return np.where(missed <= floor, 0, missed / np.maximum(np.abs(values), floor))
+
+
+def check(matrix, pairs, wanted, tolerance=1e-8):
+    """The ``wanted`` leading eigenpairs: true residuals, an orthonormal basis, the values of a dense solver."""
+    assert pairs.vectors.shape == (len(matrix), wanted)
+    assert pairs.values.shape == pairs.residuals.shape == (wanted,)
+    assert (np.diff(pairs.values) <= 0).all()
+    assert pairs.residuals.max() <= tolerance
+    # Twice: rounding, in the product here and in the one there.
+    assert true_residuals(matrix, pairs).max() <= 2 * tolerance
+    assert np.allclose(pairs.vectors.T @ pairs.vectors, np.eye(wanted), atol=max(20 * tolerance, 1e-10))
+    expected = scipy.linalg.eigh(matrix, eigvals_only=True)[::-1][:wanted]
+    assert np.allclose(pairs.values, expected, rtol=max(tolerance, 1e-9), atol=1e-9 * expected[0])
+
+
+# ---------------------------------------------------------------- spectra
+
+GEOMETRIC = 2.0 ** -np.arange(30)
+HARMONIC = 1 / np.arange(1.0, 41)
+
+
+@methods
+def test_planted_spectrum_is_found(method):
+    matrix, vectors = planted(GEOMETRIC)
+    pairs = solve(matrix, 6, **method)
+    check(matrix, pairs, 6)
+    assert np.allclose(np.abs(np.sum(pairs.vectors * vectors[:, :6], axis=0)), 1)
+
+
+@methods
+def test_slowly_falling_spectrum_is_found(method):
+    matrix, _ = planted(HARMONIC)
+    check(matrix, solve(matrix, 5, **method), 5)
+
+
+@methods
+def test_a_coarse_tolerance_is_met_by_every_eigenpair(method):
+    # The first pairs, left as soon as they are good enough, must not keep the later ones from it.
+    matrix, _ = planted(GEOMETRIC)
+    check(matrix, solve(matrix, 5, tolerance=1e-3, **method), 5, tolerance=1e-3)
+
+
+@methods
+def test_random_covariance_equals_the_dense_solver(method):
+    X = np.random.default_rng(5).standard_normal((40, 20)) * np.linspace(3, 1, 20)
+    matrix = X.T @ X / 40
+    check(matrix, solve(matrix, 3, tolerance=1e-6, **method), 3, tolerance=1e-6)
+
+
+def test_single_precision_reaches_its_tolerance_over_a_wide_range():
+    matrix, _ = planted(GEOMETRIC)
+    pairs = solve(matrix, 10, tolerance=1e-3, dtype=np.float32)
+    assert pairs.values.dtype == pairs.vectors.dtype == np.float32
+    assert true_residuals(matrix, pairs).max() <= 2e-3
+    assert np.allclose(pairs.values, GEOMETRIC[:10], rtol=1e-3)
+
+
+# One vector at a time needs as many products as the gap is narrow; the blocks see through it.
+@pytest.mark.parametrize("method", [{"block": 4, "degree": 1}, {"block": 1, "degree": 8}, {}])
+def test_nearly_equal_eigenvalues_are_told_apart(method):
+    spectrum = np.array([3, 1, 1 - 1e-4, 1 - 2e-4, *0.4 * 0.8 ** np.arange(20)])
+    matrix, vectors = planted(spectrum)
+    pairs = solve(matrix, 4, **method)
+    check(matrix, pairs, 4)
+    assert np.allclose(np.abs(np.sum(pairs.vectors * vectors[:, :4], axis=0)), 1, atol=1e-6)
+
+
+@methods
+def test_nearly_equal_eigenvalues_span_the_right_space(method):
+    spectrum = np.array([3, 1, 1 - 1e-9, 1 - 2e-9, *0.3 * 0.7 ** np.arange(20)])
+    matrix, vectors = planted(spectrum)
+    pairs = solve(matrix, 4, tolerance=1e-6, **method)
+    check(matrix, pairs, 4, tolerance=1e-6)
+    span = vectors[:, :4] @ vectors[:, :4].T
+    assert np.allclose(pairs.vectors @ pairs.vectors.T, span, atol=1e-4)
+
+
+@methods
+def test_equal_eigenvalues_get_orthogonal_vectors(method):
+    matrix, _ = planted([2.0, 2, 2, 1, 1, 0.1, 0.1, 0.01])
+    check(matrix, solve(matrix, 5, **method), 5)
+    check(np.eye(6), solve(np.eye(6), 6, **method), 6)
+
+
+# ---------------------------------------------------------------- all of them, and more than there are
+
+
+@methods
+def test_every_eigenpair_of_a_small_matrix(method):
+    matrix, _ = planted(GEOMETRIC[:6])
+    check(matrix, solve(matrix, 6, **method), 6)
+
+
+@methods
+def test_more_eigenpairs_than_the_rank(method):
+    X = np.random.default_rng(0).standard_normal((4, 12)) * np.array([8.0, 4, 2, 1])[:, None]
+    matrix = X.T @ X
+    pairs = solve(matrix, 7, **method)
+    check(matrix, pairs, 7)
+    assert np.allclose(pairs.values[4:], 0, atol=1e-9 * pairs.values[0])
+
+
+@methods
+def test_more_eigenpairs_than_the_rank_when_the_rest_is_exactly_zero(method):
+    # Nothing is left after deflation, not even rounding: what is returned must not be found twice.
+    matrix = np.diag([3.0, 2, 0, 0, 0])
+    pairs = solve(matrix, 4, **method)
+    check(matrix, pairs, 4)
+    assert np.allclose(pairs.values, [3, 2, 0, 0])
+
+
+@methods
+def test_the_zero_matrix_has_eigenvalues_0(method):
+    pairs = solve(np.zeros((4, 4)), 2, **method)
+    assert np.array_equal(pairs.values, [0, 0])
+    assert np.allclose(pairs.vectors.T @ pairs.vectors, np.eye(2))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_eigenpair_of_a_centred_covariance(dtype):
+    # Rows of mean 0 have the vector of ones in their null space: the least eigenvalue is always 0.
+    X = np.random.default_rng(0).standard_normal((9, 9))
+    X -= X.mean(axis=1, keepdims=True)
+    matrix = X.T @ X / 9
+    pairs = solve(matrix, 9, tolerance=1e-3, dtype=dtype)
+    expected = np.linalg.eigvalsh(matrix)[::-1]
+    assert np.allclose(pairs.values, expected, atol=1e-5 * expected[0])
+    assert np.allclose(pairs.vectors.T @ pairs.vectors, np.eye(9), atol=1e-5)
+
+
+def test_a_matrix_of_one_entry():
+    pairs = solve(np.array([[2.5]]), 1)
+    assert pairs.values.tolist() == [2.5]
+    assert pairs.vectors.tolist() == [[1]]
+
+
+# ---------------------------------------------------------------- what is reported
+
+
+@methods
+def test_reported_residuals_are_the_true_ones(method):
+    matrix, _ = planted(GEOMETRIC)
+    pairs = solve(matrix, 5, tolerance=1e-4, **method)
+    assert np.allclose(pairs.residuals, true_residuals(matrix, pairs), rtol=0.01, atol=1e-9)
+
+
+@methods
+def test_the_largest_entry_of_a_vector_is_positive(method):
+    for seed in range(4):
+        pairs = solve(planted(GEOMETRIC, seed)[0], 3, seed=seed, **method)
+        largest = np.abs(pairs.vectors).argmax(axis=0)
+        assert (pairs.vectors[largest, np.arange(3)] > 0).all()
+
+
+def test_one_seed_gives_one_result_and_any_seed_the_same_pairs():
+    matrix, _ = planted(GEOMETRIC)
+    first, again, other = (solve(matrix, 4, seed=seed) for seed in (1, 1, 2))
+    assert first.vectors.tobytes() == again.vectors.tobytes()
+    assert first.vectors.tobytes() != other.vectors.tobytes()
+    assert np.allclose(first.vectors, other.vectors, atol=1e-6)
+
+
+def test_products_count_the_vectors_that_were_multiplied():
+    columns = []
+
+    def product(block):
+        columns.append(block.shape[1])
+        return matrix @ block
+
+    matrix, _ = planted(GEOMETRIC)
+    pairs = power_iteration(product, 30, 3, tolerance=1e-6, rng=np.random.default_rng(1), block=2, degree=3)
+    assert pairs.products == sum(columns)
+
+
+def test_progress_never_goes_back_and_ends_at_all():
+    rounds = []
+    matrix, _ = planted(HARMONIC)
+    solve(matrix, 5, block=2, degree=2, on_round=lambda found, worst: rounds.append((found, worst)))
+    found = [number for number, _ in rounds]
+    assert found == sorted(found)
+    assert rounds[-1] == (5, 0.0)
+    assert all(worst > 0 for number, worst in rounds if number < 5)
+
+
+# ---------------------------------------------------------------- no convergence
+
+
+def test_no_convergence_says_how_far_it_came_and_what_to_do():
+    matrix, _ = planted(HARMONIC)
+    with pytest.raises(NlptxError, match=r"0 of 3 components.*residual.*1\.0e-12") as caught:
+        solve(matrix, 3, tolerance=1e-12, block=1, degree=1, max_products=5)
+    assert "--tolerance" in str(caught.value)
+    assert "--max-products" in str(caught.value)
+
+
+def test_no_convergence_when_all_seen_so_far_had_converged():
+    # The one vector of each round is good enough at once, and yet the products run out.
+    matrix, _ = planted(HARMONIC)
+    with pytest.raises(NlptxError, match="of 3 components"):
+        solve(matrix, 3, tolerance=1.0, block=1, degree=1, max_products=1)

@@ -1,0 +1,169 @@
+"""The matrix of PCA against dense formulas."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nlptx.operators import StandardizedRows, ppmi, transform
+
+
+def sparse(rows, columns, seed=0, density=0.4):
+    rng = np.random.default_rng(seed)
+    return sp.csr_matrix(rng.integers(1, 9, (rows, columns)) * (rng.random((rows, columns)) < density), dtype=float)
+
+
+def symmetric(size, seed=0):
+    half = sparse(size, size, seed)
+    return (half + half.T).tocsr()
+
+
+def standardized(dense):
+    mean, std = dense.mean(axis=1, keepdims=True), dense.std(axis=1, keepdims=True)
+    return np.where(std > 0, (dense - mean) / np.where(std > 0, std, 1), 0)
+
+
+def dense_of(rows):
+    return rows.forward(np.eye(rows.shape[1], dtype=rows.dtype))
+
+
+# ---------------------------------------------------------------- rows with mean 0 and standard deviation 1
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (5, 12), (12, 5)])
+def test_standardized_rows_have_mean_0_and_standard_deviation_1(shape):
+    dense = dense_of(StandardizedRows(sparse(*shape), True, np.float64, 1))
+    assert np.allclose(dense.mean(axis=1), 0)
+    assert np.allclose(dense.std(axis=1), 1)
+    assert np.allclose(dense, standardized(sparse(*shape).toarray()))
+
+
+def test_without_standardizing_the_rows_are_as_they_were():
+    matrix = sparse(6, 9)
+    assert np.array_equal(dense_of(StandardizedRows(matrix, False, np.float64, 1)), matrix.toarray())
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0, 0.1, 1e6])
+def test_a_row_without_variance_becomes_zero(value):
+    dense = sparse(5, 7).toarray()
+    dense[2] = value
+    rows = StandardizedRows(sp.csr_matrix(dense), True, np.float64, 1)
+    found = dense_of(rows)
+    assert np.array_equal(found[2], np.zeros(7))
+    assert np.allclose(found, standardized(dense) * (np.arange(5) != 2)[:, None])
+    assert rows.trace == pytest.approx(4 * 7 / 5)
+
+
+def test_a_row_with_a_small_spread_about_a_large_mean_keeps_it():
+    dense = np.array([[1000.0, 1001.0, 1000.0, 1001.0], [0.0, 1.0, 2.0, 3.0]])
+    assert np.allclose(dense_of(StandardizedRows(sp.csr_matrix(dense), True, np.float64, 1)), standardized(dense))
+
+
+# ---------------------------------------------------------------- products
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_transposed_is_the_transpose(standardize):
+    rows = StandardizedRows(sparse(6, 9), standardize, np.float64, 2)
+    assert np.allclose(rows.transposed(np.eye(6)), dense_of(rows).T)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_covariance_is_x_transposed_x_over_n_and_not_x_x_transposed(standardize):
+    # An asymmetric matrix: for a symmetric one, not standardised, the two would be the same.
+    dense = sparse(7, 7, seed=3).toarray()
+    assert not np.allclose(dense, dense.T)
+    X = standardized(dense) if standardize else dense
+    found = StandardizedRows(sp.csr_matrix(dense), standardize, np.float64, 1).covariance(np.eye(7))
+    assert np.allclose(found, X.T @ X / 7)
+    assert not np.allclose(found, X @ X.T / 7)
+
+
+def test_covariance_divides_by_the_number_of_rows():
+    matrix = sparse(4, 9)
+    X = standardized(matrix.toarray())
+    assert np.allclose(StandardizedRows(matrix, True, np.float64, 1).covariance(np.eye(9)), X.T @ X / 4)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_trace_is_that_of_the_covariance(standardize):
+    rows = StandardizedRows(sparse(6, 9), standardize, np.float64, 1)
+    assert rows.trace == pytest.approx(np.trace(rows.covariance(np.eye(9))))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_have_the_type_asked_for(dtype):
+    rows = StandardizedRows(sparse(6, 9), True, dtype, 2)
+    assert rows.covariance(np.ones((9, 2), dtype)).dtype == dtype
+    assert np.allclose(dense_of(rows), standardized(sparse(6, 9).toarray()), atol=1e-5)
+
+
+@pytest.mark.parametrize("jobs", [2, 3, 8, 50])
+def test_jobs_do_not_change_one_bit(jobs):
+    # More jobs than rows leave some of them without work.
+    block = np.random.default_rng(1).standard_normal((30, 4)).astype(np.float32)
+    one, many = (StandardizedRows(sparse(30, 30), True, np.float32, n) for n in (1, jobs))
+    assert one.covariance(block).tobytes() == many.covariance(block).tobytes()
+
+
+def test_the_matrix_and_the_block_are_left_alone():
+    matrix, block = sparse(6, 6), np.ones((6, 2))
+    before = matrix.toarray()
+    StandardizedRows(matrix, True, np.float64, 1).covariance(block)
+    assert np.array_equal(matrix.toarray(), before)
+    assert np.array_equal(block, np.ones((6, 2)))
+
+
+# ---------------------------------------------------------------- transforms of the counts
+
+
+def dense_ppmi(counts, smoothing):
+    """max(0, log P(w, c) / (P(w) P_a(c))), entry by entry."""
+    total, words = counts.sum(), counts.sum(axis=1)
+    contexts = counts.sum(axis=0) ** smoothing
+    contexts /= contexts.sum()
+    found = np.zeros_like(counts)
+    for w, c in zip(*np.nonzero(counts), strict=True):
+        found[w, c] = max(0, np.log(counts[w, c] / total / (words[w] / total * contexts[c])))
+    return found
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(size=st.integers(1, 8), seed=st.integers(0, 99), smoothing=st.sampled_from([0.5, 0.75, 1.0]))
+def test_ppmi_is_the_formula(size, seed, smoothing):
+    counts = symmetric(size, seed)
+    if counts.nnz:
+        assert np.allclose(ppmi(counts, smoothing).toarray(), dense_ppmi(counts.toarray(), smoothing))
+
+
+def test_ppmi_of_independent_words_is_nothing():
+    # Each pair as often as chance has it: the logarithm of 1, which may round to either side of 0.
+    assert np.allclose(ppmi(sp.csr_matrix(np.outer([1.0, 2, 3], [1.0, 2, 3])), 1.0).toarray(), 0)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.75, 1.0])
+def test_ppmi_stays_finite_when_a_word_has_no_neighbour(smoothing):
+    dense = symmetric(6).toarray()
+    dense[3] = dense[:, 3] = 0
+    found = ppmi(sp.csr_matrix(dense), smoothing)
+    assert np.isfinite(found.data).all()
+    assert found[3].nnz == found[:, 3].nnz == 0
+
+
+def test_ppmi_stores_no_zero():
+    found = ppmi(symmetric(8), 0.75)
+    assert found.nnz == np.count_nonzero(found.toarray()) < symmetric(8).nnz
+
+
+@pytest.mark.parametrize(
+    ("name", "formula"),
+    [("none", lambda x: x), ("log", np.log1p), ("ppmi", lambda x: dense_ppmi(x, 0.75))],
+)
+def test_transform_by_name_leaves_the_counts_alone(name, formula):
+    counts = symmetric(7)
+    before = counts.copy()
+    found = transform(counts, name, 0.75)
+    assert np.allclose(found.toarray(), formula(before.toarray()))
+    found.data[:] = -1
+    assert (counts != before).nnz == 0

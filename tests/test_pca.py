@@ -1,0 +1,226 @@
+"""Counts -> word vectors: the whole of PCA against its dense formula."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+from test_operators import dense_ppmi, standardized
+
+from nlptx.artifacts import write
+from nlptx.cooccur import Cooccurrence, count
+from nlptx.errors import DataError, NlptxError, SettingsError
+from nlptx.pca import fit_pca
+from nlptx.settings import CountSettings, PcaSettings
+from nlptx.text import Vocabulary
+
+TRANSFORMS = {"ppmi": lambda x: dense_ppmi(x, 0.75), "log": np.log1p, "none": lambda x: x}
+
+
+def counts_of(matrix):
+    size = len(matrix)
+    words = Vocabulary([f"w{n}" for n in range(size)], np.ones(size, np.int64))
+    return Cooccurrence(sp.csr_matrix(np.asarray(matrix, float)), words, CountSettings(), {})
+
+
+@pytest.fixture(scope="module")
+def counts():
+    """Counts over a made-up text of 40 words, some far more frequent than others."""
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{n}" for n in rng.zipf(1.3, 80) % 40) for _ in range(60)]
+    return count(texts, CountSettings(min_count=1, window=3), 1)
+
+
+def dense_pca(matrix, settings):
+    """All eigenvalues, and the word vectors, by the formulas of the textbook."""
+    M = TRANSFORMS[settings.transform](matrix)
+    X = standardized(M) if settings.standardize else M
+    values, vectors = scipy.linalg.eigh(X.T @ X / len(X))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(X))])
+    R = settings.components
+    return values, X @ vectors[:, :R] * values[:R] ** ((settings.eigenvalue_weight - 1) / 2)
+
+
+# ---------------------------------------------------------------- the formula
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_word_vectors_equal_the_dense_formula(counts, transform, standardize, weight):
+    settings = PcaSettings(
+        components=4, transform=transform, standardize=standardize, eigenvalue_weight=weight, tolerance=1e-9
+    )
+    found = fit_pca(counts, settings, jobs=2)
+    values, Y = dense_pca(counts.matrix.toarray(), settings)
+    assert np.allclose(found.eigenvalues, values[:4])
+    assert np.allclose(found.vectors, Y, rtol=1e-5, atol=1e-5 * np.abs(Y).max())
+    assert np.allclose(found.explained, values[:4] / values.sum())
+
+
+def test_an_asymmetric_matrix_is_taken_by_its_rows():
+    # X'X and XX' share their eigenvalues, but not their eigenvectors.
+    matrix = np.random.default_rng(2).integers(0, 9, (12, 12)).astype(float)
+    settings = PcaSettings(components=3, transform="none", eigenvalue_weight=1.0, tolerance=1e-9)
+    found, flipped = fit_pca(counts_of(matrix), settings, jobs=1), fit_pca(counts_of(matrix.T), settings, jobs=1)
+    assert np.allclose(found.vectors, dense_pca(matrix, settings)[1], atol=1e-4)
+    assert not np.allclose(found.vectors, flipped.vectors, atol=1e-1)
+
+
+def test_the_default_tolerance_is_close_to_the_dense_formula(counts):
+    settings = PcaSettings(components=4)
+    found = fit_pca(counts, settings, jobs=1)
+    values, _ = dense_pca(counts.matrix.toarray(), settings)
+    assert np.allclose(found.eigenvalues, values[:4], rtol=1e-3)
+    assert found.residuals.max() <= settings.tolerance
+
+
+@pytest.mark.parametrize("deflation", ["projection", "subtraction"])
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-8])
+def test_the_textbook_method_gives_the_same_components(counts, deflation, tolerance):
+    settings = PcaSettings(
+        components=3,
+        transform="log",
+        block=1,
+        degree=1,
+        deflation=deflation,
+        tolerance=tolerance,
+        eigenvalue_weight=1.0,
+    )
+    found = fit_pca(counts, settings, jobs=1)
+    values, Y = dense_pca(counts.matrix.toarray(), settings)
+    assert np.allclose(found.eigenvalues, values[:3], rtol=10 * tolerance)
+    assert np.allclose(found.vectors, Y, atol=max(30 * tolerance, 1e-5) * np.abs(Y).max())
+
+
+# ---------------------------------------------------------------- its parts
+
+
+def test_weight_1_is_the_projection_with_variance_the_eigenvalue(counts):
+    found = fit_pca(counts, PcaSettings(components=4, eigenvalue_weight=1.0, tolerance=1e-9), jobs=1)
+    second_moments = found.vectors.T.astype(float) @ found.vectors / len(found.vectors)
+    assert np.allclose(second_moments, np.diag(found.eigenvalues), atol=1e-5 * found.eigenvalues[0])
+
+
+def test_weight_0_whitens(counts):
+    found = fit_pca(counts, PcaSettings(components=4, eigenvalue_weight=0.0, tolerance=1e-9), jobs=1)
+    assert np.allclose(found.vectors.T.astype(float) @ found.vectors / len(found.vectors), np.eye(4), atol=1e-5)
+
+
+def test_normalized_vectors_have_length_1_and_the_same_direction(counts):
+    plain, unit = (fit_pca(counts, PcaSettings(components=4, normalize=flag), jobs=1) for flag in (False, True))
+    assert np.allclose(np.linalg.norm(unit.vectors, axis=1), 1, atol=1e-5)
+    assert np.allclose(unit.vectors, plain.vectors / np.linalg.norm(plain.vectors, axis=1, keepdims=True), atol=1e-5)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_explained_variance_of_all_components_sums_to_1(counts, transform, standardize):
+    size = len(counts.vocabulary)
+    found = fit_pca(counts, PcaSettings(components=size, transform=transform, standardize=standardize), jobs=1)
+    assert found.explained.sum() == pytest.approx(1, abs=1e-4)
+    assert (np.diff(found.explained) <= 0).all()
+    assert found.explained.min() > -1e-6
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
+def test_a_component_without_variance_is_zero(weight):
+    # Standardised rows are orthogonal to the vector of ones, so the last component has no variance.
+    counts = count(["the cat sat on the mat"], CountSettings(window=1, weighting="uniform", min_count=1), 1)
+    found = fit_pca(counts, PcaSettings(components=5, transform="none", eigenvalue_weight=weight), jobs=1)
+    assert np.isfinite(found.vectors).all()
+    assert found.eigenvalues[-1] == pytest.approx(0, abs=1e-5)
+    assert np.allclose(found.vectors[:, -1], 0, atol=1e-2)
+    assert found.explained.sum() == pytest.approx(1, abs=1e-4)
+
+
+def test_words_with_the_same_contexts_get_the_same_vector():
+    matrix = np.random.default_rng(4).integers(1, 9, (10, 10)).astype(float)
+    matrix = matrix + matrix.T
+    matrix[7], matrix[:, 7] = matrix[3], matrix[3]
+    matrix[7, 7] = matrix[3, 7] = matrix[7, 3] = matrix[3, 3]
+    found = fit_pca(counts_of(matrix), PcaSettings(components=5, transform="none"), jobs=1)
+    assert np.allclose(found.vectors[7], found.vectors[3], atol=1e-5)
+
+
+def test_a_word_without_variance_gets_the_zero_vector():
+    matrix = np.random.default_rng(3).integers(1, 9, (8, 8)).astype(float)
+    matrix = matrix + matrix.T
+    matrix[5] = matrix[:, 5] = 0
+    for transform in TRANSFORMS:
+        found = fit_pca(counts_of(matrix), PcaSettings(components=3, transform=transform, normalize=True), jobs=1)
+        assert np.array_equal(found.vectors[5], np.zeros(3))
+        assert np.isfinite(found.vectors).all()
+
+
+# ---------------------------------------------------------------- the same bytes
+
+
+def artifact_bytes(path, embeddings):
+    write(str(path), embeddings.to_artifact())
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("method", [{}, {"block": 2, "degree": 2}, {"tolerance": 1e-8}])
+def test_one_seed_gives_the_same_bytes_for_any_number_of_jobs(tmp_path, counts, method):
+    settings = PcaSettings(components=4, **method)
+    files = [artifact_bytes(tmp_path / "a.npz", fit_pca(counts, settings, seed=7, jobs=jobs)) for jobs in (1, 1, 2, 5)]
+    assert len(set(files)) == 1
+
+
+def test_another_seed_gives_the_same_components(counts):
+    settings = PcaSettings(components=4, tolerance=1e-8)
+    one, two = (fit_pca(counts, settings, seed=seed, jobs=1) for seed in (1, 2))
+    assert one.vectors.tobytes() != two.vectors.tobytes() or one.seed != two.seed
+    assert np.allclose(one.vectors, two.vectors, atol=1e-4)
+
+
+def test_result_knows_what_it_was_made_from(counts):
+    found = fit_pca(counts, PcaSettings(components=2), seed=5, jobs=1)
+    assert found.vectors.dtype == np.float32
+    assert found.eigenvalues.dtype == found.residuals.dtype == found.explained.dtype == np.float64
+    assert found.vocabulary is counts.vocabulary
+    assert found.made_from == counts.to_artifact().header
+    assert found.settings == PcaSettings(components=2).to_dict()
+    assert found.seed == 5
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def test_more_components_than_words(counts):
+    size = len(counts.vocabulary)
+    with pytest.raises(DataError, match=rf"{size + 1} components.*{size} words") as caught:
+        fit_pca(counts, PcaSettings(components=size + 1), jobs=1)
+    assert f"--components {size}" in str(caught.value)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("matrix", [np.zeros((3, 3)), np.ones((3, 3))], ids=["no pairs", "all alike"])
+def test_counts_without_any_variance(matrix, transform):
+    with pytest.raises(DataError):
+        fit_pca(counts_of(matrix), PcaSettings(components=2, transform=transform), jobs=1)
+
+
+def test_no_convergence_is_an_error_with_advice(counts):
+    with pytest.raises(NlptxError, match="of 4 components") as caught:
+        fit_pca(counts, PcaSettings(components=4, block=1, degree=1, tolerance=1e-10, max_products=3), jobs=1)
+    assert "--tolerance" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"components": 0},
+        {"tolerance": 0.0},
+        {"tolerance": float("nan")},
+        {"smoothing": 1.5},
+        {"eigenvalue_weight": -0.1},
+        {"transform": "sqrt"},
+        {"components": 2.0},
+        {"standardize": 1},
+    ],
+)
+def test_impossible_settings_are_refused(options):
+    with pytest.raises(SettingsError, match="--"):
+        PcaSettings(**options)
