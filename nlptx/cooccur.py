@@ -97,8 +97,10 @@ def count(texts: Iterable[str], settings: CountSettings | None = None, jobs: int
     ids, documents = _renumber(stream, vocabulary)
     units, one = unit_weights(settings.weighting, settings.window)
     matrix = count_pairs(ids, documents, len(vocabulary), units, jobs)
+    # Divided entry by entry: dividing the matrix would multiply by 1/one, which rounds twice.
+    matrix = sp.csr_matrix((matrix.data / one, matrix.indices, matrix.indptr), matrix.shape)
     details = {"tokens": sum(stream.counts.values()), "known_tokens": len(ids), "distinct_words": len(stream.counts)}
-    return Cooccurrence(matrix.astype(np.float64) / one, vocabulary, settings, details)
+    return Cooccurrence(matrix, vocabulary, settings, details)
 
 
 def _choose_words(counts: dict[str, int], settings: CountSettings, tokenizer: Tokenizer) -> Vocabulary:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from nlptx.artifacts import Artifact, load, need_array, read_vocabulary, write
 from nlptx.embeddings import Embeddings, read_tokenizer
 from nlptx.errors import ArtifactError, CorruptError
+from nlptx.evidence import Evidence, evidence_width
 from nlptx.network import Network
-from nlptx.ngrams import NgramRatios, evidence_width
 from nlptx.nn import Layout, flatten
 from nlptx.settings import SEED, TrainSettings
 from nlptx.text import Vocabulary
@@ -37,7 +37,7 @@ class Model:
         history: what training recorded, as JSON values.
         made_from: header of the embeddings.
         seed: of the training.
-        ratios: n-gram evidence, or None.
+        evidence: what its n-grams say of a text, or None.
         source: documents and digest of the training data, where known.
     """
 
@@ -52,7 +52,7 @@ class Model:
     history: dict[str, Any]
     made_from: dict[str, Any] | None = None
     seed: int = SEED
-    ratios: NgramRatios | None = None
+    evidence: Evidence | None = None
     source: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -65,13 +65,13 @@ class Model:
         priors: NDArray[np.float64],
         settings: TrainSettings,
         seed: int,
-        ratios: NgramRatios | None = None,
+        evidence: Evidence | None = None,
     ) -> Self:
         """Return an untrained model. Raises SettingsError where the settings do not fit the data."""
-        evidence = 0 if ratios is None else ratios.width
-        network = Network(settings, table.shape[1], len(labels), np.random.default_rng(seed), evidence)
+        known = (0, 0) if evidence is None else (evidence.order * evidence.width, evidence.width)
+        network = Network(settings, table.shape[1], len(labels), np.random.default_rng(seed), *known)
         flat = flatten(network, table.dtype)
-        return cls(vocabulary, table, labels, values, priors, settings, network, flat, {}, None, seed, ratios)
+        return cls(vocabulary, table, labels, values, priors, settings, network, flat, {}, None, seed, evidence)
 
     @property
     def parameters(self) -> int:
@@ -86,10 +86,12 @@ class Model:
     def outputs(self, encoded: Sequence[NDArray[np.int32]]) -> tuple[NDArray, Any, Layout]:
         """Run the network over texts of at least one known word: (B, outputs), its cache and the layout."""
         layout = self.layout(encoded)
-        features = None
-        if self.ratios is not None:
-            features = np.concatenate([self.ratios.features(ids) for ids in encoded])
-        outputs, cache = self.network.forward(self.table[np.concatenate(encoded)], layout, None, features)
+        places = whole = None
+        if self.evidence is not None:
+            known = [self.evidence.of(ids) for ids in encoded]
+            places = np.concatenate([text.places for text in known])
+            whole = np.stack([text.whole for text in known])
+        outputs, cache = self.network.forward(self.table[np.concatenate(encoded)], layout, None, places, whole)
         return outputs, cache, layout
 
     def layout(self, encoded: Sequence[NDArray[np.int32]]) -> Layout:
@@ -144,8 +146,9 @@ class Model:
             "lowercase": tokenizer.lowercase,
         }
         arrays = {"table": self.table, "flat": self.flat, "priors": self.priors, **self.vocabulary.to_arrays()}
-        if self.ratios is not None:
-            arrays |= {"ngrams": self.ratios.keys, "ratios": self.ratios.ratios}
+        if self.evidence is not None:
+            known = self.evidence
+            arrays |= {"ngrams": known.keys, "ratios": known.ratios, "weights": known.weights, "bias": known.bias}
         return Artifact(KIND, self.settings.to_dict(), arrays, self.made_from, details, self.seed)
 
     def save(self, path: str) -> None:
@@ -177,22 +180,25 @@ class Model:
         if (priors < 0).any() or abs(priors.sum() - 1) > 1e-6:
             raise CorruptError("its prior probabilities do not sum to 1")
         _check_size(settings, table.shape[1], len(labels), len(flat))
-        ratios = _read_ratios(artifact, settings.ngrams, len(vocabulary), len(labels))
-        model = cls.fresh(vocabulary, table, labels, values, priors, settings, artifact.seed, ratios)
+        evidence = _read_evidence(artifact, settings.ngrams, len(vocabulary), len(labels))
+        model = cls.fresh(vocabulary, table, labels, values, priors, settings, artifact.seed, evidence)
         if len(model.flat) != len(flat):
             raise CorruptError(f"it has {len(flat)} parameters; its settings need {len(model.flat)}")
         model.flat[:] = flat
         return replace(model, history=history, made_from=artifact.made_from, source=source)
 
 
-def _read_ratios(artifact: Artifact, order: int, words: int, classes: int) -> NgramRatios | None:
+def _read_evidence(artifact: Artifact, order: int, words: int, classes: int) -> Evidence | None:
     if "ngrams" not in artifact.arrays:
         return None
     keys = need_array(artifact, "ngrams", "int64", (None,))
-    ratios = need_array(artifact, "ratios", "float32", (len(keys), evidence_width(classes)))
+    width = evidence_width(classes)
+    ratios = need_array(artifact, "ratios", "float32", (len(keys), width))
+    weights = need_array(artifact, "weights", "float32", (len(keys), width))
+    bias = need_array(artifact, "bias", "float32", (width,))
     if order == 0 or (np.diff(keys) <= 0).any():
         raise CorruptError("its n-grams are unsorted, or should not be there")
-    return NgramRatios(order, words, keys, ratios)
+    return Evidence(order, words, keys, ratios, weights, bias)
 
 
 def _check_size(settings: TrainSettings, components: int, classes: int, parameters: int) -> None:

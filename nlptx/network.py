@@ -84,56 +84,91 @@ class Encoder(Layer):
 
 
 class Network(Layer):
-    """The classifier: (+ evidence U) -> encoder -> pool -> dropout -> linear.
+    """The classifier: (+ evidence U) -> encoder -> pool -> dropout -> linear (+ evidence W).
+
+    Two kinds of evidence can come from outside, see :mod:`nlptx.evidence`. Features of each place have
+    learned directions, the rows of U, added to the word vector as often as the feature says. Outputs of a
+    linear model of the whole text go through a linear map W, which starts as what that model means, and
+    are added to the outputs: the encoder learns what the linear model misses.
 
     Args:
         settings: its shape.
         components: R, length of the word vectors.
         classes: C.
         rng: source of the initial weights.
-        evidence: features of each token that come beside its word vector; each has a learned direction, a
-            row of U, which is added to the word vector as often as the feature says. 0 for none.
+        place_features: features of each place; 0 for none.
+        text_features: E, outputs of the linear model; 0 for none.
 
     Raises:
         SettingsError: the settings do not fit each other or the data.
     """
 
     def __init__(
-        self, settings: NetworkSettings, components: int, classes: int, rng: np.random.Generator, evidence: int = 0
+        self,
+        settings: NetworkSettings,
+        components: int,
+        classes: int,
+        rng: np.random.Generator,
+        place_features: int = 0,
+        text_features: int = 0,
     ) -> None:
         if settings.loss == "squared-error" and classes != 2:
             raise SettingsError(f"--loss squared-error is for 2 labels; the data has {classes}")
         self.loss = LOSSES[settings.loss](classes)
-        self.evidence = Linear(evidence, components, rng, bias=False) if evidence else None
         self.encoder = Encoder(settings, components, rng)
         self.pool: Layer = POOLS[settings.pool](self.encoder.width, settings.window)
         self.dropout = Dropout(settings.dropout)
         self.head = Linear(self.pool.width, self.loss.outputs, rng)
+        self.places = Linear(place_features, components, rng, bias=False) if place_features else None
+        self.whole = Linear(text_features, self.loss.outputs, rng, bias=False) if text_features else None
+        if self.whole is not None:
+            # Of two classes, one number speaks for the second and against the first.
+            one = np.array([[-0.5, 0.5]]) if self.loss.outputs == 2 else np.eye(text_features)
+            self.whole.weight.value[...] = one
 
     def sublayers(self) -> Sequence[tuple[str, Layer]]:
-        evidence = () if self.evidence is None else (("evidence", self.evidence),)
-        return (*evidence, ("encoder", self.encoder), ("pool", self.pool), ("head", self.head))
+        evidence = (("places", self.places), ("whole", self.whole))
+        given = [(name, layer) for name, layer in evidence if layer is not None]
+        return [("encoder", self.encoder), ("pool", self.pool), ("head", self.head), *given]
 
     def forward(
-        self, x: NDArray, layout: Layout, rng: np.random.Generator | None, features: NDArray | None = None
+        self,
+        x: NDArray,
+        layout: Layout,
+        rng: np.random.Generator | None,
+        places: NDArray | None = None,
+        whole: NDArray | None = None,
     ) -> tuple[NDArray, Any]:
-        """Return the outputs (B, outputs) for word vectors x (N, R) and evidence features (N, evidence)."""
-        if self.evidence is not None and features is not None:
-            x = x + self.evidence.forward(features)[0]
+        """Return the outputs (B, outputs).
+
+        Args:
+            x: (N, R) word vectors.
+            layout: of the batch.
+            rng: for dropout; None outside training.
+            places: (N, place_features), if there are any.
+            whole: (B, E), if there are any.
+        """
+        if self.places is not None and places is not None:
+            x = x + self.places.forward(places)[0]
         x, encoder_cache = self.encoder.forward(x, layout, rng)
         x, pool_cache = self.pool.forward(x, layout, rng)
         x, dropout_cache = self.dropout.forward(x, layout, rng)
         x, head_cache = self.head.forward(x)
-        return x, (encoder_cache, pool_cache, dropout_cache, head_cache, features)
+        if self.whole is not None and whole is not None:
+            x += self.whole.forward(whole)[0]
+        return x, (encoder_cache, pool_cache, dropout_cache, head_cache, places, whole)
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
-        encoder_cache, pool_cache, dropout_cache, head_cache, features = cache
+        encoder_cache, pool_cache, dropout_cache, head_cache, places, whole = cache
+        # The evidence itself is given, so only its weights have gradients.
+        if self.whole is not None and whole is not None:
+            grads.add(self.whole.weight, whole.T @ dy)
         dy = self.head.backward(dy, head_cache, grads)
         dy = self.dropout.backward(dy, dropout_cache, grads)
         dy = self.pool.backward(dy, pool_cache, grads)
         dx = self.encoder.backward(dy, encoder_cache, grads)
-        if self.evidence is not None and features is not None:
-            grads.add(self.evidence.weight, features.T @ dx)
+        if self.places is not None and places is not None:
+            grads.add(self.places.weight, places.T @ dx)
         return dx
 
 

@@ -21,6 +21,7 @@ _GOLDSTRAW: dict[str, dict[str, Any]] = {
         "ngrams": 0,
         "freeze": True,
         "optimizer": "sgd",
+        "batch": 1,
         "lr": 0.001,
         "schedule": "constant",
         "warmup": 0,

@@ -269,6 +269,16 @@ def test_truncated_archive_loses_no_document_in_silence(tmp_path, packing):
         assert texts_or_refusal(path) in (expected, "refused"), f"cut to {length} of {len(whole)} bytes"
 
 
+def test_a_damaged_member_header_does_not_end_the_archive_in_silence(tmp_path):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as archive:
+        add(archive, "pos/1.txt", b"good")
+        add(archive, "pos/2.txt", b"fine")
+    data = bytearray(path.read_bytes())
+    data[2 * 512 + 3] ^= 1  # in the name of the second member, which its checksum covers
+    refused(write(path, bytes(data)), str(path))
+
+
 @pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tgz", "a.tar.xz"])
 @pytest.mark.parametrize("content", [b"", b"this is no archive\n" * 100], ids=["empty", "text"])
 def test_a_file_that_is_no_archive_is_bad_data(tmp_path, name, content):

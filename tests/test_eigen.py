@@ -35,7 +35,7 @@ def solve(matrix, wanted, tolerance=1e-8, seed=1, dtype=np.float64, **method):
         tolerance=tolerance,
         rng=np.random.default_rng(seed),
         dtype=dtype,
-        **{"max_products": 3000, **method},
+        **{"max_products": 1000, **method},
     )
 
 

@@ -10,8 +10,12 @@ from nlptx.operators import StandardizedRows, ppmi, transform
 
 
 def sparse(rows, columns, seed=0, density=0.4):
+    """Small whole numbers, most of them 0, every row with some variance."""
     rng = np.random.default_rng(seed)
-    return sp.csr_matrix(rng.integers(1, 9, (rows, columns)) * (rng.random((rows, columns)) < density), dtype=float)
+    dense = rng.integers(1, 9, (rows, columns)) * (rng.random((rows, columns)) < density)
+    if columns > 1:
+        dense[:, 0], dense[:, 1] = 0, 1
+    return sp.csr_matrix(dense, dtype=float)
 
 
 def symmetric(size, seed=0):

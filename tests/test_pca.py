@@ -85,6 +85,7 @@ def test_the_textbook_method_gives_the_same_components(counts, deflation, tolera
         degree=1,
         deflation=deflation,
         tolerance=tolerance,
+        max_products=3000,
         eigenvalue_weight=1.0,
     )
     found = fit_pca(counts, settings, jobs=1)
@@ -117,7 +118,8 @@ def test_normalized_vectors_have_length_1_and_the_same_direction(counts):
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_explained_variance_of_all_components_sums_to_1(counts, transform, standardize):
     size = len(counts.vocabulary)
-    found = fit_pca(counts, PcaSettings(components=size, transform=transform, standardize=standardize), jobs=1)
+    settings = PcaSettings(components=size, transform=transform, standardize=standardize, max_products=300)
+    found = fit_pca(counts, settings, jobs=1)
     assert found.explained.sum() == pytest.approx(1, abs=1e-4)
     assert (np.diff(found.explained) <= 0).all()
     assert found.explained.min() > -1e-6
@@ -127,7 +129,9 @@ def test_explained_variance_of_all_components_sums_to_1(counts, transform, stand
 def test_a_component_without_variance_is_zero(weight):
     # Standardised rows are orthogonal to the vector of ones, so the last component has no variance.
     counts = count(["the cat sat on the mat"], CountSettings(window=1, weighting="uniform", min_count=1), 1)
-    found = fit_pca(counts, PcaSettings(components=5, transform="none", eigenvalue_weight=weight), jobs=1)
+    found = fit_pca(
+        counts, PcaSettings(components=5, transform="none", eigenvalue_weight=weight, max_products=500), jobs=1
+    )
     assert np.isfinite(found.vectors).all()
     assert found.eigenvalues[-1] == pytest.approx(0, abs=1e-5)
     assert np.allclose(found.vectors[:, -1], 0, atol=1e-2)
@@ -163,7 +167,7 @@ def artifact_bytes(path, embeddings):
 
 @pytest.mark.parametrize("method", [{}, {"block": 2, "degree": 2}, {"tolerance": 1e-8}])
 def test_one_seed_gives_the_same_bytes_for_any_number_of_jobs(tmp_path, counts, method):
-    settings = PcaSettings(components=4, **method)
+    settings = PcaSettings(components=4, **method, max_products=500)
     files = [artifact_bytes(tmp_path / "a.npz", fit_pca(counts, settings, seed=7, jobs=jobs)) for jobs in (1, 1, 2, 5)]
     assert len(set(files)) == 1
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.formats import read_table, read_text
-from nlptx.corpus.sources import STDIN, Source, open_sources
+from nlptx.corpus.sources import STDIN, Source, damage_reported, open_input
 from nlptx.errors import LabelError
 
 __all__ = ["STDIN", "Corpus", "Document", "ReadOptions", "labelled"]
@@ -35,12 +35,18 @@ class Corpus:
     _digest: hashlib._Hash = field(default_factory=hashlib.sha256, init=False, repr=False)
 
     def __iter__(self) -> Iterator[Document]:
-        for source in open_sources(self.inputs, self.options):
-            for document in _read(source, self.options):
-                self.documents += 1
-                label = "" if document.label is None else document.label + "\t"
-                self._digest.update(f"{label}{document.text}\n".encode("utf-8", "surrogatepass"))
-                yield document
+        for name in self.inputs:
+            # Damage may show while an input is opened, and at any document of it.
+            with damage_reported(name):
+                for source in open_input(name, self.options):
+                    for document in _read(source, self.options):
+                        self._note(document)
+                        yield document
+
+    def _note(self, document: Document) -> None:
+        self.documents += 1
+        label = "" if document.label is None else document.label + "\t"
+        self._digest.update(f"{label}{document.text}\n".encode("utf-8", "surrogatepass"))
 
     @property
     def sha256(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -44,7 +45,8 @@ def _label(value: Any, where: str) -> str | None:
     if value is None or isinstance(value, dict | list | float):
         if isinstance(value, dict | list):
             raise DataError(f"the label is {value!r}; expected a word or a number", where=where)
-        return None if value is None or value != value else f"{value:g}"
+        # Every digit counts: rounding could make one label of two.
+        return None if value is None or value != value else repr(float(value)).removesuffix(".0")
     return " ".join(str(value).split()) or None
 
 
@@ -129,7 +131,9 @@ def _json_rows(source: Source, options: ReadOptions) -> Iterator[tuple[int, dict
         if not line.strip():
             continue
         try:
-            value = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
+            value = json.loads(
+                line, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique_keys
+            )
         except (ValueError, RecursionError) as error:
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
             raise DataError(f"not a JSON object: {reason}", where=f"{source.name}:{number}") from error
@@ -140,6 +144,13 @@ def _json_rows(source: Source, options: ReadOptions) -> Iterator[tuple[int, dict
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"{digits} is too large")
+    return number
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,19 +9,23 @@ import os
 import sys
 import tarfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Self, cast
 
 from nlptx.corpus.document import SPLITS, ReadOptions
 from nlptx.errors import DataError, SettingsError
 
 STDIN = "-"
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_MAGIC: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+# Text files that corpora (aclImdb above all) lay beside their documents.
+_NO_DOCUMENTS = (".", "urls_", "imdbEr.", "README.")
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -41,38 +45,39 @@ class Source:
     label: str | None = None
 
 
-def open_sources(inputs: Iterable[str], options: ReadOptions) -> Iterator[Source]:
-    """Open one input after the other, each closed before the next.
+def open_input(name: str, options: ReadOptions) -> Iterator[Source]:
+    """Open what an input holds, one source after the other, each closed before the next.
 
     Raises:
-        SettingsError: a path does not exist, or standard input is closed.
-        DataError: a file cannot be read, or a folder or archive holds no document.
+        SettingsError: the path does not exist, or standard input is closed.
+        DataError: a folder or archive holds no document.
     """
-    for name in inputs:
-        with _damage_reported(name):
-            if name == STDIN:
-                yield _standard_input(options)
-            elif os.path.isdir(name):
-                yield from _folder(Path(name), options)
-            elif name.lower().endswith(_ARCHIVES):
-                yield from _archive(name, options)
-            elif not os.path.exists(name):
-                raise SettingsError(f"{name}: no such file or folder")
-            else:
-                yield from _file(name, options)
+    if name == STDIN:
+        yield _standard_input(options)
+    elif os.path.isdir(name):
+        yield from _folder(Path(name), options)
+    elif not os.path.exists(name):
+        raise SettingsError(f"{name}: no such file or folder")
+    elif name.lower().endswith(_ARCHIVES):
+        yield from _archive(name, options)
+    else:
+        yield from _file(name, options)
 
 
 @contextmanager
-def _damage_reported(name: str) -> Iterator[None]:
+def damage_reported(name: str) -> Iterator[None]:
+    """Raise DataError, naming the input, for what the block meets of damage and of files it may not read."""
     try:
         yield
-    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, tarfile.TarError) as error:
+    except PermissionError as error:
+        raise DataError("permission denied", where=str(error.filename or name)) from error
+    except (EOFError, OSError, zlib.error, lzma.LZMAError, tarfile.TarError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the system's, not the decompressor's
         reason = f"truncated or damaged ({error})" if str(error) else "truncated or damaged"
         raise DataError(
             reason, where=name, hint="Get the file again, or check it with gzip -t, xz -t or tar -t."
         ) from error
-    except PermissionError as error:
-        raise DataError("permission denied", where=name) from error
 
 
 def _standard_input(options: ReadOptions) -> Source:
@@ -101,12 +106,23 @@ def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:
         raise _nothing_in(str(folder), options)
 
 
+class _Member(tarfile.TarInfo):
+    """A member whose damage is an error: tarfile takes a bad header after the first for the archive's end."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
+        try:
+            return super().fromtarfile(archive)
+        except (tarfile.EmptyHeaderError, tarfile.EOFHeaderError):  # type: ignore[attr-defined]
+            raise  # the end
+        except (tarfile.HeaderError, ArithmeticError, LookupError, ValueError) as error:
+            raise tarfile.ReadError(str(error)) from error
+
+
 def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
     """Read members in place. Nothing is unpacked, so names with ``..`` and links are harmless."""
     found = False
-    if not os.path.exists(name):
-        raise SettingsError(f"{name}: no such file")
-    with tarfile.open(name, "r|*") as archive:
+    with _unpacked(name) as file, tarfile.open(fileobj=file, mode="r|", tarinfo=_Member) as archive:
         for member in archive:
             place = _place(PurePosixPath(member.name), "", options) if member.isreg() else None
             stream = archive.extractfile(member) if place is not None else None
@@ -114,8 +130,20 @@ def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
                 found = True
                 yield Source(f"{name}:{member.name}", cast(BinaryIO, stream), "document", place.label)
             archive.members.clear()  # type: ignore[attr-defined]  # else the list grows with the archive
+        # On to the very end: there the checksum of the compressed data is, and damage or a second archive may be.
+        while rest := archive.fileobj.read(_BLOCK):
+            if rest.strip(b"\0"):
+                raise tarfile.ReadError("data after its end")
     if not found:
         raise _nothing_in(name, options)
+
+
+def _unpacked(name: str) -> BinaryIO:
+    """Open an archive by its first bytes: browsers unpack a download and leave its name."""
+    with open(name, "rb") as file:
+        start = file.read(6)
+    opener = next((opener for magic, opener in _MAGIC.items() if start.startswith(magic)), open)
+    return cast(BinaryIO, opener(name, "rb"))
 
 
 @dataclass(frozen=True)
@@ -128,15 +156,14 @@ def _place(path: PurePosixPath, root: str, options: ReadOptions) -> _Place | Non
 
     The innermost folder is the label, unless it is a split or ``path`` lies at the top.
     """
-    if path.suffix != ".txt" or path.name.startswith((".", "urls_")):
+    if path.suffix != ".txt" or path.name.startswith(_NO_DOCUMENTS):
         return None
-    folders = path.parent.parts
-    inside = (root, *folders)
+    inside = (root, *path.parent.parts)
     split = next((part for part in reversed(inside) if part in SPLITS), None)
     if options.splits and split is not None and split not in options.splits:
         return None
-    parent = folders[-1] if folders else None
-    return _Place(None if parent in SPLITS else parent)
+    parent = path.parent.name  # empty at the top
+    return _Place(None if parent in (*SPLITS, "", "..") else parent)
 
 
 def _nothing_in(name: str, options: ReadOptions) -> DataError:

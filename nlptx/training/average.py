@@ -8,8 +8,9 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-# The average takes in the weights every so many steps, which is as good and costs next to nothing.
+# Once a run is under way, taking in the weights every so many steps is as good and costs next to nothing.
 _EVERY = 10
+_UNDER_WAY = 100
 
 
 class WeightAverage:
@@ -25,14 +26,15 @@ class WeightAverage:
         self.decay = decay
         self.averages = [weight.copy() for weight in weights] if decay else []
         self.steps = 0
+        self.taken = 0
 
     def step(self) -> None:
         """Take note of a step. Early on the average forgets faster, so that it leaves the start behind."""
         self.steps += 1
-        if not self.averages or self.steps % _EVERY:
+        if not self.averages or (self.steps > _UNDER_WAY and self.steps % _EVERY):
             return
-        taken = self.steps // _EVERY
-        decay = min(self.decay**_EVERY, taken / (taken + 9))
+        decay = min(self.decay, self.steps / (self.steps + 9)) ** (self.steps - self.taken)
+        self.taken = self.steps
         for average, weight in zip(self.averages, self.weights, strict=True):
             average += (1 - decay) * (weight - average)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.evidence import TextEvidence
+
 # Tokens that make a share worth a thread, and the most shares of a batch. Both are fixed, so that sums
 # are formed in the same order whatever the number of threads.
 _SHARE_TOKENS = 1024
@@ -22,13 +24,15 @@ class Share:
         ids: (N,) int32, the texts one after the other.
         lengths: (B,) tokens of each.
         targets: (B,) class of each.
-        features: (N, evidence) of each token, or None.
+        places: (N, order E) evidence of each place, or None.
+        whole: (B, E) evidence of each text, or None.
     """
 
     ids: NDArray[np.int32]
     lengths: NDArray[np.int64]
     targets: NDArray[np.int64]
-    features: NDArray[np.float32] | None = None
+    places: NDArray[np.float32] | None = None
+    whole: NDArray[np.float32] | None = None
 
 
 def random_order(count: int, batch: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
@@ -43,14 +47,15 @@ def cut_shares(
     targets: NDArray[np.int64],
     word_dropout: float,
     rng: np.random.Generator,
-    features: list[NDArray[np.float32]] | None = None,
+    evidence: list[TextEvidence] | None = None,
 ) -> list[Share]:
-    """Cut a batch into shares, leaving out each word (with its features) with probability ``word_dropout``."""
+    """Cut a batch into shares, leaving out each word (with its evidence) with probability ``word_dropout``."""
+    places = None if evidence is None else [known.places for known in evidence]
     if word_dropout:
         kept = [_kept_words(len(ids), word_dropout, rng) for ids in texts]
         texts = [ids[keep] for ids, keep in zip(texts, kept, strict=True)]
-        if features is not None:
-            features = [rows[keep] for rows, keep in zip(features, kept, strict=True)]
+        if places is not None:
+            places = [rows[keep] for rows, keep in zip(places, kept, strict=True)]
     lengths = np.array([len(ids) for ids in texts])
     order = np.argsort(lengths, kind="stable")
     shares = int(min(_MOST_SHARES, max(1, lengths.sum() // _SHARE_TOKENS), len(texts)))
@@ -58,8 +63,9 @@ def cut_shares(
     for share in range(shares):
         chosen = order[share::shares]
         ids = np.concatenate([texts[i] for i in chosen])
-        rows = None if features is None else np.concatenate([features[i] for i in chosen])
-        result.append(Share(ids, lengths[chosen], targets[chosen], rows))
+        rows = None if places is None else np.concatenate([places[i] for i in chosen])
+        whole = None if evidence is None else np.stack([evidence[i].whole for i in chosen])
+        result.append(Share(ids, lengths[chosen], targets[chosen], rows, whole))
     return result
 
 

@@ -48,10 +48,12 @@ def fit(
         DivergenceError: a NaN or an infinity came up.
     """
     settings = settings or TrainSettings()
-    data = prepare(texts, labels, embeddings, settings, seed, valid)
-    model = Model.fresh(data.vocabulary, data.table, data.labels, data.values, data.priors, settings, seed, data.ratios)
     # One BLAS thread each: the threads here are ours, and sums must not depend on their number.
     with threadpool_limits(1), ThreadPoolExecutor(jobs or default_jobs()) as pool:
+        data = prepare(texts, labels, embeddings, settings, seed, pool, valid)
+        model = Model.fresh(
+            data.vocabulary, data.table, data.labels, data.values, data.priors, settings, seed, data.evidence
+        )
         warm = pretrain(model, data.train, seed, pool, on_progress, stop) if settings.pretrain else []
         training = Training(model, data.train, data.valid, seed, pool, on_progress, stop)
         model.history = {**training.run(), "pretrain": warm}

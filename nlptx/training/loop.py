@@ -125,8 +125,8 @@ class Training:
 
     def _step(self, chosen: NDArray[np.int64], rng: np.random.Generator) -> tuple[float, int, int]:
         texts = [self.train.ids[i] for i in chosen]
-        features = None if self.train.features is None else [self.train.features[i] for i in chosen]
-        shares = cut_shares(texts, self.train.targets[chosen], self.settings.word_dropout, rng, features)
+        evidence = None if self.train.evidence is None else [self.train.evidence[i] for i in chosen]
+        shares = cut_shares(texts, self.train.targets[chosen], self.settings.word_dropout, rng, evidence)
         seeds = np.random.SeedSequence([self.seed, self.step]).spawn(len(shares))
         count = len(chosen)
 
@@ -185,7 +185,7 @@ def classify(
 ) -> tuple[float, int, NDArray]:
     """Return loss, hits and word-vector gradient of a share; the gradients are of the mean over ``count`` texts."""
     layout = Layout(share.lengths, model.settings.window, model.settings.causal)
-    outputs, cache = model.network.forward(model.table[share.ids], layout, rng, share.features)
+    outputs, cache = model.network.forward(model.table[share.ids], layout, rng, share.places, share.whole)
     loss, doutputs = model.network.loss.value_and_gradient(outputs, share.targets)
     doutputs /= count
     dx = model.network.backward(doutputs, cache, grads)

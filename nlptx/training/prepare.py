@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,8 +12,8 @@ from numpy.typing import NDArray
 
 from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError, LabelError
+from nlptx.evidence import LARGEST_VOCABULARY, Evidence, TextEvidence, fit_evidence
 from nlptx.labels import order_labels
-from nlptx.ngrams import LARGEST_VOCABULARY, NgramRatios, fit_ratios
 from nlptx.settings import TrainSettings
 from nlptx.text import Vocabulary, rank_words
 from nlptx.training.split import stratified_split
@@ -28,12 +29,12 @@ class Examples:
     Args:
         ids: for each text its (T,) int32 word ids.
         targets: (texts,) int64.
-        features: for each text its (T, evidence) features, or None.
+        evidence: what is known of each text, or None.
     """
 
     ids: list[NDArray[np.int32]]
     targets: NDArray[np.int64]
-    features: list[NDArray[np.float32]] | None = None
+    evidence: list[TextEvidence] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -54,7 +55,7 @@ class TrainingData:
         labels, values: see :func:`order_labels`.
         priors: (C,) share of each label.
         train, valid: the examples; ``valid`` may be empty.
-        ratios: n-gram evidence for texts outside ``train``, or None.
+        evidence: for texts outside ``train``, or None.
     """
 
     vocabulary: Vocabulary
@@ -64,7 +65,7 @@ class TrainingData:
     priors: NDArray[np.float64]
     train: Examples
     valid: Examples
-    ratios: NgramRatios | None
+    evidence: Evidence | None
 
 
 def prepare(
@@ -73,6 +74,7 @@ def prepare(
     embeddings: Embeddings,
     settings: TrainSettings,
     seed: int,
+    pool: Executor,
     valid: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> TrainingData:
     """Encode the texts and split off the validation part, unless one is given.
@@ -109,13 +111,13 @@ def prepare(
             "no training text has a word that the embeddings know",
             hint="Train the embeddings on text of the same language, or give --new-words 1.",
         )
-    ratios = None
+    evidence = None
     if settings.ngrams and len(order) <= _MOST_EVIDENCE and len(vocabulary) <= LARGEST_VOCABULARY:
         rng = np.random.default_rng([seed, 2])
-        ratios, features = fit_ratios(train.ids, train.targets, len(order), settings.ngrams, len(vocabulary), rng)
-        train = replace(train, features=features)
+        evidence, own = fit_evidence(train.ids, train.targets, len(order), settings.ngrams, len(vocabulary), rng, pool)
+        train = replace(train, evidence=own)
     priors = np.bincount(targets, minlength=len(order)) / len(targets)
-    return TrainingData(vocabulary, table, order, values, priors, train, held, ratios)
+    return TrainingData(vocabulary, table, order, values, priors, train, held, evidence)
 
 
 def _examples(ids: list[NDArray[np.int32]], targets: NDArray[np.int64]) -> Examples:

@@ -126,11 +126,8 @@ def pretrain(
         if predictions:
             record = {"epoch": epoch, "loss": round(total / predictions, 5), "accuracy": round(hits / predictions, 5)}
             history.append(record)
-    # The encoder's parameters go back into the classifier's own flat vector.
-    kept = [parameter.value.copy() for _, parameter in model.network.parameters()]
+    # The encoder's parameters go back into a flat vector of the classifier alone.
     model.flat = flatten(model.network, model.flat.dtype)
-    for (_, parameter), value in zip(model.network.parameters(), kept, strict=True):
-        parameter.value[...] = value
     return history
 
 

@@ -1,0 +1,122 @@
+"""Counting the evidence, with no training text seeing its own label.
+
+The training texts are cut into folds. What a text sees is counted and fitted without its fold; texts from
+elsewhere see what all training texts say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.evidence.linear import fit_linear
+from nlptx.evidence.ngrams import MIN_TEXTS, find, log_count_ratios, ngram_keys
+
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class TextEvidence:
+    """What is known of one text.
+
+    Args:
+        places: (T, order E) float32, the ratios of the n-grams that end at each place; 0 for unknown ones.
+        whole: (E,) float32, the output of the linear model.
+    """
+
+    places: NDArray[np.float32]
+    whole: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Ratios and linear weights of all known n-grams.
+
+    Args:
+        order: longest n-gram.
+        words: V.
+        keys: (G,) int64, sorted, see :func:`ngram_keys`.
+        ratios: (G, E) float32.
+        weights: (G, E) float32, what each n-gram adds to the output of the linear model.
+        bias: (E,) float32.
+    """
+
+    order: int
+    words: int
+    keys: NDArray[np.int64]
+    ratios: NDArray[np.float32]
+    weights: NDArray[np.float32]
+    bias: NDArray[np.float32]
+
+    @property
+    def width(self) -> int:
+        """E."""
+        return self.ratios.shape[1]
+
+    def of(self, ids: NDArray[np.integer]) -> TextEvidence:
+        """Return the evidence of a text given as word ids (T,)."""
+        return self._at(find(ngram_keys(ids, self.order, self.words), self.keys))
+
+    def _at(self, places: NDArray[np.int64]) -> TextEvidence:
+        unknown = places == len(self.keys)
+        safe = np.where(unknown, 0, places) if len(self.keys) else np.zeros_like(places)
+        ratios = self.ratios[safe] if len(self.keys) else np.zeros((*places.shape, self.width), np.float32)
+        ratios[unknown] = 0
+        distinct = np.unique(places[~unknown])
+        return TextEvidence(ratios.reshape(len(places), -1), self.bias + self.weights[distinct].sum(axis=0))
+
+
+def fit_evidence(
+    texts: Sequence[NDArray[np.integer]],
+    targets: NDArray[np.int64],
+    classes: int,
+    order: int,
+    words: int,
+    rng: np.random.Generator,
+    pool: Executor,
+) -> tuple[Evidence, list[TextEvidence]]:
+    """Count and fit the evidence of labelled texts.
+
+    Args:
+        texts: (T,) word ids of each training text.
+        targets: (texts,) class of each.
+        classes: C.
+        order: longest n-gram.
+        words: V.
+        rng: deals the texts into folds.
+        pool: threads; they do not change the result.
+
+    Returns:
+        the evidence for texts from elsewhere, and that of each training text, its own fold left out.
+    """
+    keys = [ngram_keys(ids, order, words) for ids in texts]
+    distinct = [np.unique(part[part >= 0]) for part in keys]
+    known, seen = np.unique(np.concatenate(distinct), return_counts=True)
+    known = known[seen >= MIN_TEXTS]
+    presence = _presence(distinct, known)
+    folds = min(FOLDS, len(texts))
+    fold = rng.permutation(len(texts)) % folds
+
+    def fit(rows: NDArray[np.intp]) -> Evidence:
+        part = presence[rows]
+        counts = np.stack([np.asarray(part[targets[rows] == c].sum(axis=0)).ravel() for c in range(classes)], axis=1)
+        ratios = log_count_ratios(counts.astype(np.int64))
+        return Evidence(order, words, known, ratios, *fit_linear(part, ratios, targets[rows]))
+
+    parts = [np.flatnonzero(fold != number) for number in range(folds)]
+    final, *outside = pool.map(fit, [np.arange(len(texts)), *parts])
+    result = [outside[number]._at(find(part, known)) for part, number in zip(keys, fold.tolist(), strict=True)]
+    return final, result
+
+
+def _presence(distinct: list[NDArray[np.int64]], known: NDArray[np.int64]) -> sp.csr_matrix:
+    """Return (texts, G) float32: 1 where a text has an n-gram."""
+    columns = [places[places < len(known)] for places in (find(part, known) for part in distinct)]
+    indptr = np.concatenate([[0], np.cumsum([len(part) for part in columns])])
+    indices = np.concatenate(columns).astype(np.int32)
+    return sp.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), shape=(len(distinct), len(known)))

@@ -1,0 +1,178 @@
+"""Runs nlptx as its users do, in a process of its own; shared by the tests of the command line."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+NLPTX = [sys.executable, "-m", "nlptx"]
+TIMEOUT = 60
+TRACEBACK = "Traceback (most recent call last)"
+# One shell for every pipeline of the tests; `pipefail` makes the code of any stage count.
+_SHELL = ["bash", "-o", "pipefail", "-c"]
+_NLPTX_IN_SHELL = 'nlptx() { "$NLPTX_PYTHON" -m nlptx "$@"; }\n'
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a finished process left: its exit code, its output as bytes, its talk as text."""
+
+    code: int
+    stdout: bytes
+    stderr: str
+
+    @property
+    def text(self):
+        return self.stdout.decode()
+
+    @property
+    def lines(self):
+        return self.text.splitlines()
+
+    @property
+    def json(self):
+        return json.loads(self.text)
+
+    @property
+    def rows(self):
+        """The lines of a TSV without a header, cut into fields."""
+        return [line.split("\t", 2) for line in self.lines]
+
+
+def environment(**changes):
+    """The variables of a child: nothing of the tester's own settings; None takes a variable away."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NLPTX_", "_NLPTX"))}
+    kept |= {"OPENBLAS_NUM_THREADS": "1", "NLPTX_PYTHON": sys.executable, "TERM": "xterm"}
+    for name in ("NO_COLOR", "FORCE_COLOR", "PYTHONHASHSEED", "PYTHONIOENCODING"):
+        kept.pop(name, None)
+    return {name: value for name, value in (kept | changes).items() if value is not None}
+
+
+def _finish(words, stdin, cwd, env, code, traceback=False):
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    done = subprocess.run(
+        words, input=data, capture_output=True, cwd=cwd, env=environment(**(env or {})), timeout=TIMEOUT, check=False
+    )
+    result = Result(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
+    assert code is None or result.code == code, f"exit {result.code}, expected {code}: {result.stderr}"
+    assert (TRACEBACK in result.stderr) == traceback, result.stderr
+    return result
+
+
+def run(*arguments, stdin=b"", cwd=None, env=None, code=0, traceback=False):
+    """Run ``nlptx ARGUMENTS``; standard input is a pipe. ``code`` None takes any exit code."""
+    return _finish([*NLPTX, *map(str, arguments)], stdin, cwd, env, code, traceback)
+
+
+def shell(script, *, stdin=b"", cwd=None, env=None, code=0):
+    """Run a line of shell in which ``nlptx`` is the one under test."""
+    return _finish([*_SHELL, _NLPTX_IN_SHELL + script], stdin, cwd, env, code)
+
+
+def refused(*arguments, code, says=(), untouched=None, **options):
+    """Run a command that must fail briefly: one to three lines that hold all of ``says``, and nothing else.
+
+    ``untouched`` is a folder whose files must be the same afterwards.
+    """
+    before = contents(untouched) if untouched else None
+    result = run(*arguments, code=code, **options)
+    assert result.stdout == b""
+    assert 1 <= len([line for line in result.stderr.splitlines() if line.strip()]) <= 3, result.stderr
+    for part in [says] if isinstance(says, str) else says:
+        assert str(part) in result.stderr, result.stderr
+    assert before is None or contents(untouched) == before
+    return result
+
+
+def header_of(path):
+    """The JSON header of an artifact."""
+    with np.load(path, allow_pickle=False) as arrays:
+        return json.loads(arrays["header"].tobytes())
+
+
+def contents(folder):
+    """Every file below a folder, hidden ones too, with its bytes."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+class Running:
+    """A started ``nlptx ARGUMENTS``, with pipes all round, or a terminal in place of some.
+
+    Args:
+        terminal: which of 0, 1, 2 (input, output, errors) are one and the same terminal.
+    """
+
+    def __init__(self, *arguments, terminal=(), cwd=None, env=None):
+        self.screen, slave = pty.openpty() if terminal else (None, None)
+        ends = [slave if number in terminal else subprocess.PIPE for number in range(3)]
+        self.process = subprocess.Popen(
+            [*NLPTX, *map(str, arguments)],
+            stdin=ends[0],
+            stdout=ends[1],
+            stderr=ends[2],
+            cwd=cwd,
+            env=environment(**(env or {})),
+            bufsize=0,
+            start_new_session=True,
+        )
+        if slave is not None:
+            os.close(slave)
+        self.seen = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+        if self.screen is not None:
+            os.close(self.screen)
+
+    def write(self, data):
+        self.process.stdin.write(data)
+
+    def read_until(self, mark, source=None):
+        """Read from a pipe (by default the screen, else standard output) until ``mark`` came by; return it all."""
+        source = source or (self.process.stdout if self.screen is None else None)
+        descriptor = self.screen if source is None else source.fileno()
+        seen, end = b"", time.monotonic() + TIMEOUT
+        while mark is None or mark not in seen:
+            ready, _, _ = select.select([descriptor], [], [], max(0, end - time.monotonic()))
+            assert ready, f"waited in vain for {mark!r}, got {seen!r}"
+            try:
+                data = os.read(descriptor, 65536)
+            except OSError:  # a terminal nobody writes to any more
+                data = b""
+            if not data:
+                break
+            seen += data
+        assert mark is None or mark in seen, f"ended before {mark!r}: {seen!r}"
+        return seen
+
+    def finish(self):
+        """Close the input, wait for the end, and return what was not read yet."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+            self.process.stdin = None
+        screen = self.read_until(None) if self.screen is not None else b""
+        out = self.process.stdout.read() if self.process.stdout else screen
+        errors = self.process.stderr.read() if self.process.stderr else screen
+        result = Result(self.process.wait(TIMEOUT), out, errors.decode(errors="replace"))
+        assert TRACEBACK not in result.stderr, result.stderr
+        return result
+
+
+def on_terminal(*arguments, terminal=(0, 1, 2), **options):
+    """Run with a terminal in place of some standard streams; what it showed is in ``stdout`` and ``stderr``."""
+    with Running(*arguments, terminal=terminal, **options) as running:
+        return running.finish()

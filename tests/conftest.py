@@ -1,0 +1,79 @@
+"""A tiny corpus and the artifacts of every stage, made once; tests read them and write elsewhere."""
+
+import random
+
+import pytest
+from command import run
+
+PLAIN = [
+    "the",
+    "film",
+    "was",
+    "a",
+    "and",
+    "of",
+    "it",
+    "story",
+    "scene",
+    "actor",
+    "with",
+    "this",
+    "in",
+    "long",
+    "end",
+    "one",
+]
+TELLING = {
+    "neg": ["awful", "boring", "dull", "poor", "waste"],
+    "pos": ["great", "lovely", "superb", "funny", "warm"],
+    "drama": ["tears", "death", "loss", "grief", "rain"],
+    "comedy": ["laugh", "joke", "clown", "pie", "slip"],
+    "western": ["horse", "gun", "saloon", "dust", "sheriff"],
+}
+COUNT = ("--min-count", "1")
+PCA = ("--components", "8")
+TRAIN = ("--epochs", "3", "--lr", "0.01", "--warmup", "0", "--heads", "2")
+
+
+def make_rows(labels, count, seed, words=9):
+    """Return (text, label): a third of the words give the label away."""
+    rng = random.Random(seed)
+    rows = []
+    for number in range(count):
+        label = labels[number % len(labels)]
+        text = rng.choices(PLAIN, k=words - words // 3) + rng.choices(TELLING[label], k=words // 3)
+        rng.shuffle(text)
+        rows.append((" ".join(text), label))
+    return rows
+
+
+def write_tsv(path, rows):
+    path.write_text("text\tlabel\n" + "".join(f"{text}\t{label}\n" for text, label in rows))
+    return path
+
+
+@pytest.fixture(scope="session")
+def work(tmp_path_factory):
+    """A folder with corpora, tables and the artifacts made of them.
+
+    corpus.txt, train.tsv and test.tsv (neg, pos), kinds.tsv (three labels without an order); cooccur.npz,
+    embeddings.npz, model.npz; kinds.npz, a model of kinds.tsv.
+    """
+    folder = tmp_path_factory.mktemp("work")
+    train = make_rows(("neg", "pos"), 80, seed=1)
+    kinds = make_rows(("drama", "comedy", "western"), 60, seed=2)
+    write_tsv(folder / "train.tsv", train)
+    write_tsv(folder / "test.tsv", make_rows(("neg", "pos"), 31, seed=3))
+    write_tsv(folder / "kinds.tsv", kinds)
+    (folder / "corpus.txt").write_text("".join(f"{text}\n" for text, _ in train + kinds))
+    run("cooccur", "corpus.txt", *COUNT, "-o", "cooccur.npz", cwd=folder)
+    run("pca", "cooccur.npz", *PCA, "-o", "embeddings.npz", cwd=folder)
+    run("train", "train.tsv", "-e", "embeddings.npz", *TRAIN, "-o", "model.npz", cwd=folder)
+    run("train", "kinds.tsv", "-e", "embeddings.npz", *TRAIN, "-o", "kinds.npz", cwd=folder)
+    return folder
+
+
+@pytest.fixture
+def model(work):
+    """The model that tells neg from pos."""
+    return work / "model.npz"

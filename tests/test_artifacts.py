@@ -1,0 +1,424 @@
+"""The container of every stage: what is written, and what is refused when read."""
+
+import io
+import json
+import os
+import stat
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from nlptx.artifacts import FORMAT, Artifact, need_array, read, read_vocabulary, write
+from nlptx.errors import ArtifactError, CorruptError, NewerFormatError, SettingsError, WrongKindError
+from nlptx.text import Tokenizer
+
+
+def artifact(arrays=None, **fields):
+    arrays = {"x": np.arange(6, dtype=np.float32).reshape(2, 3)} if arrays is None else arrays
+    return Artifact(
+        **{
+            "kind": "embeddings",
+            "settings": {"components": 3, "normalize": False, "tolerance": 1e-3},
+            "arrays": arrays,
+            "made_from": {"kind": "cooccurrence", "details": {"sha256": "00"}, "made_from": None},
+            "details": {"labels": ["neg", "pos"], "word": "\ud800é"},
+            "seed": 3,
+            **fields,
+        }
+    )
+
+
+def same(a, b):
+    """Equal headers, and arrays equal to the bit."""
+    return a.header == b.header and {k: (v.dtype, v.shape, v.tobytes()) for k, v in a.arrays.items()} == {
+        k: (v.dtype, v.shape, v.tobytes()) for k, v in b.arrays.items()
+    }
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "a.npz"
+
+
+def written(path, **fields):
+    write(str(path), artifact(**fields))
+    return path
+
+
+def npy(shape, dtype="<f8", data=b"", header=None):
+    """The bytes of a .npy entry with any header at all."""
+    header = header or repr({"descr": dtype, "fortran_order": False, "shape": shape}).encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
+
+
+def container(path, entries, header=None, compression=zipfile.ZIP_STORED):
+    """Write a zip file by hand: ``entries`` of raw bytes, and a header entry."""
+    header = json.dumps(artifact().header if header is None else header).encode()
+    with zipfile.ZipFile(path, "w", compression) as file:
+        file.writestr("header.npy", npy((len(header),), "|u1", header))
+        for name, data in entries.items():
+            file.writestr(name, data)
+    return path
+
+
+def refused(path, *parts, error=CorruptError, kinds=()):
+    with pytest.raises(error) as caught:
+        read(str(path), *kinds)
+    for part in (str(path), *parts):
+        assert part in str(caught.value)
+
+
+# ---------------------------------------------------------------- round trip
+
+
+def test_round_trip(path):
+    before = artifact()
+    write(str(path), before)
+    after = read(str(path))
+    assert same(after, before)
+    assert after == Artifact(**{**vars(before), "arrays": after.arrays})
+
+
+@settings(derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    array=st.sampled_from([np.uint8, np.int32, np.int64, np.float32, np.float64]).flatmap(
+        lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
+    )
+)
+def test_arrays_of_every_allowed_type_and_shape_come_back(path, array):
+    write(str(path), artifact({"x": array}))
+    assert same(read(str(path)), artifact({"x": array}))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.arange(6.0)[::2], np.arange(6.0).reshape(2, 3).T],
+    ids=["fortran", "strided", "transposed"],
+)
+def test_arrays_in_any_memory_order_come_back(path, array):
+    write(str(path), artifact({"x": array}))
+    assert np.array_equal(read(str(path)).arrays["x"], array)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.float16, ">f8", "U3"])
+def test_what_cannot_be_read_back_is_not_written(path, dtype):
+    try:
+        write(str(path), artifact({"x": np.zeros(3, dtype)}))
+    except (TypeError, ValueError):
+        assert not path.exists()
+    else:
+        assert np.array_equal(read(str(path)).arrays["x"], np.zeros(3, dtype))
+
+
+def test_arrays_that_were_read_cannot_be_changed(path):
+    with pytest.raises(ValueError, match="read-only"):
+        read(str(written(path))).arrays["x"][0] = 1
+
+
+def test_the_same_artifact_gives_the_same_bytes(tmp_path):
+    first, second = (written(tmp_path / name).read_bytes() for name in ("a.npz", "b.npz"))
+    assert first == second
+
+
+def test_the_order_of_settings_does_not_change_the_bytes(tmp_path):
+    settings = artifact().settings
+    first = written(tmp_path / "a.npz", settings=settings)
+    second = written(tmp_path / "b.npz", settings=dict(reversed(settings.items())))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_file_names_no_place_and_no_time(path):
+    data = written(path).read_bytes()
+    assert str(path.parent).encode() not in data
+    with zipfile.ZipFile(path) as file:
+        assert {entry.date_time for entry in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_numpy_opens_it_without_pickle(path):
+    with np.load(written(path), allow_pickle=False) as file:
+        assert np.array_equal(file["x"], artifact().arrays["x"])
+        assert json.loads(file["header"].tobytes().decode("utf-8", "surrogatepass")) == artifact().header
+
+
+def test_standard_input_and_output(monkeypatch, path):
+    pipe = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(pipe))
+    write("-", artifact())
+    assert pipe.getvalue() == written(path).read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(pipe.getvalue())))
+    assert same(read("-"), artifact())
+
+
+def test_nothing_is_written_to_a_terminal(monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    with pytest.raises(SettingsError, match="terminal"):
+        write("-", artifact())
+
+
+@pytest.mark.parametrize("content", [b"", b"I loved it\n"])
+def test_standard_input_that_is_no_artifact(monkeypatch, content):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    with pytest.raises(CorruptError, match="<stdin>"):
+        read("-")
+
+
+def test_closed_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(SettingsError, match="standard input"):
+        read("-")
+
+
+# ---------------------------------------------------------------- the wrong file
+
+
+@pytest.mark.parametrize("kind", ["cooccurrence", "embeddings", "model"])
+def test_the_kind_asked_for_is_read(path, kind):
+    assert read(str(written(path, kind=kind)), kind).kind == kind
+    assert read(str(path), "model", "embeddings", "cooccurrence").kind == kind
+
+
+def test_another_kind_says_which_stage_made_it_and_which_is_wanted(path):
+    written(path, kind="cooccurrence")
+    refused(path, "nlptx cooccur", "embeddings (nlptx pca)", error=WrongKindError, kinds=("embeddings",))
+    refused(path, "nlptx pca", "or", "nlptx train", error=WrongKindError, kinds=("embeddings", "model"))
+
+
+def test_a_newer_format_says_to_upgrade(path):
+    header = {**artifact().header, "format": FORMAT + 1, "nlptx": "9.8.7", "kind": "of the future"}
+    refused(container(path, {}, header), "9.8.7", f"format {FORMAT + 1}", "upgrade", error=NewerFormatError)
+
+
+@pytest.mark.parametrize("name", ["none.npz", "folder", "folder/none.npz"])
+def test_a_missing_file_or_a_folder_is_a_usage_error(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    refused(tmp_path / name, error=SettingsError)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_file_that_may_not_be_read(path):
+    written(path).chmod(0)
+    refused(path, "permission", error=ArtifactError)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"PK", b"I loved it\n", b"\x80\x04\x95", b"PK\x05\x06" + bytes(18), bytes(1000)],
+    ids=["empty", "two-bytes", "text", "pickle", "empty-zip", "zeros"],
+)
+def test_a_file_that_is_no_artifact(path, content):
+    path.write_bytes(content)
+    refused(path)
+
+
+def test_an_npz_of_someone_else(path):
+    np.savez(path, vectors=np.ones(3))
+    refused(path, "not an nlptx artifact")
+
+
+# ---------------------------------------------------------------- damage
+
+
+def test_every_truncation_is_noticed(path):
+    whole = written(path).read_bytes()
+    for length in range(0, len(whole), 3):
+        path.write_bytes(whole[:length])
+        refused(path)
+
+
+@pytest.mark.parametrize("mask", [0x01, 0x80, 0xFF])
+def test_a_flipped_byte_is_noticed_or_means_nothing(path, mask):
+    # Some bytes of a zip file, such as its dates, carry no meaning. No other exception may come out.
+    whole, before = written(path).read_bytes(), artifact()
+    for place in range(len(whole)):
+        data = bytearray(whole)
+        data[place] ^= mask
+        path.write_bytes(data)
+        try:
+            after = read(str(path))
+        except ArtifactError:
+            continue
+        assert same(after, before), f"byte {place}"
+
+
+def test_bytes_before_and_after_are_refused_or_mean_nothing(path):
+    whole, before = written(path).read_bytes(), artifact()
+    for data in (b"x" * 7 + whole, whole + b"x" * 7, whole + whole):
+        path.write_bytes(data)
+        try:
+            after = read(str(path))
+        except ArtifactError:
+            continue
+        assert same(after, before)
+
+
+def test_a_pickled_object_is_never_loaded(path):
+    class Bomb:
+        def __reduce__(self):
+            return (pytest.fail, ("unpickled",))
+
+    stream = io.BytesIO()
+    np.save(stream, np.array([Bomb()], dtype=object), allow_pickle=True)
+    refused(container(path, {"x.npy": stream.getvalue()}), "object")
+    np.savez(path, header=np.array([Bomb()], dtype=object))
+    refused(path)
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_compressed_container_is_refused(path, compression):
+    # A bomb of a few kilobytes could ask for any amount of memory.
+    refused(container(path, {"x.npy": npy((1000,), data=bytes(8000))}, compression=compression), "compressed")
+
+
+@pytest.mark.parametrize("data", [b"", bytes(8)])
+@pytest.mark.parametrize(
+    "shape", [(2**62, 4), (10**30,), (0, 10**30), (2**31, 2**31, 2**31), (-1,), (-2, -4), (1,) * 99]
+)
+def test_an_impossible_shape_is_refused_before_any_memory_is_taken(path, shape, data):
+    refused(container(path, {"x.npy": npy(shape, data=data)}))
+
+
+@pytest.mark.parametrize("shape", [(True,), (1.0,), ("1",), None, 1, [1]])
+def test_a_shape_that_is_no_tuple_of_whole_numbers_is_refused(path, shape):
+    refused(container(path, {"x.npy": npy(shape, data=bytes(8))}))
+
+
+@pytest.mark.parametrize(
+    "dtype", ["|O", "<f2", ">f8", "<M8[s]", "|b1", "<U3", "<c16", "|V8", [("a", "<f8")], "(1,)<f8", "none", 8]
+)
+def test_an_array_of_another_type_is_refused(path, dtype):
+    refused(container(path, {"x.npy": npy((1,), dtype, bytes(8))}))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"{'descr': '<f8'",
+        b"((((",
+        b"'''",
+        b" 1\n  2\n 3",
+        b"\xff\xfe",
+        b"{}",
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (1L,)}",
+        b"{'descr': '<f8', 'fortran_order': True, 'shape': (1,)}",
+        b"-" * 9000 + b"1",
+        b"1" * 20_000,
+        b"__import__('os').abort()",
+    ],
+    ids=["open", "brackets", "quotes", "indent", "bytes", "keys", "python-2", "fortran", "minus", "long", "code"],
+)
+def test_an_entry_with_a_broken_header_is_refused(path, header):
+    refused(container(path, {"x.npy": npy((1,), data=bytes(8), header=header)}))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\x93NUMPY", b"\x93NUMPY\x01\x00\xff\xff", b"\x93NUMPY\x09\x00" + bytes(99), b"no numpy" * 9],
+    ids=["empty", "magic", "cut", "version", "text"],
+)
+def test_an_entry_that_is_no_array_is_refused(path, data):
+    refused(container(path, {"x.npy": data}))
+
+
+def test_an_entry_that_stands_twice_is_refused(path):
+    with (
+        pytest.warns(UserWarning, match="Duplicate"),
+        zipfile.ZipFile(container(path, {"x.npy": npy(())}), "a") as file,
+    ):
+        file.writestr("x.npy", npy(()))
+    refused(path, "twice")
+
+
+def test_two_entries_of_one_name_are_refused(path):
+    # `x.npy` is the array x, so a bare `x` would be a second one.
+    refused(container(path, {"x.npy": npy((1,), data=bytes(8)), "x": npy((1,), data=bytes(8))}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "1"},
+        {"format": True},
+        {"format": None},
+        {"kind": "other"},
+        {"kind": ["embeddings"]},
+        {"seed": "1"},
+        {"seed": 1.5},
+        {"nlptx": 1},
+        {"settings": []},
+        {"settings": None},
+        {"details": "none"},
+        {"made_from": []},
+    ],
+    ids=str,
+)
+def test_a_header_of_the_wrong_shape_is_refused(path, change):
+    refused(container(path, {}, {**artifact().header, **change}))
+
+
+@pytest.mark.parametrize("text", ["[]", "1", "null", '"x"', "{}", "{", "", "[" * 100_000])
+def test_a_header_that_is_no_object_is_refused(path, text):
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("header.npy", npy((len(text),), "|u1", text.encode()))
+    refused(path)
+
+
+@pytest.mark.parametrize("name", artifact().header)
+def test_a_header_without_one_of_its_keys_is_refused(path, name):
+    header = artifact().header
+    del header[name]
+    if name == "made_from":
+        # Nothing to be made from is as good as None.
+        assert read(str(container(path, {}, {**header, "made_from": None}))).made_from is None
+    else:
+        refused(container(path, {}, header))
+
+
+# ---------------------------------------------------------------- checks of single arrays
+
+
+def test_need_array_returns_what_fits():
+    array = np.ones((2, 3), np.float32)
+    assert need_array(artifact({"x": array}), "x", "float32", (None, 3)) is array
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "shape"),
+    [
+        ("y", "float32", (2, 3)),
+        ("x", "float64", (2, 3)),
+        ("x", "float32", (3, 3)),
+        ("x", "float32", (2, 4)),
+        ("x", "float32", (None,)),
+        ("x", "float32", (None, None, None)),
+        ("x", "float32", ()),
+    ],
+)
+def test_need_array_names_what_does_not_fit(name, dtype, shape):
+    with pytest.raises(CorruptError, match=f"'{name}'"):
+        need_array(artifact(), name, dtype, shape)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_need_array_refuses_nan_and_infinity(value, dtype):
+    array = np.ones((2, 3), dtype)
+    array[1, 2] = value
+    with pytest.raises(CorruptError, match="NaN"):
+        need_array(artifact({"x": array}), "x", dtype, (2, 3))
+
+
+def test_read_vocabulary_refuses_negative_counts():
+    arrays = {"words": np.frombuffer(b"a\nb", np.uint8), "word_counts": np.array([1, -1], np.int64)}
+    with pytest.raises(CorruptError, match="negative"):
+        read_vocabulary(artifact(arrays), Tokenizer())
+
+
+def test_a_written_file_has_the_permissions_any_new_file_has(path):
+    plain = path.with_name("plain")
+    plain.touch()
+    assert stat.S_IMODE(written(path).stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)

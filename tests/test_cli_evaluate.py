@@ -1,0 +1,340 @@
+"""What the command line tells of models, vectors and artifacts: evaluate, neighbors, info, explain."""
+
+import hashlib
+import json
+import math
+
+import numpy as np
+import pytest
+from command import refused, run, shell
+from conftest import COUNT, PCA, TRAIN, make_rows, write_tsv
+from test_metrics import auc_by_pairs, ece_by_bins
+
+KEYS = {
+    "texts",
+    "accuracy",
+    "interval",
+    "majority",
+    "macro_f1",
+    "auc",
+    "log_loss",
+    "ece",
+    "mean_absolute_error",
+    "classes",
+    "confusion",
+    "seconds",
+    "peak_memory_mb",
+}
+
+
+@pytest.fixture(scope="module")
+def weak(work, tmp_path_factory):
+    """A model that errs: one step of training."""
+    path = tmp_path_factory.mktemp("weak") / "model.npz"
+    words = ("--epochs", "1", "--batch", "80", "--lr", "1e-4", "--average", "0", "--ngrams", "0", "--seed", "3")
+    run("train", work / "train.tsv", "-e", work / "embeddings.npz", *words, "-o", path)
+    return path
+
+
+# ---------------------------------------------------------------- evaluate
+
+
+def test_report_equals_a_computation_by_hand(work, weak):
+    report = run("evaluate", "-m", weak, work / "test.tsv", "--json").json
+    # The file's own label is the true one; what the model says stands beside it.
+    rows = [json.loads(line) for line in run("predict", "-m", weak, work / "test.tsv", "--json").lines]
+    true = np.array([row["label"] == "pos" for row in rows])
+    positive = np.array([row["prob_pos"] for row in rows])
+    said = positive > 0.5
+    hit = said == true
+    count = len(rows)
+    assert 0 < hit.sum() < count, "the case should hold both hits and misses"
+    assert report["texts"] == count
+    assert report["accuracy"] == hit.mean()
+    assert report["majority"] == max(true.mean(), 1 - true.mean())
+    assert report["confusion"] == [
+        [int((~true & ~said).sum()), int((~true & said).sum())],
+        [int((true & ~said).sum()), int((true & said).sum())],
+    ]
+    assert report["log_loss"] == pytest.approx(-np.log(np.where(true, positive, 1 - positive)).mean(), abs=1e-5)
+    assert report["auc"] == pytest.approx(auc_by_pairs(positive, true), abs=1e-5)
+    assert report["ece"] == pytest.approx(ece_by_bins(np.maximum(positive, 1 - positive), hit, 15), abs=1e-3)
+    f1 = [2 * (t & s).sum() / (t.sum() + s.sum()) for t, s in ((~true, ~said), (true, said))]
+    assert [row["f1"] for row in report["classes"]] == pytest.approx(f1)
+    assert report["macro_f1"] == pytest.approx(np.mean(f1))
+    assert [row["label"] for row in report["classes"]] == ["neg", "pos"]
+    low, high = report["interval"]
+    assert 0 <= low < report["accuracy"] < high <= 1
+
+
+def test_json_report_is_one_object_of_known_keys(work, model):
+    result = run("evaluate", "-m", model, work / "test.tsv", "--json")
+    assert len(result.lines) == 1
+    assert set(result.json) == KEYS
+    assert set(result.json["classes"][0]) == {"label", "precision", "recall", "f1", "auc", "texts"}
+
+
+def test_table_report_shows_the_same_numbers(work, model):
+    report = run("evaluate", "-m", model, work / "test.tsv", "--json").json
+    shown = run("evaluate", "-m", model, work / "test.tsv").text
+    for number in (f"{report['accuracy']:.2%}", f"{report['macro_f1']:.4f}", f"{report['log_loss']:.4f}"):
+        assert number in shown
+    for name in ("macro-F1", "ROC-AUC", "log-loss", "calibration", "precision", "recall", "confusion", "neg", "pos"):
+        assert name in shown
+
+
+def test_labels_without_an_order_have_no_absolute_error(work):
+    report = run("evaluate", "-m", work / "kinds.npz", work / "kinds.tsv", "--json").json
+    assert report["mean_absolute_error"] is None
+    assert np.array(report["confusion"]).shape == (3, 3)
+
+
+def test_an_absent_label_is_null_not_nan(work, model):
+    result = run("evaluate", "-m", model, "--input-format", "tsv", "--json", stdin="text\tlabel\ngreat film\tpos\n")
+    assert "NaN" not in result.text
+    assert result.json["auc"] is None
+    assert result.json["classes"][0]["texts"] == 0
+
+
+@pytest.mark.parametrize(("least", "code"), [("0", 0), ("0.999", 5)])
+@pytest.mark.parametrize("json_option", [(), ("--json",)], ids=["table", "json"])
+def test_min_accuracy_is_a_gate_after_the_report(least, code, json_option, work, weak):
+    result = run("evaluate", "-m", weak, work / "test.tsv", "--min-accuracy", least, *json_option, code=code)
+    assert "accuracy" in result.text
+    assert ("--min-accuracy" in result.stderr) == (code == 5)
+
+
+@pytest.mark.parametrize("least", ["1.5", "nan"])
+def test_min_accuracy_is_a_share(least, work, model):
+    refused("evaluate", "-m", model, work / "test.tsv", "--min-accuracy", least, code=2, says="--min-accuracy")
+
+
+def test_a_label_the_model_lacks_is_named_with_its_place(model, tmp_path):
+    (tmp_path / "t.tsv").write_text("text\tlabel\ngreat\tpos\nso so\tneu\n")
+    says = ("t.tsv:3", "'neu'", "neg, pos")
+    refused("evaluate", "-m", model, "t.tsv", code=3, says=says, cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("t.txt", "great\n", "t.txt:1"),
+        ("t.tsv", "text\tlabel\ngreat\tpos\ndull\t\n", "t.tsv:3"),
+        ("t.jsonl", '{"text": "great", "label": null}\n', "t.jsonl:1"),
+        ("t.tsv", "text\tlabel\n", "nothing to evaluate"),
+        ("t.txt", "", "nothing to evaluate"),
+    ],
+    ids=["text", "empty-label", "null-label", "no-rows", "empty"],
+)
+def test_data_without_labels_is_refused(name, content, says, model, tmp_path):
+    (tmp_path / name).write_text(content)
+    refused("evaluate", "-m", model, name, code=3, says=says, cwd=tmp_path)
+
+
+# ---------------------------------------------------------------- neighbors
+
+
+@pytest.fixture(scope="module")
+def vectors(work, tmp_path_factory):
+    """The word vectors by word, as word2vec text tells them."""
+    path = tmp_path_factory.mktemp("vectors") / "v.txt"
+    run("pca", work / "cooccur.npz", *PCA, "-o", path)
+    lines = [line.split(" ") for line in path.read_text().splitlines()[1:]]
+    return {word: np.array(numbers, float) for word, *numbers in lines}
+
+
+def cosine(a, b):
+    return a @ b / math.sqrt((a @ a) * (b @ b))
+
+
+def nearest(vectors, goal, left_out, top):
+    ranked = sorted(((cosine(vector, goal), word) for word, vector in vectors.items()), reverse=True)
+    return [(word, number) for number, word in ranked if word not in left_out][:top]
+
+
+def check_table(found, expected):
+    assert [row["word"] for row in found] == [word for word, _ in expected]
+    assert [row["cosine"] for row in found] == pytest.approx([number for _, number in expected], abs=1e-5)
+
+
+def test_neighbors_are_the_words_of_largest_cosine(work, vectors):
+    found = run("neighbors", work / "embeddings.npz", "awful", "Great", "-n", "4", "--json").json
+    assert list(found) == ["awful", "Great"]
+    check_table(found["awful"], nearest(vectors, vectors["awful"], {"awful"}, 4))
+    check_table(found["Great"], nearest(vectors, vectors["great"], {"great"}, 4))
+
+
+def test_analogy_is_nearest_to_b_minus_a_plus_c(work, vectors):
+    a, b, c = "awful", "great", "boring"
+    unit = {word: vectors[word] / math.sqrt(vectors[word] @ vectors[word]) for word in (a, b, c)}
+    expected = nearest(vectors, unit[b] - unit[a] + unit[c], {a, b, c}, 3)
+    found = run("neighbors", work / "embeddings.npz", "--analogy", a, b, c, "-n", "3", "--json").json
+    check_table(found["awful great boring"], expected)
+
+
+def test_neighbors_table_shows_words_and_cosines(work, vectors):
+    (word, number), *_ = nearest(vectors, vectors["awful"], {"awful"}, 1)
+    lines = run("neighbors", work / "embeddings.npz", "awful", "-n", "2").lines
+    assert len(lines) == 4
+    assert [part for part in lines[2].split() if part] == [word, f"{number:.4f}"]
+
+
+def test_models_have_neighbors_too(work):
+    assert len(run("neighbors", work / "model.npz", "awful", "--json").json["awful"]) == 10
+
+
+def test_unknown_words_are_refused_by_name(work):
+    refused("neighbors", work / "embeddings.npz", "awful", "zzz", code=3, says="'zzz'")
+
+
+def test_analogies_take_three_words(work):
+    refused("neighbors", work / "embeddings.npz", "--analogy", "awful", code=2, says="three words")
+
+
+# ---------------------------------------------------------------- info
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "stages"),
+    [("cooccur.npz", "cooccurrence", 1), ("embeddings.npz", "embeddings", 2), ("model.npz", "model", 3)],
+)
+def test_info_tells_kind_settings_and_provenance(name, kind, stages, work):
+    found = run("info", work / name, "--json").json
+    assert (found["kind"], found["format"], found["seed"]) == (kind, 1, 1)
+    assert len(found["commands"]) == stages
+    link, kinds = found, []
+    while link:
+        kinds.insert(0, link["kind"])
+        assert link["settings"]
+        first, link = link, link["made_from"]
+    assert kinds == ["cooccurrence", "embeddings", "model"][:stages]
+    assert first["details"]["sha256"] == hashlib.sha256((work / "corpus.txt").read_bytes()).hexdigest()
+    shown = run("info", work / name).text
+    assert kind in shown
+    assert first["details"]["sha256"] in shown.replace("\n", "")
+    for command in found["commands"]:
+        assert command.split()[1] in shown
+
+
+def test_info_lists_the_labels(work):
+    assert run("info", work / "kinds.npz", "--json").json["details"]["labels"] == ["comedy", "drama", "western"]
+    assert "comedy, drama, western" in run("info", work / "kinds.npz").text
+
+
+# Options that differ from every default, and inputs that need options to be read.
+RECIPES = {
+    "all-options": (
+        "CORPUS.txt",
+        "DATA.tsv",
+        (*COUNT, "--window", "3", "--weighting", "linear", "--no-lowercase", "--max-words", "30"),
+        (*PCA, "--transform", "log", "--no-standardize", "--normalize", "--smoothing", "0.5", "--seed", "9"),
+        (*TRAIN, "--freeze", "--pool", "flatten", "--long-texts", "head", "--seed", "5", "--valid", "VALID.tsv"),
+    ),
+    "preset": (
+        "CORPUS.txt",
+        "DATA.tsv",
+        ("--preset", "goldstraw", *COUNT),
+        ("--preset", "goldstraw", "--components", "6"),
+        ("--preset", "goldstraw", "--epochs", "1"),
+    ),
+    "columns": (
+        "CORPUS.csv",
+        "DATA.csv",
+        (*COUNT, "--text-column", "review"),
+        PCA,
+        (*TRAIN, "--text-column", "review", "--label-column", "stars"),
+    ),
+}
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_commands_of_info_make_the_same_bytes_again(recipe, tmp_path):
+    corpus, data, count, pca, train = RECIPES[recipe]
+    rows = make_rows(("neg", "pos"), 40, seed=8)
+    write_tsv(tmp_path / "DATA.tsv", rows)
+    write_tsv(tmp_path / "VALID.tsv", make_rows(("neg", "pos"), 10, seed=9))
+    (tmp_path / "CORPUS.txt").write_text("".join(f"{text}\n" for text, _ in rows))
+    for name in ("CORPUS.csv", "DATA.csv"):
+        (tmp_path / name).write_text("review,stars\n" + "".join(f"{text},{label}\n" for text, label in rows))
+    run("cooccur", corpus, *count, "-o", "cooccur.npz", cwd=tmp_path)
+    run("pca", "cooccur.npz", *pca, "-o", "embeddings.npz", cwd=tmp_path)
+    run("train", data, "-e", "embeddings.npz", *train, "-o", "model.npz", cwd=tmp_path)
+    names = ("cooccur.npz", "embeddings.npz", "model.npz")
+    before = {name: (tmp_path / name).read_bytes() for name in names}
+    commands = run("info", "model.npz", "--json", cwd=tmp_path).json["commands"]
+    for name in names:
+        (tmp_path / name).unlink()
+    # What info cannot know are the names of the inputs.
+    script = " && ".join(commands).replace("CORPUS", corpus).replace("DATA", data).replace("VALID", "VALID.tsv")
+    shell(script, cwd=tmp_path)
+    assert {name: (tmp_path / name).read_bytes() for name in names} == before
+
+
+def test_a_model_of_foreign_vectors_does_not_claim_they_came_from_pca(work, tmp_path):
+    (tmp_path / "glove.txt").write_text("the 0.1 0.2\nfilm -0.3 0.4\nawful 1 0\ngreat 0 1\n")
+    run("train", work / "train.tsv", "-e", tmp_path / "glove.txt", *TRAIN, "-o", tmp_path / "m.npz")
+    commands = run("info", tmp_path / "m.npz", "--json").json["commands"]
+    assert not any(command.startswith("nlptx pca") for command in commands)
+
+
+def test_a_model_of_foreign_vectors_knows_their_digest(work, tmp_path):
+    vectors = tmp_path / "glove.txt"
+    vectors.write_text("the 0.1 0.2\nfilm -0.3 0.4\nawful 1 0\ngreat 0 1\n")
+    run("train", work / "train.tsv", "-e", vectors, *TRAIN, "-o", tmp_path / "m.npz")
+    assert hashlib.sha256(vectors.read_bytes()).hexdigest() in run("info", tmp_path / "m.npz", "--json").text
+
+
+@pytest.mark.parametrize("words", ["info model.npz", "explain -m model.npz great", "evaluate -m model.npz test.tsv"])
+def test_reports_survive_a_narrow_encoding(words, work):
+    run(*words.split(), cwd=work, env={"PYTHONIOENCODING": "latin-1"})
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "info model.npz",
+        "info model.npz --json",
+        "evaluate -m model.npz test.tsv",
+        "neighbors embeddings.npz awful",
+        "explain -m model.npz great",
+    ],
+)
+def test_reports_into_a_closed_pipe_end_silently(words, work):
+    """The reader is gone before the first byte: its end of the pipe is closed by the time nlptx starts."""
+    result = shell(f"{{ sleep 0.2; nlptx {words}; }} | true; exit ${{PIPESTATUS[0]}}", cwd=work, code=141)
+    assert result.stderr == ""
+
+
+# ---------------------------------------------------------------- explain
+
+
+def test_worth_is_what_the_probability_falls_without_the_word(weak):
+    words = ["great", "film", "awful"]
+    found = run("explain", "-m", weak, "--label", "pos", " ".join(words), "--json").json
+    texts = [words, words[1:], [words[0], words[2]], words[:2]]
+    lines = run("predict", "-m", weak, "--json", stdin="\n".join(map(" ".join, texts))).lines
+    whole, *without = [json.loads(line)["prob_pos"] for line in lines]
+    assert (found["label"], found["words"]) == ("pos", words)
+    assert found["probability"] == pytest.approx(whole, abs=1e-5)
+    assert found["worth"] == pytest.approx([whole - part for part in without], abs=1e-5)
+
+
+def test_attention_is_a_share_between_words(model):
+    found = run("explain", "-m", model, "great film awful", "--json").json
+    attention = np.array(found["attention"])
+    assert attention.shape == (1, 2, 3, 3)
+    assert attention.min() >= 0
+    assert attention.sum(axis=-1) == pytest.approx(1, abs=1e-4)
+
+
+def test_explain_reads_standard_input_and_draws_a_table(model):
+    shown = run("explain", "-m", model, stdin="great film\n").lines
+    assert shown[0].startswith("pos: ")
+    assert [line.split()[0] for line in shown[2:]] == ["great", "film"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"), [(("zzz qqq",), "no word"), (("great", "--label", "meh"), ("'meh'", "neg, pos"))]
+)
+def test_explain_refuses_what_it_cannot_explain(words, says, model):
+    refused("explain", "-m", model, *words, code=3, says=says)

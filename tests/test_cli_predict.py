@@ -1,0 +1,343 @@
+"""``nlptx predict``: formats, order, streaming, and what it does with the odd text."""
+
+import csv
+import io
+import json
+import random
+import signal
+
+import pytest
+from command import Running, contents, on_terminal, refused, run, shell
+from conftest import PLAIN, TELLING
+
+NEG, POS = "the film was awful boring and dull", "a great and lovely story"
+APPENDED = ["label", "confidence", "score", "prob_neg", "prob_pos"]
+
+
+def predict(model, *words, **options):
+    return run("predict", "-m", model, *words, **options)
+
+
+def read_table(data, layout):
+    text = data.decode()
+    if layout == "jsonl":
+        return [json.loads(line) for line in text.splitlines()]
+    if layout == "csv":
+        return list(csv.DictReader(io.StringIO(text)))
+    header, *rows = [line.split("\t") for line in text.splitlines()]
+    return [dict(zip(header, row, strict=True)) for row in rows]
+
+
+def write_table(path, rows):
+    layout = path.suffix[1:]
+    if layout == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        with open(path, "w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]), delimiter="," if layout == "csv" else "\t")
+            writer.writeheader()
+            writer.writerows(rows)
+    return path
+
+
+# ---------------------------------------------------------------- plain text
+
+
+def test_text_gives_label_score_and_text(model):
+    rows = predict(model, stdin=f"{NEG}\n{POS}\n").rows
+    assert [(label, text) for label, _, text in rows] == [("neg", NEG), ("pos", POS)]
+    assert -1 <= float(rows[0][1]) < 0 < float(rows[1][1]) <= 1
+
+
+def test_labels_without_an_order_give_the_confidence_in_place_of_the_score(work):
+    rows = predict(work / "kinds.npz", stdin="laugh joke clown pie\nhorse gun saloon\n").rows
+    assert [row[0] for row in rows] == ["comedy", "western"]
+    assert all(1 / 3 <= float(row[1]) <= 1 for row in rows)
+
+
+@pytest.mark.parametrize("words", [(), ("empty.txt",), ("empty.jsonl",)], ids=str)
+def test_empty_input_gives_no_rows(words, model, tmp_path):
+    for name in ("empty.txt", "empty.jsonl"):
+        (tmp_path / name).touch()
+    result = predict(model, *words, cwd=tmp_path)
+    assert (result.stdout, result.stderr) == (b"", "")
+
+
+def test_blank_lines_keep_their_rows(model):
+    rows = predict(model, stdin=f"{NEG}\n\n   \n{POS}\n").rows
+    assert [row[2] for row in rows] == [NEG, "", "   ", POS]
+
+
+def test_last_line_needs_no_line_end(model):
+    assert predict(model, stdin=f"{NEG}\n{POS}").stdout == predict(model, stdin=f"{NEG}\r\n{POS}\r\n").stdout
+
+
+def test_texts_without_a_known_word_score_as_the_prior_and_are_flagged(work):
+    data = "zzz qqq\nlaugh clown\n\n"
+    result = predict(work / "kinds.npz", "--format", "jsonl", stdin=data)
+    rows = [json.loads(line) for line in result.lines]
+    names = ("prob_comedy", "prob_drama", "prob_western")
+    # The training data has a third of each label.
+    for row in (rows[0], rows[2]):
+        assert [row[name] for name in names] == pytest.approx([1 / 3] * 3, abs=1e-6)
+    assert rows[1]["label"] == "comedy"
+    assert len(result.stderr.splitlines()) == 1
+    assert "2 texts" in result.stderr
+    assert "<stdin>:1, <stdin>:3" in result.stderr
+    assert predict(work / "kinds.npz", "-q", stdin=data).stderr == ""
+
+
+def test_scores_are_expected_values_and_probabilities_sum_to_one(model):
+    rng = random.Random(0)
+    texts = [" ".join(rng.choices(PLAIN + TELLING["neg"] + TELLING["pos"], k=rng.randint(1, 12))) for _ in range(60)]
+    rows = [json.loads(line) for line in predict(model, "--json", stdin="\n".join(texts)).lines]
+    assert [row["text"] for row in rows] == texts
+    for row in rows:
+        assert row["prob_neg"] + row["prob_pos"] == pytest.approx(1, abs=2e-6)
+        assert row["score"] == pytest.approx(row["prob_pos"] - row["prob_neg"], abs=3e-6)
+        assert -1 <= row["score"] <= 1
+        assert row["confidence"] == max(row["prob_neg"], row["prob_pos"])
+        assert row["label"] == ("neg" if row["score"] < 0 else "pos")
+
+
+def test_order_is_kept_over_many_lines(model):
+    rng = random.Random(1)
+    lines = [f"{number} {' '.join(rng.choices(PLAIN, k=rng.randint(0, 40)))}" for number in range(1500)]
+    rows = predict(model, "-j", "2", "-q", stdin="\n".join(lines)).rows
+    assert [row[2] for row in rows] == lines
+
+
+def test_a_text_scores_the_same_in_any_company(model):
+    rng = random.Random(2)
+    words = PLAIN + TELLING["neg"] + TELLING["pos"]
+    lines = [" ".join(rng.choices(words, k=rng.randint(1, 40))) for _ in range(400)]
+    forward = predict(model, "-j", "1", stdin="\n".join(lines)).lines
+    assert predict(model, "-j", "2", stdin="\n".join(reversed(lines))).lines == forward[::-1]
+    assert predict(model, stdin=lines[7]).lines == [forward[7]]
+    mixed = [line for pair in zip(lines, ["great " * 300] * len(lines), strict=True) for line in pair]
+    assert predict(model, stdin="\n".join(mixed)).lines[::2] == forward
+
+
+def test_a_folder_gives_a_line_a_file(model, tmp_path):
+    for name, text in (("b.txt", POS), ("a.txt", NEG.replace(" was ", "\nwas\t"))):
+        (tmp_path / name).write_text(text)
+    assert [row[2] for row in predict(model, tmp_path).rows] == [NEG, POS]
+    rows = [json.loads(line) for line in predict(model, tmp_path, "--json").lines]
+    assert [row["file"] for row in rows] == [str(tmp_path / name) for name in ("a.txt", "b.txt")]
+
+
+# ---------------------------------------------------------------- tables
+
+
+@pytest.mark.parametrize("layout", ["csv", "tsv", "jsonl"])
+def test_tables_keep_their_columns_and_order(layout, model, tmp_path):
+    rows = [{"id": "7", "text": NEG, "note": 'x "y", z'}, {"id": "3", "text": POS, "note": "ü"}]
+    if layout == "tsv":
+        rows[0]["note"] = "plain"
+    result = predict(model, write_table(tmp_path / f"in.{layout}", rows))
+    found = read_table(result.stdout, layout)
+    assert [list(row) for row in found] == [["id", "text", "note", *APPENDED]] * 2
+    assert [{name: row[name] for name in rows[0]} for row in found] == rows
+    assert [row["label"] for row in found] == ["neg", "pos"]
+
+
+def test_tables_without_an_order_of_labels_have_no_score(work, tmp_path):
+    path = write_table(tmp_path / "in.csv", [{"text": "laugh clown"}])
+    header = predict(work / "kinds.npz", path).lines[0]
+    assert header == "text,label,confidence,prob_comedy,prob_drama,prob_western"
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [("text", "csv"), ("text", "tsv"), ("text", "jsonl"), ("csv", "text"), ("csv", "jsonl"), ("jsonl", "tsv")],
+)
+def test_format_overrides_that_of_the_input(given, asked, model, tmp_path):
+    path = tmp_path / f"in.{given}"
+    if given == "text":
+        path.write_text(f"{NEG}\n{POS}\n")
+    else:
+        write_table(path, [{"text": NEG}, {"text": POS}])
+    result = predict(model, path, "--format", asked)
+    if asked == "text":
+        assert [(row[0], row[2]) for row in result.rows] == [("neg", NEG), ("pos", POS)]
+    else:
+        rows = read_table(result.stdout, asked)
+        assert [(row["text"], row["label"]) for row in rows] == [(NEG, "neg"), (POS, "pos")]
+        assert list(rows[0]) == ["text", *APPENDED]
+
+
+@pytest.mark.parametrize(("layout", "way"), [("csv", "stdin"), ("tsv", "stdin"), ("csv", "other-name")])
+def test_the_format_said_of_the_input_is_that_of_the_output(layout, way, model, tmp_path):
+    path = write_table(tmp_path / f"in.{layout}", [{"text": NEG}, {"text": POS}])
+    expected = predict(model, path).stdout
+    if way == "stdin":
+        result = predict(model, "--input-format", layout, stdin=path.read_bytes())
+    else:
+        result = predict(model, "--input-format", layout, path.rename(tmp_path / "in.data"))
+    assert result.stdout == expected
+
+
+def test_clashing_columns_are_renamed_with_a_note(model, tmp_path):
+    path = write_table(tmp_path / "in.csv", [{"text": NEG, "label": "mine", "score": "9"}])
+    result = predict(model, path)
+    (row,) = read_table(result.stdout, "csv")
+    assert (row["label"], row["score"], row["predicted_label"]) == ("mine", "9", "neg")
+    assert -1 <= float(row["predicted_score"]) < 0
+    for name in ("label", "score"):
+        assert f"'predicted_{name}'" in result.stderr
+
+
+def test_columns_survive_repeated_predictions(model, tmp_path):
+    """A table that already has label and predicted_label keeps both."""
+    row = {"text": NEG, "label": "mine", "predicted_label": "theirs"}
+    (found,) = read_table(predict(model, write_table(tmp_path / "in.csv", [row])).stdout, "csv")
+    assert {name: found[name] for name in row} == row
+    assert "neg" in found.values()
+
+
+def test_a_table_without_rows_keeps_its_header(model, tmp_path):
+    (tmp_path / "in.csv").write_text("id,text\n")
+    assert predict(model, tmp_path / "in.csv").lines == [",".join(["id", "text", *APPENDED])]
+
+
+def test_json_values_of_any_kind_are_kept(model, tmp_path):
+    row = {"text": NEG, "list": [1, {"a": None}], "big": 2**70, "true": True, "none": None, "half": 0.5, "ü": "ß"}
+    (found,) = read_table(predict(model, write_table(tmp_path / "in.jsonl", [row])).stdout, "jsonl")
+    assert {name: found[name] for name in row} == row
+
+
+def test_numbers_beyond_floats_do_not_become_invalid_json(model, tmp_path):
+    (tmp_path / "in.jsonl").write_text('{"text": "great", "x": 1e400}\n')
+    result = predict(model, tmp_path / "in.jsonl", code=None)
+    assert b"Infinity" not in result.stdout
+
+
+def test_lone_surrogates_of_json_come_out_as_escapes(model, tmp_path):
+    (tmp_path / "in.jsonl").write_text('{"text": "great \\ud800 film", "\\udfff": 1}\n')
+    result = predict(model, tmp_path / "in.jsonl")
+    assert b'"great \\ud800 film"' in result.stdout
+    assert json.loads(result.text)["\udfff"] == 1
+
+
+def test_details_say_what_was_read(model, tmp_path):
+    path = write_table(tmp_path / "in.csv", [{"text": "great zzz film qqq"}, {"text": "qqq"}])
+    rows = read_table(predict(model, path, "--details", "-q").stdout, "csv")
+    assert [(row["known_words"], row["truncated"]) for row in rows] == [("2", "false"), ("0", "false")]
+
+
+def test_text_column_chooses_what_is_scored(model, tmp_path):
+    path = write_table(tmp_path / "in.csv", [{"text": NEG, "review": POS}])
+    (row,) = read_table(predict(model, path, "--text-column", "review").stdout, "csv")
+    assert (row["text"], row["label"]) == (NEG, "pos")
+
+
+# ---------------------------------------------------------------- streams
+
+
+@pytest.mark.parametrize("layout", ["text", "jsonl"])
+def test_the_first_score_comes_before_the_last_text(layout, model):
+    with Running("predict", "-m", model, "--input-format", layout) as running:
+        for text in (NEG, POS, NEG):
+            line = text if layout == "text" else json.dumps({"text": text})
+            running.write(line.encode() + b"\n")
+            assert text.encode() in running.read_until(b"\n")
+        assert running.finish().code == 0
+
+
+def test_a_reader_who_leaves_ends_it_silently(model):
+    result = shell(f"yes {NEG} | nlptx predict -m {model} | head -1; exit ${{PIPESTATUS[1]}}", code=141)
+    assert len(result.rows) == 1
+    assert result.stderr == ""
+
+
+def test_a_reader_who_leaves_a_slow_stream_ends_it_silently(model):
+    """As in ``tail -f log | nlptx predict | head -1``: more input may come, but has not."""
+    with Running("predict", "-m", model) as running:
+        running.write(f"{NEG}\n".encode())
+        running.read_until(b"\n")
+        running.process.stdout.close()
+        running.write(f"{POS}\n".encode())
+        assert running.process.wait(30) == 141
+        assert running.process.stderr.read() == b""
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_waiting_stream_can_be_stopped(name, code, model):
+    with Running("predict", "-m", model) as running:
+        running.write(f"{NEG}\n".encode())
+        running.read_until(b"\n")
+        running.process.send_signal(getattr(signal, name))
+        assert running.process.wait(30) == code
+        assert b"Fatal" not in running.process.stderr.read()
+
+
+def test_closed_standard_input_is_a_usage_error(model):
+    for words in ("", "-"):
+        result = shell(f"nlptx predict -m {model} {words} <&-", code=2)
+        assert "input" in result.stderr or "read" in result.stderr
+
+
+@pytest.mark.parametrize("words", ["predict -m {0} {1}", "predict -m {0} {1} --json", "info {0}", "info {0} --json"])
+def test_closed_standard_output_is_no_crash(words, work):
+    command = words.format(work / "model.npz", work / "test.tsv")
+    assert shell(f"nlptx {command} >&-", code=None).code in (0, 1)
+
+
+# ---------------------------------------------------------------- terminals and files
+
+HOSTILE = "great \x1b[31mred\x1b]0;title\x07 \x9b2J\u202e film"
+
+
+def test_control_sequences_are_verbatim_in_files_and_pipes(model, tmp_path):
+    assert predict(model, stdin=HOSTILE + "\n").rows[0][2] == HOSTILE
+    predict(model, "-o", tmp_path / "out.tsv", stdin=HOSTILE + "\n")
+    assert HOSTILE in (tmp_path / "out.tsv").read_text()
+
+
+@pytest.mark.parametrize("layout", ["text", "csv", "tsv", "jsonl"])
+def test_control_sequences_do_not_reach_a_terminal(layout, model, tmp_path):
+    path = write_table(tmp_path / "in.jsonl", [{"text": HOSTILE}])
+    shown = on_terminal("predict", "-m", model, path, "--format", layout, terminal=(1,)).text
+    assert "great" in shown
+    assert not set("\x1b\x07\x9b\u202e") & set(shown)
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "train", "cooccur", "explain"])
+def test_nothing_to_read_at_a_terminal_is_a_hint_not_a_hang(command, work, tmp_path):
+    options = {
+        "train": ("-e", work / "embeddings.npz", "-o", tmp_path / "out.npz"),
+        "cooccur": ("-o", tmp_path / "out.npz"),
+    }
+    with Running(command, *options.get(command, ("-m", work / "model.npz")), terminal=(0,)) as running:
+        assert running.process.wait(30) == 2
+        assert b"nothing to" in running.process.stderr.read()
+
+
+def test_output_file_takes_the_place_of_the_old_one(model, tmp_path):
+    target = tmp_path / "out.tsv"
+    target.write_text("old\n")
+    result = predict(model, "-o", target, stdin=f"{POS}\n")
+    assert result.stdout == b""
+    assert target.read_bytes() == predict(model, stdin=f"{POS}\n").stdout
+    assert list(contents(tmp_path)) == ["out.tsv"]
+
+
+@pytest.mark.parametrize("stdin", [b"great\n\xff\n", None], ids=["bad-bytes", "missing-file"])
+def test_output_file_stays_as_it_was_after_an_error(stdin, model, tmp_path):
+    (tmp_path / "out.tsv").write_text("old\n")
+    inputs, code = (("missing.txt",), 2) if stdin is None else ((), 3)
+    words = ("predict", "-m", model, *inputs, "-o", "out.tsv")
+    refused(*words, code=code, stdin=stdin or b"", cwd=tmp_path, untouched=tmp_path)
+
+
+def test_a_file_can_be_scored_in_place(model, tmp_path):
+    path = write_table(tmp_path / "in.csv", [{"text": NEG}, {"text": POS}])
+    expected = predict(model, path).stdout
+    predict(model, path, "-o", path)
+    assert path.read_bytes() == expected
+
+
+def test_a_model_comes_with_the_program():
+    """``cut -f3 reviews.tsv | nlptx predict`` needs no -m."""
+    rows = run("predict", stdin="I loved every minute of it.\nA complete waste of an evening.\n").rows
+    assert [row[0] for row in rows] == ["pos", "neg"]

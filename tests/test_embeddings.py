@@ -1,0 +1,348 @@
+"""Word vectors: neighbours, analogies, the artifact, and word2vec or GloVe text."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from nlptx.artifacts import read, write
+from nlptx.embeddings import KIND, Embeddings, load_embeddings, read_word2vec, write_word2vec
+from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, WrongKindError
+from nlptx.text import Tokenizer, Vocabulary
+
+
+def embeddings(table, **fields):
+    """Word vectors from a dict of word to numbers."""
+    tokenizer = fields.pop("tokenizer", Tokenizer())
+    counts = np.arange(len(table), 0, -1, dtype=np.int64)
+    vectors = np.array(list(table.values()), np.float32)
+    return Embeddings(vectors, Vocabulary(list(table), counts, tokenizer), **fields)
+
+
+ROYALS = {
+    "man": (1, 0, 0),
+    "woman": (0, 1, 0),
+    "king": (1, 0, 1),
+    "queen": (0, 1, 1),
+    "apple": (0.1, 0.1, -1),
+    "nothing": (0, 0, 0),
+}
+
+
+# ---------------------------------------------------------------- neighbours
+
+
+def test_neighbours_come_nearest_first_with_their_cosine():
+    found = embeddings(ROYALS).nearest("king", 3)
+    assert [word for word, _ in found] == ["man", "queen", "woman"]
+    assert [cosine for _, cosine in found] == pytest.approx([2**-0.5, 0.5, 0])
+    assert all(type(cosine) is float for _, cosine in found)
+
+
+def test_length_does_not_matter_to_the_cosine():
+    found = embeddings({"a": (1, 0), "b": (100, 1), "c": (1, 1)}).nearest("a", 2)
+    assert [word for word, _ in found] == ["b", "c"]
+
+
+def test_a_word_is_not_its_own_neighbour():
+    found = embeddings(ROYALS).nearest("king", 99)
+    assert sorted(word for word, _ in found) == sorted(ROYALS.keys() - {"king"})
+
+
+@pytest.mark.parametrize("top", [0, 1, 2, 5])
+def test_as_many_neighbours_as_asked_for(top):
+    assert len(embeddings(ROYALS).nearest("man", top)) == top
+
+
+def test_ties_go_to_the_more_frequent_word():
+    found = embeddings({"a": (1, 0), "z": (0, 1), "b": (0, 1), "y": (0, 2)}).nearest("a")
+    assert [word for word, _ in found] == ["z", "b", "y"]
+
+
+def test_a_zero_vector_is_near_nothing():
+    assert [cosine for _, cosine in embeddings(ROYALS).nearest("nothing")] == [0] * 5
+    assert dict(embeddings(ROYALS).nearest("king", 99))["nothing"] == 0
+
+
+def test_words_are_looked_up_in_the_case_of_the_vocabulary():
+    assert embeddings(ROYALS).nearest("KING", 1) == embeddings(ROYALS).nearest("king", 1)
+    cased = embeddings({"Apple": (1, 0), "fruit": (0, 1)}, tokenizer=Tokenizer(lowercase=False))
+    assert cased.nearest("Apple", 1)[0][0] == "fruit"
+    with pytest.raises(DataError, match="'apple'"):
+        cased.nearest("apple")
+
+
+def test_another_case_is_another_word_where_case_counts():
+    cased = embeddings({"Apple": (1, 0.1), "apple": (1, 0), "Mac": (0, 1)}, tokenizer=Tokenizer(lowercase=False))
+    assert [word for word, _ in cased.nearest("Apple")] == ["apple", "Mac"]
+
+
+@pytest.mark.parametrize("word", ["emperor", ""])
+def test_an_unknown_word_is_named(word):
+    with pytest.raises(DataError, match=f"{word!r}.*6 words"):
+        embeddings(ROYALS).nearest(word)
+
+
+# ---------------------------------------------------------------- analogies
+
+
+def test_man_is_to_king_as_woman_is_to_queen():
+    assert embeddings(ROYALS).analogy("man", "king", "woman", 1)[0][0] == "queen"
+
+
+def test_the_three_words_of_an_analogy_are_no_answer():
+    found = embeddings(ROYALS).analogy("Man", "king", "woman", 99)
+    assert sorted(word for word, _ in found) == ["apple", "nothing", "queen"]
+
+
+def test_analogy_adds_unit_vectors():
+    # 3CosAdd: lengths must not weigh, or the longest vector would decide.
+    table = {"a": (1, 0, 0), "b": (0, 1, 0), "c": (0, 0, 50), "good": (-1, 1, 1), "long": (0, 0.1, 9)}
+    word, cosine = embeddings(table).analogy("a", "b", "c", 1)[0]
+    assert (word, cosine) == ("good", pytest.approx(1))
+
+
+def test_an_analogy_that_cancels_out_is_no_error():
+    table = {"a": (1, 0), "b": (1, 0), "c": (0, 0), "d": (1, 1)}
+    assert embeddings(table).analogy("a", "b", "c") == [("d", 0.0)]
+
+
+def test_an_unknown_word_of_an_analogy_is_named():
+    with pytest.raises(DataError, match="'emperor'"):
+        embeddings(ROYALS).analogy("man", "king", "emperor")
+
+
+# ---------------------------------------------------------------- the artifact
+
+
+def equal(a, b):
+    assert list(a.vocabulary.words) == list(b.vocabulary.words)
+    assert a.vocabulary.tokenizer == b.vocabulary.tokenizer
+    for name in ("vectors", "eigenvalues", "residuals", "explained"):
+        left, right = getattr(a, name), getattr(b, name)
+        assert (left.dtype, left.shape, left.tobytes()) == (right.dtype, right.shape, right.tobytes()), name
+    assert (a.settings, a.details, a.made_from, a.seed) == (b.settings, b.details, b.made_from, b.seed)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"tokenizer": Tokenizer("spaces", lowercase=False)},
+        {
+            "eigenvalues": np.array([3.0, 2, 1]),
+            "residuals": np.full(3, 1e-4),
+            "explained": np.array([0.5, 0.2, 0.1]),
+            "settings": {"components": 3},
+            "details": {"products": 12},
+            "made_from": {"kind": "cooccurrence", "made_from": None},
+            "seed": 7,
+        },
+    ],
+    ids=["bare", "tokenizer", "everything"],
+)
+def test_artifact_round_trip(tmp_path, fields):
+    before = embeddings(ROYALS, **fields)
+    path = str(tmp_path / "embeddings.npz")
+    write(path, before.to_artifact())
+    equal(load_embeddings(path), before)
+
+
+def test_vectors_in_any_memory_order_can_be_stored(tmp_path):
+    before = embeddings(ROYALS)
+    turned = Embeddings(np.asfortranarray(before.vectors), before.vocabulary)
+    path = str(tmp_path / "embeddings.npz")
+    write(path, turned.to_artifact())
+    assert np.array_equal(load_embeddings(path).vectors, before.vectors)
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"vectors": np.ones((5, 3), np.float32)},
+        {"vectors": np.ones((6, 0), np.float32)},
+        {"vectors": np.ones(6, np.float32)},
+        {"vectors": np.ones((6, 3))},
+        {"vectors": np.full((6, 3), np.nan, np.float32)},
+        {"eigenvalues": np.ones(2)},
+        {"residuals": np.ones((3, 1))},
+        {"explained": np.ones(4)},
+        {"words": np.frombuffer(b"a\nb", np.uint8)},
+    ],
+    ids=lambda arrays: next(iter(arrays)),
+)
+def test_arrays_that_disagree_are_refused(tmp_path, arrays):
+    artifact = embeddings(ROYALS).to_artifact()
+    artifact.arrays.update(arrays)
+    path = str(tmp_path / "embeddings.npz")
+    write(path, artifact)
+    with pytest.raises(CorruptError) as caught:
+        load_embeddings(path)
+    assert path in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "details",
+    [{"tokenizer": "none"}, {"lowercase": 1}, {"tokenizer": None}, {"tokenizer": ["words"]}, {"tokenizer": {}}],
+)
+def test_a_tokenizer_no_version_wrote_is_refused(details):
+    artifact = embeddings(ROYALS).to_artifact()
+    artifact.details.update(details)
+    with pytest.raises(CorruptError):
+        Embeddings.from_artifact(artifact)
+
+
+def test_reading_leaves_the_artifact_alone(tmp_path):
+    artifact = embeddings(ROYALS).to_artifact()
+    equal(Embeddings.from_artifact(artifact), Embeddings.from_artifact(artifact))
+
+
+def test_another_kind_of_artifact_is_refused(tmp_path):
+    from nlptx.cooccur import count
+    from nlptx.settings import CountSettings
+
+    path = str(tmp_path / "cooccur.npz")
+    write(path, count(["a b"], CountSettings(min_count=1), 1).to_artifact())
+    with pytest.raises(WrongKindError, match=r"nlptx cooccur.*nlptx pca"):
+        load_embeddings(path)
+    assert read(path).kind != KIND
+
+
+# ---------------------------------------------------------------- word2vec and GloVe text
+
+
+def stored(tmp_path, content, name="vectors.txt"):
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return str(path)
+
+
+def test_word2vec_text_is_what_gensim_reads(tmp_path):
+    path = str(tmp_path / "vectors.txt")
+    write_word2vec(path, embeddings({"the": (0.5, -1), "été": (1e-9, 3e20)}))
+    with open(path, encoding="utf-8") as file:
+        header, *lines = file.read().splitlines()
+    assert header == "2 2"
+    assert [line.split(" ")[0] for line in lines] == ["the", "été"]
+    assert lines[0] == "the 0.5 -1"
+
+
+numbers = st.floats(width=32, allow_nan=False, allow_infinity=False)
+some_words = st.lists(
+    st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=5), min_size=1, unique=True
+)
+
+
+@settings(derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(words=some_words, size=st.integers(2, 4), data=st.data())
+def test_word2vec_text_gives_every_bit_back(tmp_path, words, size, data):
+    vectors = data.draw(hnp.arrays(np.float32, (len(words), size), elements=numbers))
+    before = embeddings(dict(zip(words, vectors.tolist(), strict=True)))
+    path = str(tmp_path / "vectors.txt")
+    write_word2vec(path, before)
+    after = load_embeddings(path)
+    assert list(after.vocabulary.words) == words
+    # Equal numbers; -0 and 0 are told apart by the text as well.
+    assert after.vectors.tobytes() == before.vectors.tobytes()
+
+
+def test_vectors_of_one_number_survive_the_text(tmp_path):
+    # With the header line there is no doubt which line is the first word.
+    path = str(tmp_path / "vectors.txt")
+    write_word2vec(path, embeddings({"the": (0.5,), "a": (2,)}))
+    assert load_embeddings(path).vectors.tolist() == [[0.5], [2]]
+
+
+def test_glove_text_has_no_header(tmp_path):
+    found = load_embeddings(stored(tmp_path, "the 0.5 -1\na 2e-3 4\n"))
+    assert list(found.vocabulary.words) == ["the", "a"]
+    assert found.vectors.tolist() == [pytest.approx([0.5, -1]), pytest.approx([0.002, 4])]
+
+
+def test_glove_text_of_one_number_a_word_loses_no_word(tmp_path):
+    # `the 0.5` looks like a header, but a header is two whole numbers.
+    assert list(load_embeddings(stored(tmp_path, "the 0.5\na 2\n")).vocabulary.words) == ["the", "a"]
+
+
+def test_a_number_may_be_a_word(tmp_path):
+    found = load_embeddings(stored(tmp_path, "2 3\n7 1 2 3\n, 4 5 6\n"))
+    assert list(found.vocabulary.words) == ["7", ","]
+
+
+@pytest.mark.parametrize("name", ["v.txt", "v.vec"])
+@pytest.mark.parametrize("content", ["2 2\r\nthe 1 2\r\na 3 4\r\n", "2 2\nthe 1 2 \na 3 4 \n", "the 1 2\na 3 4"])
+def test_line_ends_and_trailing_spaces(tmp_path, content, name):
+    found = load_embeddings(stored(tmp_path, content, name))
+    assert list(found.vocabulary.words) == ["the", "a"]
+    assert found.vectors.tolist() == [[1, 2], [3, 4]]
+
+
+def test_case_is_folded_only_if_all_words_are_lower_case(tmp_path):
+    assert load_embeddings(stored(tmp_path, "the 1 2\n")).vocabulary.tokenizer.lowercase
+    assert not load_embeddings(stored(tmp_path, "The 1 2\n")).vocabulary.tokenizer.lowercase
+
+
+def test_imported_vectors_make_an_artifact(tmp_path):
+    before = load_embeddings(stored(tmp_path, "the 1 2\na 3 4\n"))
+    path = str(tmp_path / "embeddings.npz")
+    write(path, before.to_artifact())
+    equal(load_embeddings(path), before)
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "part"),
+    [
+        ("the 1 2\na 3\n", 2, "1 numbers; expected 2"),
+        ("2 2\nthe 1 2\na 3 4 5\n", 3, "3 numbers; expected 2"),
+        ("the 1 2\na 3 x\n", 2, "'x'"),
+        ("the 1 2\n\n", 2, ""),
+        ("the 1 2\na\n", 2, "expected 2"),
+        ("the 1 2\na nan 2\n", 2, "finite"),
+        ("the 1 2\na inf 2\n", 2, "finite"),
+        ("the 1 2\na 1e99 2\n", 2, "finite"),
+        ("the 1 2\nthe 3 4\n", 2, "twice"),
+        ("the 1 2\na  3\n", 2, ""),
+        ("the 1 2\n 3 4\n", 2, ""),
+        (b"the 1 2\ncaf\xe9 3 4\n", 2, ""),
+        (b"\x80\x04\x95 1\n\xff", 1, ""),
+    ],
+    ids=[
+        *("short", "long", "no-number", "blank", "word-alone", "nan", "inf", "overflow", "twice", "two-spaces"),
+        *("no-word", "latin-1", "binary"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path, content, line, part):
+    path = stored(tmp_path, content)
+    with pytest.raises(DataError) as caught:
+        read_word2vec(path)
+    assert f"{path}:{line}" in str(caught.value)
+    assert part in str(caught.value)
+
+
+def test_a_cut_off_file_is_noticed_by_its_header(tmp_path):
+    path = stored(tmp_path, "3 2\nthe 1 2\na 3 4\n")
+    with pytest.raises(DataError, match=path):
+        read_word2vec(path)
+
+
+@pytest.mark.parametrize("content", ["", "0 5\n"])
+def test_a_file_without_vectors_is_refused(tmp_path, content):
+    with pytest.raises(DataError, match="no vectors"):
+        read_word2vec(stored(tmp_path, content))
+
+
+@pytest.mark.parametrize("name", ["none.txt", "folder.txt"])
+def test_a_missing_file_or_a_folder_is_named(tmp_path, name):
+    (tmp_path / "folder.txt").mkdir()
+    with pytest.raises((DataError, ArtifactError)) as caught:
+        read_word2vec(str(tmp_path / name))
+    assert name in str(caught.value)
+
+
+def test_a_word_that_is_no_utf8_is_not_half_written(tmp_path):
+    # JSON may hold lone surrogates, so a vocabulary may; text files cannot.
+    path = tmp_path / "vectors.txt"
+    with pytest.raises(OutputError):
+        write_word2vec(str(path), embeddings({"the": (1, 2), "\ud800": (3, 4)}))
+    assert list(tmp_path.iterdir()) == []

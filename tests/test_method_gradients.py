@@ -1,0 +1,169 @@
+"""The method, row by row: backpropagation, and the faults of others. In depth: test_layers, test_network."""
+
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from gradcheck import check_gradients, layer_gradients, randomise
+from numpy.testing import assert_allclose, assert_array_equal
+from reviews import TAUGHT, TEXTS, WINDOW, in_double, known_rows, small_fit
+
+from nlptx.model import Model
+from nlptx.nn import EncoderBlock, FeedForward, Gradients, LayerNorm, Layout, MultiHeadAttention, PlainAttention
+from nlptx.nn.attention import attend, attend_backward
+from nlptx.settings import TrainSettings
+from nlptx.training.batches import Share
+from nlptx.training.loop import classify
+from nlptx.training.step import batch_gradient
+
+WHOLE_MODELS = {
+    "as_taught": TAUGHT
+    | {
+        "blocks": 2,
+        "heads": 3,
+        "head_width": "wide",
+        "hidden": 11,
+        "norm_gain": False,
+        "pool": "flatten",
+        "loss": "squared-error",
+        "long_texts": "head",
+    },
+    "as_taught_without_parameters_in_attention": TAUGHT | {"attention": "plain", "positions": "learned"},
+    "default": {},
+    "default_of_another_width": {"width": 12, "blocks": 2, "norm": "post", "activation": "gelu", "pool": "attention"},
+}
+
+
+def whole_gradient(settings, texts, targets):
+    """Return loss and gradients of a model in float64, with dropout and in two shares, as training forms them."""
+    model = in_double(small_fit(**settings))
+    ids = [model.encode(text) for text in texts]
+    shares = []
+    for rows in (range(2), range(2, len(ids))):
+        lengths = np.array([len(ids[row]) for row in rows])
+        shares.append(Share(np.concatenate([ids[row] for row in rows]), lengths, targets[list(rows)]))
+
+    def result():
+        seeds = [np.random.SeedSequence(number) for number in range(2)]
+        return batch_gradient(
+            shares,
+            lambda share, grads, rng: classify(model, share, grads, rng, len(ids)),
+            model.flat.size,
+            np.dtype(np.float64),
+            False,
+            seeds,
+            pool,
+        )
+
+    with ThreadPoolExecutor(1) as pool:
+        found = result()
+        table = np.zeros_like(model.table)
+        table[found.rows] = found.row_gradient
+        assert np.abs(found.flat).min() < np.abs(found.flat).max() < np.inf
+        arrays = {"word vectors": (model.table, table)}
+        arrays |= {name: (p.value, Gradients(found.flat)[p]) for name, p in model.network.parameters()}
+        check_gradients(lambda: result().loss / len(ids), arrays, small=16)
+    return model, arrays
+
+
+@pytest.mark.parametrize("name", WHOLE_MODELS)
+def test_row_16_backpropagation(name):
+    model, arrays = whole_gradient(WHOLE_MODELS[name] | {"window": WINDOW}, TEXTS, np.array([0, 1, 1, 0, 1]))
+    assert all(gradient.any() for _, gradient in arrays.values())
+    used = known_rows(model, TEXTS) if model.settings.long_texts == "split" else slice(0)
+    assert arrays["word vectors"][1][used].any(axis=1).all()
+
+
+def test_row_16_backpropagation_as_taught_by_jacobians():
+    rng = np.random.default_rng(1)
+    x, dy, width = rng.normal(size=(5, 7)), rng.normal(size=(5, 7)), 7
+    layer = LayerNorm(width, gain=False)
+    _, cache = layer.forward(x)
+    for row, upstream, dx in zip(x, dy, layer.backward(dy, cache, None), strict=True):
+        sigma = np.sqrt(row.var() + 1e-5)
+        z = (row - row.mean()) / sigma
+        jacobian = (np.eye(width) - np.ones((width, width)) / width - np.outer(z, z) / width) / sigma
+        assert_allclose(dx, jacobian.T @ upstream, atol=1e-12)
+    # With K = V = 1 the scores are Q and the outputs are P: what is left is the softmax.
+    q, one = rng.normal(size=(7, 7)), np.eye(7)
+    o, p = attend(q, one, one, 1.0, False)
+    dp = rng.normal(size=(7, 7))
+    dq, _, _ = attend_backward(dp, o, q, one, one, p, 1.0)
+    for row, upstream, ds in zip(p, dp, dq, strict=True):
+        assert_allclose(ds, (np.diag(row) - np.outer(row, row)) @ upstream, atol=1e-12)
+
+
+def test_row_16_backpropagation_default_materialises_no_jacobian():
+    width, tokens = 64, 512
+    settings = TrainSettings(window=16, ngrams=0)
+    model = Model.fresh(None, np.zeros((3, width), np.float32), ["a", "b"], None, np.ones(2) / 2, settings, 1)
+    share = Share(np.arange(tokens, dtype=np.int32) % 3, np.array([tokens]), np.array([1]))
+    tracemalloc.start()
+    try:
+        classify(model, share, Gradients(np.zeros(model.flat.size, np.float32)), None, 1)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < tokens * width * width * 4  # a (D, D) Jacobian for every token
+
+
+# ---------------------------------------------------------------- faults of the reference implementations
+
+
+@pytest.mark.parametrize("attention", ["plain", "qkv", "scaled"])
+def test_fault_softmax_over_padded_slots(attention):
+    model = in_double(small_fit(attention=attention, blocks=2, **TAUGHT))
+    short, longer = TEXTS[1], TEXTS[4]
+    alone = model.predict_proba([short], jobs=1)
+    for company in ([short, longer], [longer, short, short], [short, longer * 3]):
+        together = model.predict_proba(company, jobs=1)
+        assert_allclose(together[company.index(short)], alone[0], rtol=1e-12)
+    # Nor does a text's gradient: that of a batch is the sum of those of its texts.
+    ids, targets = [model.encode(text) for text in TEXTS], np.array([0, 1, 1, 0, 1])
+
+    def gradient(rows):
+        grads = Gradients(np.zeros(model.flat.size))
+        lengths = np.array([len(ids[row]) for row in rows])
+        share = Share(np.concatenate([ids[row] for row in rows]), lengths, targets[rows])
+        dx = classify(model, share, grads, None, 1)[2]
+        return grads.flat, dx
+
+    flat, dx = gradient(list(range(5)))
+    parts = [gradient([row]) for row in range(5)]
+    assert_allclose(flat, sum(part for part, _ in parts), rtol=1e-9, atol=1e-12)
+    assert_allclose(dx, np.concatenate([part for _, part in parts]), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("attention", ["qkv", "scaled"])
+@pytest.mark.parametrize("head_width", ["narrow", "wide"])
+def test_fault_zero_gradients_for_k_and_q(attention, head_width):
+    settings = {"attention": attention, "head_width": head_width, "heads": 2, "window": WINDOW} | TAUGHT
+    _, arrays = whole_gradient(settings, TEXTS, np.array([0, 1, 1, 0, 1]))
+    gradients = np.split(arrays["encoder.block0.attention.f.qkv.W"][1], 3, axis=1)
+    for gradient in gradients:
+        assert (gradient != 0).mean() > 0.99
+    # And they move: after a step of training, all three differ from where they started.
+    start, trained = (small_fit(**settings, lr=lr) for lr in (0.0, 1e-3))
+    before, after = (dict(m.network.parameters())["encoder.block0.attention.f.qkv.W"].value for m in (start, trained))
+    for part in np.split(before != after, 3, axis=1):
+        assert part.mean() > 0.9
+
+
+@pytest.mark.parametrize("order", ["post", "pre"])
+def test_fault_one_add_and_norm_cache_shared_by_two_call_sites(order):
+    rng = np.random.default_rng(1)
+    block = EncoderBlock(PlainAttention(), FeedForward(6, 7, "tanh", rng), 6, order, False, 0.0)
+    block.feed_forward.norm = block.attention.norm  # one layer, called twice
+    randomise(block)
+    layout = Layout(np.array([2, 3]))
+    check_gradients(*layer_gradients(block, rng.normal(size=(5, 6)), layout))
+    # Nor does a call in between, as of another thread, disturb a backward pass.
+    layer = MultiHeadAttention(6, 2, 3, True, rng)
+    grads = [Gradients(randomise(layer) * 0) for _ in range(2)]
+    y, cache = layer.forward(x := rng.normal(size=(5, 6)), layout)
+    alone = layer.backward(np.cos(y), cache, grads[0])
+    y, cache = layer.forward(x, layout)
+    layer.forward(x + 1, layout)
+    assert_array_equal(layer.backward(np.cos(y), cache, grads[1]), alone)
+    assert_array_equal(grads[0].flat, grads[1].flat)

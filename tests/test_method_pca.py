@@ -1,0 +1,225 @@
+"""The method, row by row: stage 2, from counts to word vectors. In depth: test_operators, test_eigen, test_pca."""
+
+import math
+import tracemalloc
+from functools import cache
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+from reviews import make_reviews
+
+import nlptx
+from nlptx.errors import NlptxError
+from nlptx.operators import StandardizedRows, transform
+from nlptx.settings import CountSettings, PcaSettings
+from nlptx.text import Vocabulary
+
+# No compression, one vector at a time, and each found one subtracted from the matrix.
+TAUGHT = {"transform": "none", "eigenvalue_weight": 1.0, "block": 1, "degree": 1, "deflation": "subtraction"}
+FAST = {"block": 0, "degree": 0, "deflation": "projection"}
+SPECTRUM = np.array([1, 0.97, 0.6, 0.58, 0.3, 0.2, 0.1, 0.05])
+
+
+@cache
+def counts():
+    texts, _ = make_reviews(80, plain_words=24)
+    return nlptx.count(texts, CountSettings(min_count=2), 1)
+
+
+def planted(eigenvalues):
+    """Counts, without PPMI or standardising, whose covariance has these eigenvalues; row i of X is the axis i."""
+    size = len(eigenvalues)
+    matrix = sp.csr_matrix(np.diag(np.sqrt(size * eigenvalues)))
+    words = Vocabulary([f"w{i}" for i in range(size)], np.ones(size, np.int64))
+    return nlptx.Cooccurrence(matrix, words, CountSettings(), {})
+
+
+def fit(counts, components, **settings):
+    return nlptx.fit_pca(counts, PcaSettings(components, **{"tolerance": 1e-9} | settings), jobs=1)
+
+
+def standardised(matrix):
+    """Each row minus its mean, over its standard deviation."""
+    rows = []
+    for row in matrix:
+        mean = math.fsum(row) / len(row)
+        deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in row) / len(row))
+        rows.append([(value - mean) / deviation for value in row])
+    return np.array(rows)
+
+
+def compressed(matrix):
+    """PPMI with context smoothing 0.75, an entry at a time."""
+    words, contexts = matrix.sum(axis=1), matrix.sum(axis=0) ** 0.75
+    result = np.zeros_like(matrix)
+    for w, c in np.argwhere(matrix > 0):
+        joint = matrix[w, c] / matrix.sum()
+        independent = words[w] / matrix.sum() * contexts[c] / contexts.sum()
+        result[w, c] = max(0.0, math.log(joint / independent))
+    return result
+
+
+@cache
+def dense_x(way):
+    matrix = counts().matrix.toarray()
+    return standardised(matrix if way == "taught" else compressed(matrix))
+
+
+def eigen(matrix):
+    values, vectors = scipy.linalg.eigh(matrix)
+    return values[::-1], vectors[:, ::-1]
+
+
+def same_up_to_sign(found, wanted, tolerance=1e-4):
+    signs = np.sign((found * wanted).sum(axis=0))
+    return np.abs(found * signs - wanted).max() < tolerance * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize(("way", "name"), [("taught", "none"), ("default", "ppmi")])
+def test_row_02_standardise(way, name):
+    assert PcaSettings().standardize
+    assert (PcaSettings().transform, PcaSettings().smoothing) == ("ppmi", 0.75)
+    X = dense_x(way)
+    size = len(X)
+    rows = StandardizedRows(transform(counts().matrix, name, PcaSettings().smoothing), True, np.float64, 1)
+    assert np.allclose(rows.forward(np.eye(size)), X, atol=1e-12)
+    assert np.allclose(rows.transposed(np.eye(size)), X.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("settings", [TAUGHT | FAST, {}], ids=["as_taught", "default"])
+def test_row_02_standardise_never_densifies(settings):
+    rng = np.random.default_rng(0)
+    words = 3000
+    large = nlptx.count((" ".join(f"w{n}" for n in rng.integers(words, size=30)) for _ in range(400)), _ALL, 1)
+    tracemalloc.start()
+    try:
+        nlptx.fit_pca(large, PcaSettings(2, tolerance=0.1, **settings), jobs=1)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < len(large.vocabulary) ** 2  # a dense matrix takes four times as many bytes, or eight
+
+
+_ALL = CountSettings(min_count=1)
+
+
+@pytest.mark.parametrize("way", ["taught", "default"])
+def test_row_03_covariance(way):
+    X = dense_x(way)
+    C = sum(np.outer(x, x) for x in X) / len(X)
+    settings = TAUGHT | FAST if way == "taught" else {}
+    found = fit(counts(), 6, **settings)
+    assert np.allclose(found.eigenvalues, eigen(C)[0][:6], rtol=1e-7)
+    rows = StandardizedRows(transform(counts().matrix, PcaSettings(6, **settings).transform, 0.75), True, np.float64, 1)
+    assert np.allclose(rows.covariance(np.eye(len(X))), C, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [TAUGHT, TAUGHT | {"deflation": "projection"}, {}],
+    ids=["as_taught", "as_taught_with_projection", "default"],
+)
+def test_row_04_power_iteration(settings):
+    way = "taught" if settings else "default"
+    X = dense_x(way)
+    C = X.T @ X / len(X)
+    found = fit(counts(), 4, **settings)
+    values, vectors = eigen(C)
+    assert np.allclose(found.eigenvalues, values[:4], rtol=1e-7)
+    weight = PcaSettings(4, **settings).eigenvalue_weight
+    assert same_up_to_sign(found.vectors, X @ vectors[:, :4] * values[:4] ** ((weight - 1) / 2))
+    assert (found.residuals <= 1e-9).all()
+
+
+def test_row_04_power_iteration_as_taught_is_the_loop_of_the_textbook():
+    X = dense_x("taught")
+    A = X.T @ X / len(X)
+    v = np.random.default_rng(5).normal(size=len(A))
+    while np.linalg.norm(A @ v - (v @ A @ v) * v) > 1e-10 * (v @ A @ v):
+        v = A @ v / np.linalg.norm(A @ v)
+    found = fit(counts(), 1, **TAUGHT)
+    assert found.eigenvalues[0] == pytest.approx(v @ A @ v, rel=1e-8)
+    assert same_up_to_sign(found.vectors, (X @ v)[:, None])
+
+
+def test_row_04_power_iteration_starts_at_random():
+    first, again, other = (
+        nlptx.fit_pca(counts(), PcaSettings(2, **TAUGHT), seed=seed, jobs=1).vectors for seed in (1, 1, 2)
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert np.allclose(first, other, atol=0.05 * np.abs(first).max())
+
+
+def test_row_04_power_iteration_default_needs_fewer_products():
+    slow = planted(np.linspace(1, 0.05, 60))
+    taught, default = (fit(slow, 5, standardize=False, **TAUGHT | more) for more in ({}, FAST))
+    assert np.allclose(taught.eigenvalues, default.eigenvalues, rtol=1e-7)
+    assert default.details["products"] < taught.details["products"] / 4
+
+
+@pytest.mark.parametrize("settings", [TAUGHT, TAUGHT | FAST], ids=["as_taught", "default"])
+def test_fault_ten_fixed_iterations(settings):
+    slow = planted(SPECTRUM)
+    for tolerance in (1e-2, 1e-6):
+        found = fit(slow, 4, standardize=False, **settings | {"tolerance": tolerance})
+        V = found.vectors / np.sqrt(8 * SPECTRUM)[:, None]
+        V /= np.linalg.norm(V, axis=0)
+        missed = np.linalg.norm(SPECTRUM[:, None] * V - V * found.eigenvalues, axis=0) / found.eigenvalues
+        assert (missed <= tolerance + 1e-6).all()  # the vectors are kept in float32
+    assert np.allclose(found.eigenvalues, SPECTRUM[:4], rtol=1e-6)
+
+
+def test_fault_ten_fixed_iterations_never_pass_for_an_eigenvector():
+    # 0.97^10 is 0.74: ten steps leave most of the second vector in the first.
+    with pytest.raises(NlptxError, match="found 0 of 1 components"):
+        fit(planted(SPECTRUM), 1, standardize=False, **TAUGHT, max_products=10)
+    assert fit(planted(SPECTRUM), 1, standardize=False, **TAUGHT).details["products"] > 100
+
+
+@pytest.mark.parametrize("settings", [TAUGHT, {}], ids=["as_taught", "default"])
+def test_row_05_deflation(settings):
+    assert PcaSettings().deflation == "projection"
+    X = dense_x("taught" if settings else "default")
+    A = X.T @ X / len(X)
+    found = fit(counts(), 5, **{**settings, "eigenvalue_weight": 1.0})
+    Y = []
+    for _ in range(5):
+        values, vectors = eigen(A)
+        Y.append(X @ vectors[:, 0])
+        A = A - values[0] * np.outer(vectors[:, 0], vectors[:, 0])
+    assert same_up_to_sign(found.vectors, np.array(Y).T)
+    inner = found.vectors.T.astype(float) @ found.vectors / len(X)
+    assert np.allclose(inner, np.diag(found.eigenvalues), atol=1e-5 * inner.max())
+
+
+@pytest.mark.parametrize("way", ["taught", "default"])
+def test_row_06_transform(way):
+    X = dense_x(way)
+    values, V = eigen(X.T @ X / len(X))
+    settings = TAUGHT | FAST if way == "taught" else {}
+    found = fit(counts(), 6, **settings)
+    scale = 1 if way == "taught" else values[:6] ** -0.25  # PCA proper, or the root of the eigenvalue's root
+    assert same_up_to_sign(found.vectors, X @ V[:, :6] * scale)
+    assert (np.diff(found.eigenvalues) <= 0).all()
+    assert np.allclose(found.explained, values[:6] / np.trace(X.T @ X / len(X)), rtol=1e-6)
+
+
+def test_row_06_transform_options():
+    assert (PcaSettings().eigenvalue_weight, PcaSettings().normalize) == (0.5, False)
+    plain, unit, white = (fit(counts(), 6, **more) for more in ({}, {"normalize": True}, {"eigenvalue_weight": 0.0}))
+    lengths = np.linalg.norm(plain.vectors, axis=1, keepdims=True)
+    assert np.allclose(unit.vectors, plain.vectors / lengths, atol=1e-5)
+    assert np.allclose(white.vectors, plain.vectors * plain.eigenvalues**-0.25, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("way", ["taught", "default"])
+def test_fault_eigenvectors_of_m_m_transposed(way):
+    X = dense_x(way)
+    right, wrong = eigen(X.T @ X)[1][:, :3], eigen(X @ X.T)[1][:, :3]
+    settings = {"transform": "none"} if way == "taught" else {}
+    found = fit(counts(), 3, eigenvalue_weight=1.0, **settings)
+    assert same_up_to_sign(found.vectors, X @ right)
+    assert not same_up_to_sign(found.vectors, X @ wrong, 0.1)

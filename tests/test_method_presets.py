@@ -1,0 +1,178 @@
+"""The method, row by row: the pipelines of two articles, and that of today, from end to end."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from reviews import KINDS, make_reviews, pipeline, run
+
+import nlptx
+from nlptx.artifacts import read
+from nlptx.explain import explain
+from nlptx.model import Model
+from nlptx.presets import PRESETS
+from nlptx.settings import CountSettings, PcaSettings, TrainSettings
+from nlptx.training.optimizers import learning_rate
+
+SETTINGS = {"cooccur": CountSettings, "pca": PcaSettings, "train": TrainSettings}
+
+
+@pytest.fixture(scope="module")
+def goldstraw(tmp_path_factory):
+    return pipeline(tmp_path_factory.mktemp("goldstraw"), "goldstraw", *make_reviews(600), "--epochs", 8)
+
+
+@pytest.fixture(scope="module")
+def bloem(tmp_path_factory):
+    texts, labels = make_reviews(120, plain_words=150)
+    return pipeline(tmp_path_factory.mktemp("bloem"), "bloem", texts, labels, "--epochs", 3)
+
+
+def used(files, stage):
+    return read(str(files[stage]), KINDS[stage]).settings
+
+
+def improves(model):
+    epochs = model.history["epochs"]
+    assert epochs[-1]["loss"] < epochs[0]["loss"]
+    assert epochs[-1]["accuracy"] > epochs[0]["accuracy"]
+    assert model.history["best_epoch"] > 1  # by the loss on held-out texts
+
+
+# ---------------------------------------------------------------- the whole of it, as it is today
+
+
+def test_row_17_training_default_improves():
+    texts, labels = make_reviews(400, plain_words=100)
+    embeddings = nlptx.fit_pca(nlptx.count(texts, jobs=1), PcaSettings(32), jobs=1)
+    model = nlptx.fit(texts, labels, embeddings, jobs=1)
+    assert model.settings == TrainSettings()
+    improves(model)
+    unseen, truth = make_reviews(100, plain_words=100, seed=1)
+    assert np.mean(np.array(model.predict(unseen, jobs=1)) == truth) > 0.8
+
+
+# ---------------------------------------------------------------- presets
+
+
+def test_row_20_preset_goldstraw_has_the_numbers_of_the_article(goldstraw):
+    numbers = {
+        "cooccur": {"window": 4, "weighting": "linear", "min_count": 50},
+        "pca": {"components": 50, "transform": "none", "standardize": True, "eigenvalue_weight": 1.0},
+        "train": {
+            "window": 12,
+            "long_texts": "head",
+            "width": 0,
+            "blocks": 2,
+            "heads": 3,
+            "head_width": "wide",
+            "hidden": 400,
+            "norm": "post",
+            "pool": "flatten",
+            "loss": "squared-error",
+            "freeze": True,
+            "optimizer": "sgd",
+            "lr": 0.001,
+            "schedule": "constant",
+            "warmup": 0,
+            "clip": 0.0,
+            "dropout": 0.0,
+            "word_dropout": 0.0,
+            "average": 0.0,
+            "ngrams": 0,
+            "pretrain": 0,
+        },
+    }
+    for stage, wanted in numbers.items():
+        settings = used(goldstraw, stage)
+        assert {name: settings[name] for name in wanted} == wanted
+        assert settings == SETTINGS[stage](**PRESETS["goldstraw"][stage]).to_dict() | (
+            {"epochs": 8} if stage == "train" else {}
+        )
+
+
+def test_row_20_preset_goldstraw_builds_the_network_of_the_article(goldstraw):
+    model = Model.load(str(goldstraw["train"]))
+    wanted = {"head.W": (12 * 50, 1), "head.b": (1,)}
+    for block in ("encoder.block0", "encoder.block1"):
+        wanted |= {
+            f"{block}.attention.f.qkv.W": (50, 3 * 3 * 50),
+            f"{block}.attention.f.out.W": (3 * 50, 50),
+            f"{block}.ffn.f.inner.W": (50, 400),
+            f"{block}.ffn.f.inner.b": (400,),
+            f"{block}.ffn.f.outer.W": (400, 50),
+            f"{block}.ffn.f.outer.b": (50,),
+        }
+        wanted |= {f"{block}.{part}.norm.{name}": (50,) for part in ("attention", "ffn") for name in "gb"}
+    assert {name: p.value.shape for name, p in model.network.parameters()} == wanted
+    assert len(model.encode(" ".join(["w1"] * 30))) == 12
+    assert min(model.vocabulary.counts) >= 50
+    vectors = nlptx.load_embeddings(str(goldstraw["pca"])).vectors
+    assert_allclose(model.table, vectors / np.sqrt(np.mean(np.square(vectors, dtype=np.float64))), rtol=1e-6)
+
+
+def test_row_20_preset_goldstraw_improves(goldstraw):
+    model = Model.load(str(goldstraw["train"]))
+    improves(model)
+    texts, labels = make_reviews(100, seed=1)
+    found = model.predict_proba(texts, jobs=1)
+    right = np.array([model.labels.index(label) for label in labels])
+    assert np.mean((found[:, 1] - right) ** 2) < 0.24  # a quarter is what knowing nothing costs
+
+
+def test_row_21_preset_bloem_has_the_numbers_of_the_article(bloem):
+    numbers = {
+        "cooccur": {"max_words": 50_000},
+        "pca": {"components": 128},
+        "train": {
+            "window": 512,
+            "long_texts": "head",
+            "width": 0,
+            "blocks": 6,
+            "heads": 8,
+            "head_width": "narrow",
+            "hidden": 0,
+            "norm": "post",
+            "pool": "mean",
+            "loss": "cross-entropy",
+            "batch": 4,
+            "lr": 1e-4,
+            "warmup": 10_000,
+            "clip": 1.0,
+            "optimizer": "adam",
+            "ngrams": 0,
+        },
+    }
+    for stage, wanted in numbers.items():
+        settings = used(bloem, stage)
+        assert {name: settings[name] for name in wanted} == wanted
+        assert settings == SETTINGS[stage](**PRESETS["bloem"][stage]).to_dict() | (
+            {"epochs": 3} if stage == "train" else {}
+        )
+    settings = TrainSettings(**PRESETS["bloem"]["train"])
+    rates = [learning_rate(settings, step, 100_000) for step in (0, 4_999, 9_999, 10_000, 99_999)]
+    assert_allclose(rates, [1e-8, 5e-5, 1e-4, 1e-4, 1e-4], rtol=1e-9)
+
+
+def test_row_21_preset_bloem_builds_the_network_of_the_article(bloem):
+    model = Model.load(str(bloem["train"]))
+    found = {name: p.value.shape for name, p in model.network.parameters()}
+    assert {name.split(".")[1] for name in found if ".block" in name} == {f"block{n}" for n in range(6)}
+    for block in range(6):
+        assert found[f"encoder.block{block}.attention.f.qkv.W"] == (128, 3 * 128)
+        assert found[f"encoder.block{block}.attention.f.out.W"] == (128, 128)
+        assert found[f"encoder.block{block}.ffn.f.inner.W"] == (128, 4 * 128)
+    assert found["head.W"] == (128, 2)
+    assert explain(model, "w1 w2 w3").attention[5].shape == (8, 3, 3)
+    assert len(model.encode(" ".join(["w1"] * 600))) == 512
+
+
+def test_row_21_preset_bloem_improves(bloem):
+    improves(Model.load(str(bloem["train"])))
+
+
+def test_options_given_beside_a_preset_win(goldstraw, tmp_path):
+    path = tmp_path / "cooccur.npz"
+    corpus = goldstraw["train"].parent / "corpus.txt"
+    run("cooccur", corpus, "--preset", "goldstraw", "--window", 2, "-o", path, "-q")
+    settings = read(str(path), "cooccurrence").settings
+    assert (settings["window"], settings["weighting"], settings["min_count"]) == (2, "linear", 50)

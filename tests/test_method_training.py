@@ -1,0 +1,224 @@
+"""The method, row 17: each step of a training, and which weights are kept of it."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from reviews import PLAIN, in_double, make_reviews, small_embeddings, small_fit
+
+import nlptx
+from nlptx.nn import Dropout, Gradients, Linear, flatten
+from nlptx.settings import TrainSettings
+from nlptx.training.average import WeightAverage
+from nlptx.training.batches import Share
+from nlptx.training.loop import classify
+from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rate
+from nlptx.training.split import stratified_split
+from nlptx.training.step import ShareResult, clip
+
+# ---------------------------------------------------------------- steps
+
+
+def textbook_step(rule, w, g, memory, lr, beta1=0.9, decay=0.0):
+    """Return w after a step on the gradient g; ``memory`` holds the moments and how many steps they saw."""
+    if rule == "sgd":
+        return w - lr * g
+    memory["t"] = t = memory.get("t", 0) + 1
+    memory["m"] = beta1 * memory.get("m", 0) + (1 - beta1) * g
+    memory["v"] = 0.999 * memory.get("v", 0) + 0.001 * g**2
+    m, v = memory["m"] / (1 - beta1**t), memory["v"] / (1 - 0.999**t)
+    if rule == "adamw":
+        w = w - lr * decay * w
+    return w - lr * m / (np.sqrt(v) + 1e-8)
+
+
+@pytest.mark.parametrize("rule", ["sgd", "adam", "adamw"])
+def test_row_17_optimizer(rule):
+    assert TrainSettings().optimizer == "adamw"
+    layer = Linear(2, 3, np.random.default_rng(1))
+    flat = flatten(layer, np.float64)
+    flat += 0.5
+    optimizer = DenseOptimizer(flat, layer, TrainSettings(optimizer=rule, weight_decay=0.1))
+    W, b, memories = flat[:6].copy(), flat[6:].copy(), ({}, {})
+    for step in range(5):
+        g = np.random.default_rng(step).normal(size=9)
+        lr = 0.1 / (step + 1)
+        optimizer.step(g, lr)
+        W = textbook_step(rule, W, g[:6], memories[0], lr, decay=0.1)
+        b = textbook_step(rule, b, g[6:], memories[1], lr)  # biases do not decay
+        assert_allclose(layer.weight.value.ravel(), W, rtol=1e-12)
+        assert_allclose(layer.bias.value, b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", ["sgd", "adam", "adamw"])
+def test_row_17_optimizer_of_the_few_rows_seen_is_that_of_all_rows(rule):
+    rng = np.random.default_rng(1)
+    table = rng.normal(size=(6, 3))
+    dense, memory = table.copy(), {}
+    optimizer = RowOptimizer(table, TrainSettings(optimizer=rule))
+    for step, rows in enumerate([[0, 2, 5], [2], [1, 2, 3], [0], [5, 1], [0, 1, 2, 3, 5], [4]]):
+        gradient = rng.normal(size=(len(rows), 3))
+        optimizer.step(np.array(rows), gradient, 0.1 * (step + 1))
+        whole = np.zeros_like(dense)
+        whole[rows] = gradient
+        dense = textbook_step(rule, dense, whole, memory, 0.1 * (step + 1), beta1=0.0)
+        assert_allclose(table, dense, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "wanted"),
+    [
+        ("constant", [0.25, 0.5, 0.75, 1, 1, 1, 1, 1]),
+        ("linear", [0.25, 0.5, 0.75, 1, 1, 0.75, 0.5, 0.25]),
+        ("cosine", [0.25, 0.5, 0.75, 1, 1, (1 + 0.5**0.5) / 2, 0.5, (1 - 0.5**0.5) / 2]),
+    ],
+)
+def test_row_17_warm_up_and_decay(schedule, wanted):
+    settings = TrainSettings(lr=3e-4, warmup=4, schedule=schedule)
+    assert_allclose([learning_rate(settings, step, 8) / 3e-4 for step in range(8)], wanted, rtol=1e-12)
+    without = replace(settings, warmup=0)
+    assert learning_rate(without, 0, 8) == 3e-4
+
+
+def test_row_17_gradient_clipping():
+    assert TrainSettings().clip == 1
+    flat, rows = np.array([3.0, 0.0]), np.array([[0.0, 4.0], [12.0, 0.0]])
+    result = ShareResult(0.0, 0, flat.copy(), np.arange(2), rows.copy())
+    assert clip(result, 1.0) == 13
+    assert_allclose(result.flat, flat / 13)
+    assert_allclose(result.row_gradient, rows / 13)
+    assert clip(result, 1.0) == pytest.approx(1)
+    assert_allclose(result.flat, flat / 13)
+    for most in (20.0, 0.0):  # long enough, and without limit
+        result = ShareResult(0.0, 0, flat.copy(), np.arange(2), rows.copy())
+        clip(result, most)
+        assert_array_equal(result.flat, flat)
+        assert_array_equal(result.row_gradient, rows)
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5])
+def test_row_17_dropout(p):
+    x = np.random.default_rng(1).normal(1, 0.1, (300, 100))
+    layer = Dropout(p)
+    y, cache = layer.forward(x, None, np.random.default_rng(2))
+    kept = y != 0
+    assert abs(1 - kept.mean() - p) < 0.012
+    assert abs(y.mean() - x.mean()) < 0.03  # what stays makes up for what goes
+    assert_allclose(y[kept] / x[kept], (y / x).max())
+    assert_array_equal(layer.backward(np.ones_like(x), cache) != 0, kept)
+    assert_array_equal(layer.forward(x, None, None)[0], x)
+    # Scoring drops nothing; training on the same seed drops the same.
+    assert TrainSettings().dropout == 0.1
+    model, again = (small_fit(dropout=p) for _ in range(2))
+    assert_array_equal(model.flat, again.flat)
+    assert_array_equal(model.predict_proba(["good1 w3"], jobs=1), model.predict_proba(["good1 w3"], jobs=1))
+
+
+@pytest.mark.parametrize("rule", ["sgd", "adam", "adamw"])
+def test_row_17_training_is_the_loop_of_the_textbook(rule):
+    texts, labels = make_reviews(24)
+    # Every step sees all texts, so shuffling plays no part.
+    settings = TrainSettings(
+        epochs=4, batch=24, optimizer=rule, lr=0.01, warmup=2, clip=0.05, valid_share=0.0, weight_decay=0.1, **PLAIN
+    )
+    found = nlptx.fit(texts, labels, small_embeddings(), settings, jobs=1)
+    assert found.history["steps"] == 4
+
+    model = in_double(nlptx.fit(texts, labels, small_embeddings(), replace(settings, lr=0.0), jobs=1), noise=0)
+    ids = [model.encode(text) for text in texts]
+    targets = np.array([model.labels.index(label) for label in labels])
+    share = Share(np.concatenate(ids), np.array([len(part) for part in ids]), targets)
+    decays = np.zeros(model.flat.size, bool)
+    for _, parameter in model.network.parameters():
+        decays[parameter.span] = parameter.value.ndim == 2
+    memories = ({}, {}, {})
+    for lr in (0.005, 0.01, 0.01, 0.005):  # two steps up, then down towards 0
+        grads = Gradients(np.zeros(model.flat.size))
+        *_, dx = classify(model, share, grads, None, len(ids))
+        table = np.zeros_like(model.table)
+        np.add.at(table, share.ids, dx)
+        norm = math.sqrt((grads.flat**2).sum() + (table**2).sum())
+        factor = min(1.0, 0.05 / norm)
+        g, table = grads.flat * factor, table * factor
+        for part, memory, decay in ((decays, memories[0], 0.1), (~decays, memories[1], 0.0)):
+            model.flat[part] = textbook_step(rule, model.flat[part], g[part], memory, lr, decay=decay)
+        model.table = textbook_step(rule, model.table, table, memories[2], lr, beta1=0.0)
+    tolerance = 1e-6 if rule == "sgd" else 2e-4  # Adam divides what rounding left of the smallest gradients
+    assert_allclose(found.flat, model.flat, atol=tolerance)
+    assert_allclose(found.table, model.table, atol=tolerance)
+
+
+# ---------------------------------------------------------------- which weights are kept
+
+
+def test_row_17_early_stopping_keeps_the_best_epoch():
+    assert TrainSettings().patience == 2
+    texts, labels = make_reviews(60)
+    held_out, truth = make_reviews(40, seed=1)
+    wrong = ["neg" if label == "pos" else "pos" for label in truth]  # whatever is learned makes it worse
+
+    def run(epochs):
+        settings = TrainSettings(epochs=epochs, batch=8, lr=3e-3, schedule="constant", warmup=0, **PLAIN)
+        return nlptx.fit(texts, labels, small_embeddings(), settings, valid=(held_out, wrong), jobs=1)
+
+    model = run(9)
+    losses = [epoch["valid_loss"] for epoch in model.history["epochs"]]
+    best = model.history["best_epoch"]
+    assert len(losses) == best + 2 < 9
+    assert losses[best - 1] == min(losses)
+    assert losses[best + 1] > losses[best] > losses[best - 1]
+    assert_array_equal(model.flat, run(best).flat)
+    assert_array_equal(model.table, run(best).table)
+
+
+def test_row_17_early_stopping_waits_while_it_gets_better():
+    texts, labels = make_reviews(120)
+    model = small_fit(texts, labels, epochs=4, lr=3e-3)
+    losses = [epoch["valid_loss"] for epoch in model.history["epochs"]]
+    assert model.history["best_epoch"] == 1 + losses.index(min(losses)) > 1
+
+
+def test_row_17_weight_averaging():
+    assert TrainSettings().average == 0.99
+    weights = [np.zeros(2), np.zeros((2, 1))]
+    average, wanted = WeightAverage(weights, 0.99), np.zeros(2)
+    for step in range(1, 301):
+        for weight in weights:
+            weight += 1 / step
+        average.step()
+        if step % 10 == 0:  # ten steps of decay at once; the first ones forget the start faster
+            keep = min(0.99**10, (step // 10) / (step // 10 + 9))
+            wanted = keep * wanted + (1 - keep) * weights[0]
+    own = weights[0].copy()
+    with average.swapped_in():
+        assert_allclose(weights[0], wanted, rtol=1e-12)
+        assert_allclose(weights[1][:, 0], wanted, rtol=1e-12)
+    assert_array_equal(weights[0], own)
+
+
+@pytest.mark.parametrize("steps", [1, 5, 25])
+def test_row_17_weight_averaging_leaves_the_start_behind_in_a_short_training(steps):
+    texts, labels = make_reviews(8 * steps)
+    start, averaged, last = (
+        small_fit(texts, labels, valid_share=0.0, **PLAIN | more)
+        for more in ({"lr": 0.0}, {"average": 0.99, "warmup": 0}, {"warmup": 0})
+    )
+    assert last.history["steps"] == steps
+    way, kept = (float(np.linalg.norm(model.flat - start.flat)) for model in (last, averaged))
+    assert kept > 0.3 * way > 0
+
+
+def test_row_17_held_out_texts_are_a_stratified_split():
+    targets = np.array([0] * 50 + [1] * 20 + [2] * 4 + [3])
+    train, valid = stratified_split(targets, 0.1, np.random.default_rng(1))
+    assert sorted([*train, *valid]) == list(range(75))
+    assert np.bincount(targets[valid], minlength=4).tolist() == [5, 2, 0, 0]
+    _, other = stratified_split(targets, 0.1, np.random.default_rng(2))
+    assert set(valid) != set(other)
+    _, most = stratified_split(targets, 0.9, np.random.default_rng(1))
+    assert np.bincount(targets[most], minlength=4).tolist() == [45, 18, 3, 0]  # the last of a class stays
+    texts, labels = make_reviews(40)
+    history = small_fit(texts, labels).history
+    assert (history["train_texts"], history["valid_texts"]) == (36, 4)

@@ -1,0 +1,133 @@
+"""The method, rows 18 and 19: the learning curve, and what attention looks at."""
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from plain_transformer import PlainTransformer
+from reviews import make_reviews, pipeline, run, small_fit
+
+import nlptx
+from nlptx.cli.charts import curve
+from nlptx.explain import explain
+from nlptx.model import Model
+from nlptx.plots import plot_history
+from nlptx.settings import PcaSettings, TrainSettings
+
+
+@pytest.fixture(scope="module")
+def goldstraw(tmp_path_factory):
+    return pipeline(tmp_path_factory.mktemp("goldstraw"), "goldstraw", *make_reviews(600), "--epochs", 3)
+
+
+# ---------------------------------------------------------------- the learning curve
+
+
+def test_row_18_learning_curve_is_kept_in_the_artifact(tmp_path):
+    texts, labels = make_reviews(80)
+    losses = {}
+
+    def note(progress):
+        losses[progress.step] = progress.loss  # the mean since the epoch began
+
+    settings = TrainSettings(epochs=3, batch=8, ngrams=0)
+    embeddings = nlptx.fit_pca(nlptx.count(texts, jobs=1), PcaSettings(8), jobs=1)
+    model = nlptx.fit(texts, labels, embeddings, settings, jobs=1, on_progress=note)
+    path = str(tmp_path / "model.npz")
+    model.save(path)
+    history = Model.load(path).history
+    assert history == model.history
+    assert [epoch["epoch"] for epoch in history["epochs"]] == [1, 2, 3]
+    assert history["steps"] == 3 * 9
+    assert [step for step, _ in history["curve"]] == list(range(1, 28))
+    assert [epoch["loss"] for epoch in history["epochs"]] == pytest.approx([losses[n] for n in (9, 18, 27)], abs=1e-5)
+    # 72 texts in 9 equal batches: the losses of an epoch's steps average to its own.
+    points = np.array([loss for _, loss in history["curve"]]).reshape(3, 9)
+    assert_allclose(points.mean(axis=1), [losses[n] for n in (9, 18, 27)], atol=1e-4)
+
+
+def dots(lines):
+    """Return the places of the dots of a drawing: (column, row), both from the top left."""
+    bits = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+    return {
+        (2 * x + right, 4 * y + down)
+        for y, line in enumerate(lines)
+        for x, character in enumerate(line.partition("┤")[2])
+        for down, row in enumerate(bits)
+        for right, bit in enumerate(row)
+        if (ord(character) - 0x2800) & bit
+    }
+
+
+def test_row_18_learning_curve_is_drawn_in_the_terminal(goldstraw):
+    lines = curve([(step, 2 - step / 50) for step in range(101)], width=20, height=5)
+    assert len(lines) == 5
+    assert lines[0].split()[0] == "2.000"
+    assert lines[-1].split()[0] == "0.000"
+    drawn = dots(lines)
+    assert {column for column, _ in drawn} == set(range(40))
+    assert all(abs(row - column * 19 / 39) <= 1 for column, row in drawn)
+    shown = run("info", goldstraw["train"])
+    assert "training loss over steps" in shown
+    picture = [line for line in shown.splitlines() if "┤" in line]
+    history = Model.load(str(goldstraw["train"])).history
+    losses = [loss for _, loss in history["curve"]]
+    assert picture[0].split()[0] == f"{max(losses):.3f}"
+    assert picture[-1].split()[0] == f"{min(losses):.3f}"
+    assert {column for column, _ in dots(picture)} == set(range(120))
+    for epoch in history["epochs"]:
+        assert f"{epoch['valid_loss']:.4g}" in shown
+
+
+@pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_row_18_learning_curve_as_a_picture(tmp_path, goldstraw, suffix, start):
+    pytest.importorskip("matplotlib", reason="pictures need the plot extra")
+    path = tmp_path / f"curve.{suffix}"
+    plot_history(Model.load(str(goldstraw["train"])).history, str(path))
+    content = path.read_bytes()
+    assert content.startswith(start)
+    again = tmp_path / f"again.{suffix}"
+    run("info", goldstraw["train"], "--plot", again)
+    assert again.read_bytes() == content
+
+
+# ---------------------------------------------------------------- attention as a lens
+
+
+def test_row_19_attention_of_each_head_as_taught(goldstraw):
+    model = Model.load(str(goldstraw["train"]))
+    text = "w1 good2 w3 w3 bad1 w5 unknown good4"
+    seen = explain(model, text)
+    assert seen.words == [word for word in text.split() if word != "unknown"]
+    plain = PlainTransformer(model)
+    plain.probabilities(model.encode(text))
+    (blocks,) = plain.attention
+    assert [block.shape for block in seen.attention] == [(3, 7, 7)] * 2
+    for found, wanted in zip(seen.attention, blocks, strict=True):
+        assert_allclose(found.sum(axis=2), 1, rtol=1e-5)
+        assert_allclose(found, wanted, atol=1e-4)
+    shown = run("explain", text, "-m", goldstraw["train"])
+    assert all(f"b{block}h{head}" in shown for block in (1, 2) for head in (1, 2, 3))
+    told = json.loads(run("explain", text, "-m", goldstraw["train"], "--json"))
+    assert_allclose(told["attention"], seen.attention, atol=1e-6)
+
+
+def test_row_19_attention_default_stands_next_to_the_worth_of_each_word():
+    model = small_fit(epochs=4, window=4, average=0.0, lr=1e-2)
+    words = ["good1", "w1", "w2", "bad3", "w0", "good2", "good2"]
+    text = " ".join(words)
+    seen = explain(model, text)
+    (whole,) = model.predict_proba([text], jobs=1)
+    label = int(whole.argmax())
+    assert seen.label == label
+    without = model.predict_proba([" ".join(words[:n] + words[n + 1 :]) for n in range(len(words))], jobs=1)
+    assert_allclose(seen.worth, whole[label] - without[:, label], atol=1e-5)
+    assert np.abs(seen.worth).max() > 1e-3
+    other = explain(model, text, model.labels[1 - label])
+    assert_allclose(other.worth, -seen.worth, atol=1e-5)
+    (weights,) = seen.attention
+    assert weights.shape == (4, 7, 7)
+    assert_allclose(weights.sum(axis=2), 1, rtol=1e-5)
+    assert not weights[:, :4, 4:].any()  # words of other windows are not seen
+    assert not weights[:, 4:, :4].any()

@@ -1,0 +1,140 @@
+"""Metrics against formulas written another way."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+
+from nlptx.metrics import calibration_error, confusion_matrix, evaluate, log_loss, roc_auc, wilson_interval
+
+
+def auc_by_pairs(scores, positive):
+    """The definition: how often a positive beats a negative, a tie being half a win."""
+    pairs = list(product(scores[positive], scores[~positive]))
+    return sum((a > b) + (a == b) / 2 for a, b in pairs) / len(pairs)
+
+
+def ece_by_bins(confidence, hit, bins):
+    """The definition: bins of equal width, each weighed by its share of the texts."""
+    total = 0.0
+    for number in range(bins):
+        inside = (confidence * bins >= number) & ((confidence * bins < number + 1) | (number == bins - 1))
+        if inside.any():
+            total += inside.mean() * abs(hit[inside].mean() - confidence[inside].mean())
+    return total
+
+
+def random_case(seed, classes=3, texts=40):
+    """Probabilities of two decimals, so that ties are common, and targets."""
+    rng = np.random.default_rng(seed)
+    probabilities = np.round(rng.dirichlet(np.ones(classes), texts), 1)
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    return probabilities, rng.integers(classes, size=texts)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_auc_counts_pairs_and_ties(seed):
+    probabilities, targets = random_case(seed)
+    assert len(np.unique(probabilities[:, 0])) < len(targets), "the case should hold ties"
+    expected = auc_by_pairs(probabilities[:, 0], targets == 0)
+    assert roc_auc(probabilities[:, 0], targets == 0) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("scores", "positive", "auc"),
+    [
+        ([0.1, 0.9], [False, True], 1),
+        ([0.9, 0.1], [False, True], 0),
+        ([0.5, 0.5, 0.5], [False, True, True], 0.5),
+        ([0.2, 0.5, 0.5, 0.8], [False, False, True, True], 0.875),
+    ],
+)
+def test_auc_of_known_cases(scores, positive, auc):
+    assert roc_auc(np.array(scores), np.array(positive)) == auc
+
+
+@pytest.mark.parametrize("positive", [[True, True], [False, False]])
+def test_auc_needs_both_sides(positive):
+    assert math.isnan(roc_auc(np.array([0.1, 0.2]), np.array(positive)))
+
+
+@pytest.mark.parametrize("bins", [1, 5, 15])
+@pytest.mark.parametrize("seed", range(3))
+def test_calibration_error_is_the_gap_of_its_bins(seed, bins):
+    rng = np.random.default_rng(seed)
+    confidence, hit = rng.random(50), rng.random(50) < 0.6
+    assert calibration_error(confidence, hit, bins) == pytest.approx(ece_by_bins(confidence, hit, bins))
+
+
+def test_full_confidence_falls_into_the_last_bin():
+    assert calibration_error(np.array([1.0, 1.0]), np.array([True, False])) == pytest.approx(0.5)
+    assert calibration_error(np.array([1.0, 1.0]), np.array([True, True])) == 0
+
+
+def test_log_loss_is_the_mean_surprise():
+    probabilities = np.array([[0.5, 0.5], [0.25, 0.75], [1.0, 0.0]])
+    expected = (math.log(2) + math.log(4 / 3) + 0) / 3
+    assert log_loss(probabilities, np.array([0, 1, 0])) == pytest.approx(expected)
+
+
+def test_log_loss_of_the_impossible_is_large_but_finite():
+    assert 80 < log_loss(np.array([[1.0, 0.0]]), np.array([1])) < 1000
+
+
+@pytest.mark.parametrize(("hits", "count"), [(0, 1), (1, 1), (0, 20), (7, 10), (50, 100), (99, 100), (20, 20)])
+def test_wilson_interval_ends_lie_just_two_deviations_away(hits, count):
+    """Its ends are the shares p for which the observed one is z standard errors of p off."""
+    share = hits / count
+    for end in wilson_interval(hits, count):
+        assert -1e-12 <= end <= 1 + 1e-12
+        assert abs(share - end) == pytest.approx(1.959964 * math.sqrt(max(end * (1 - end), 0) / count), abs=1e-6)
+
+
+def test_confusion_counts_each_pair():
+    targets, guesses = np.array([0, 0, 1, 2, 2, 2]), np.array([0, 1, 1, 0, 0, 2])
+    assert confusion_matrix(targets, guesses, 4).tolist() == [[1, 1, 0, 0], [0, 1, 0, 0], [2, 0, 1, 0], [0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_report_by_hand(seed):
+    probabilities, targets = random_case(seed)
+    labels = ["a", "b", "c"]
+    report = evaluate(probabilities, targets, labels, ordered=True)
+    guesses = [max(range(3), key=lambda place: row[place]) for row in probabilities.tolist()]
+    pairs = list(zip(targets.tolist(), guesses, strict=True))
+    assert report.texts == 40
+    assert report.accuracy == sum(true == said for true, said in pairs) / 40
+    assert report.majority == max(targets.tolist().count(place) for place in range(3)) / 40
+    assert report.mean_absolute_error == pytest.approx(sum(abs(true - said) for true, said in pairs) / 40)
+    scores = []
+    for place, row in enumerate(report.classes):
+        right = pairs.count((place, place))
+        said = guesses.count(place)
+        true = targets.tolist().count(place)
+        assert (row.label, row.texts) == (labels[place], true)
+        assert row.precision == pytest.approx(right / said if said else 0)
+        assert row.recall == pytest.approx(right / true)
+        assert row.auc == pytest.approx(auc_by_pairs(probabilities[:, place], targets == place))
+        scores.append(2 * right / (said + true))
+        assert row.f1 == pytest.approx(scores[-1])
+    assert report.macro_f1 == pytest.approx(sum(scores) / 3)
+    assert report.auc == pytest.approx(np.mean([row.auc for row in report.classes]))
+
+
+def test_a_class_without_texts_is_left_out_of_the_means():
+    probabilities = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.6, 0.3, 0.1]])
+    report = evaluate(probabilities, np.array([0, 1, 1]), ["a", "b", "c"], ordered=False)
+    absent = report.classes[2]
+    assert (absent.texts, absent.precision, absent.recall, absent.f1) == (0, 0, 0, 0)
+    assert math.isnan(absent.auc)
+    assert report.macro_f1 == pytest.approx((2 / 3 + 2 / 3) / 2)
+    assert report.auc == pytest.approx(1.0)
+    assert report.mean_absolute_error is None
+
+
+def test_texts_of_one_class_alone_have_no_auc():
+    report = evaluate(np.array([[0.7, 0.3], [0.4, 0.6]]), np.array([0, 0]), ["a", "b"], ordered=True)
+    assert math.isnan(report.auc)
+    assert (report.accuracy, report.majority) == (0.5, 1.0)
+    assert report.macro_f1 == pytest.approx(2 / 3)
