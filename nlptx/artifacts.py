@@ -1,20 +1,22 @@
 """One-file containers: named arrays and a JSON header in a NumPy ``.npz``.
 
-The header holds the format version, the kind, the version of nlptx, the resolved settings, and the header
-of the artifact this one was made from, back to the digest of the corpus. It holds no time, host, user or
-path, so the same command writes the same bytes. Nothing is pickled and nothing compressed: a file never
-takes more memory than its size on disk, and the CRC-32 of every entry is checked before use.
+The header holds the format version, the kind, the version of nlptx, the resolved settings, the names of the
+arrays, and the header of the artifact this one was made from, back to the digest of the corpus. It holds no
+time, host, user or path, so the same command writes the same bytes. Nothing is pickled and nothing compressed:
+a file never takes more memory than its size on disk, and the CRC-32 of every entry is checked before use.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import math
+import re
 import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +32,15 @@ FORMAT = 1
 STDIN = "-"
 KINDS = {"cooccurrence": "cooccur", "embeddings": "pca", "model": "train"}
 _HEADER = "header"
-_DTYPES = {"uint8", "int32", "int64", "float32", "float64"}
+# Types of arrays as .npy files name them; |S3 is for the word csr, by which SciPy knows a sparse matrix.
+_DTYPES = {"|u1", "<i4", "<i8", "<f4", "<f8", "|S3"}
 _LARGEST_HEADER = 64 << 20
+# A .npy file as NumPy writes it, up to its data. NumPy's own reader evaluates the middle as Python code, with all
+# the errors and warnings of a compiler. 18 digits keep a length within 64 bits.
+_NPY = re.compile(
+    rb"\x93NUMPY\x01\x00(?s:..)\{'descr': '(?P<dtype>[^']*)', 'fortran_order': False,"
+    rb" 'shape': \((?P<shape>(\d{1,18}, ?)*(\d{1,18})?)\),? ?\} *\n"
+)
 
 
 @dataclass(frozen=True)
@@ -66,20 +75,30 @@ class Artifact:
             "seed": self.seed,
             "settings": self.settings,
             "details": self.details,
+            "arrays": sorted(self.arrays),
             "made_from": self.made_from,
         }
 
 
 def write(path: str, artifact: Artifact) -> None:
-    """Write atomically to ``path``, or to standard output for ``-``. Raises OutputError."""
+    """Write atomically to ``path``, or to standard output for ``-``.
+
+    Raises:
+        OutputError: it cannot be written.
+        TypeError: an array of a type that :func:`read` does not take.
+    """
     if path == "-" and sys.stdout.isatty():
         raise SettingsError(
             "artifacts are not written to a terminal", hint="Give -o FILE, or pipe into the next stage."
         )
+    arrays = {name: np.asarray(array, order="C") for name, array in artifact.arrays.items()}
+    for name, array in arrays.items():
+        if array.dtype.str not in _DTYPES:
+            raise TypeError(f"array {name!r} is {array.dtype}; an artifact holds {', '.join(sorted(_DTYPES))}")
     text = json.dumps(artifact.header, ensure_ascii=False, sort_keys=True, allow_nan=False)
     blob = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
     with atomic_output(path) as file:
-        np.savez(file, **{_HEADER: blob, **artifact.arrays})  # type: ignore[arg-type]
+        np.savez(file, **{_HEADER: blob, **arrays})  # type: ignore[arg-type]
 
 
 def read(path: str, *kinds: str) -> Artifact:
@@ -94,9 +113,10 @@ def read(path: str, *kinds: str) -> Artifact:
         if path == STDIN:
             if sys.stdin is None:
                 raise SettingsError("standard input is closed", hint="Pipe the artifact in, or name its file.")
-            return _read(cast(BinaryIO, io.BytesIO(sys.stdin.buffer.read())), kinds)
+            return _read(io.BytesIO(sys.stdin.buffer.read()), kinds)
         with open(path, "rb") as file:
-            return _read(file, kinds)
+            # A pipe, such as the shell's <(...), cannot go back to the list of entries at the end.
+            return _read(file if file.seekable() else io.BytesIO(file.read()), kinds)
     except FileNotFoundError:
         raise SettingsError(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -116,19 +136,22 @@ def read(path: str, *kinds: str) -> Artifact:
 
 def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
     with zipfile.ZipFile(file) as container:
-        names = [entry.filename for entry in container.infolist()]
-        if len(set(names)) != len(names):
+        entries = [entry.filename for entry in container.infolist()]
+        if len(set(entries)) != len(entries):
             raise CorruptError("an entry stands twice")
-        if _HEADER + ".npy" not in names:
+        if _HEADER + ".npy" not in entries:
             raise CorruptError("not an nlptx artifact: it has no header")
-        header = _parse_header(_array(container, _HEADER + ".npy"))
+        header = _parse_header(_array(container, _HEADER))
         kind = header["kind"]
         if kinds and kind not in kinds:
             raise WrongKindError(
                 f"holds {'a model' if kind == 'model' else kind}, the output of nlptx {KINDS[kind]};"
                 f" expected {' or '.join(f'{wanted} (nlptx {KINDS[wanted]})' for wanted in kinds)}"
             )
-        arrays = {name.removesuffix(".npy"): _array(container, name) for name in names if name != _HEADER + ".npy"}
+        # The list of entries, unlike their contents, has no checksum.
+        if {f"{name}.npy" for name in [_HEADER, *header["arrays"]]} != set(entries):
+            raise CorruptError(f"it holds {', '.join(entries)}; its header lists {', '.join(header['arrays'])}")
+        arrays = {name: _array(container, name) for name in header["arrays"]}
     return Artifact(
         kind,
         header["settings"],
@@ -141,25 +164,22 @@ def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
 
 
 def _array(container: zipfile.ZipFile, name: str) -> NDArray:
-    """Return one entry as a read-only array over the bytes read. Raises CorruptError."""
-    entry = container.getinfo(name)
+    """Return one array, read-only, over the bytes read. Raises CorruptError."""
+    entry = container.getinfo(name + ".npy")
     if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
-        raise CorruptError(f"entry {name} is compressed; artifacts are not")
-    data = container.read(name)  # checks the CRC-32
-    stream = io.BytesIO(data)
-    np.lib.format.read_magic(stream)
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    start = stream.tell()
-    if name == "format.npy" and dtype.kind == "S" and shape == ():
-        return np.frombuffer(data, dtype, 1, start).reshape(())
-    if dtype.name not in _DTYPES or not dtype.isnative or fortran:
-        raise CorruptError(f"entry {name} has type {dtype}")
-    size = 1
-    for length in shape:
-        size *= length
-    if min(shape, default=0) < 0 or size * dtype.itemsize != len(data) - start:
-        raise CorruptError(f"entry {name} holds {len(data) - start} bytes; its shape {shape} says otherwise")
-    return np.frombuffer(data, dtype, size, start).reshape(shape)
+        raise CorruptError(f"array {name!r} is compressed; artifacts are not")
+    data = container.read(entry)  # checks the CRC-32
+    found = _NPY.match(data)
+    if found is None:
+        raise CorruptError(f"entry {entry.filename} is not an array as NumPy writes it")
+    dtype = found["dtype"].decode("latin-1")
+    if dtype not in _DTYPES:
+        raise CorruptError(f"array {name!r} is {dtype}; artifacts hold plain numbers and no objects")
+    shape = [int(length) for length in found["shape"].replace(b",", b" ").split()]
+    size, length = math.prod(shape), len(data) - found.end()
+    if size * np.dtype(dtype).itemsize != length:
+        raise CorruptError(f"array {name!r} has {length} bytes; its shape {shape} says otherwise")
+    return np.frombuffer(data, dtype, size, found.end()).reshape(shape)
 
 
 def _parse_header(blob: NDArray) -> dict[str, Any]:
@@ -169,7 +189,7 @@ def _parse_header(blob: NDArray) -> dict[str, Any]:
         header = json.loads(blob.tobytes().decode("utf-8", "surrogatepass"))
     except RecursionError as error:
         raise CorruptError("the header is nested too deeply") from error
-    expected = {"format": int, "kind": str, "nlptx": str, "seed": int, "settings": dict, "details": dict}
+    expected = {"kind": str, "nlptx": str, "seed": int, "settings": dict, "details": dict, "arrays": list}
     if not isinstance(header, dict) or type(header.get("format")) is not int:
         raise CorruptError("not an nlptx artifact: its header has no format")
     if header["format"] > FORMAT:
@@ -179,6 +199,8 @@ def _parse_header(blob: NDArray) -> dict[str, Any]:
         )
     if any(type(header.get(key)) is not kind for key, kind in expected.items()) or header["kind"] not in KINDS:
         raise CorruptError("the header is incomplete")
+    if not all(isinstance(name, str) for name in header["arrays"]):
+        raise CorruptError("the header's list of arrays is damaged")
     if not isinstance(header.get("made_from"), dict | None):
         raise CorruptError("the header's provenance is damaged")
     return header

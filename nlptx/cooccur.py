@@ -53,7 +53,7 @@ class Cooccurrence:
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Cooccurrence:
-        """Check and wrap an artifact. Raises CorruptError where its arrays disagree."""
+        """Check and wrap an artifact. Raises CorruptError where its settings or arrays are impossible."""
         settings = CountSettings.from_dict(artifact.settings)
         vocabulary = read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase))
         size = len(vocabulary)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import re
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -10,13 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.artifacts import Artifact, load, need_array, read_vocabulary
-from nlptx.errors import CorruptError, DataError
+from nlptx.errors import CorruptError, DataError, OutputError, SettingsError
 from nlptx.output import atomic_output
 from nlptx.settings import SEED
 from nlptx.text import Tokenizer, Vocabulary
 
 KIND = "embeddings"
 TEXT_SUFFIXES = (".txt", ".vec")
+# No tokenizer gives such words, but JSON may hold half a character, and an artifact may be anyone's.
+_UNWRITABLE = re.compile("[ \n\ud800-\udfff]")
+_HEADER = re.compile(rb"\d{1,18} \d{1,18} *\r?\n?")
 
 
 @dataclass(frozen=True)
@@ -45,13 +48,15 @@ class Embeddings:
 
     def nearest(self, word: str, top: int = 10) -> list[tuple[str, float]]:
         """Return the ``top`` words with the largest cosine to ``word``. Raises DataError if it is unknown."""
-        return self._closest(self._unit_vectors()[self._place(word)], {word}, top)
+        place = self._place(word)
+        return self._closest(self._unit_vectors()[place], [place], top)
 
     def analogy(self, a: str, b: str, c: str, top: int = 10) -> list[tuple[str, float]]:
         """Return words d such that a is to b as c is to d: largest cosine to b - a + c (Mikolov et al. 2013)."""
-        unit = self._unit_vectors()
-        goal = unit[self._place(b)] - unit[self._place(a)] + unit[self._place(c)]
-        return self._closest(goal / (np.linalg.norm(goal) or 1), {a, b, c}, top)
+        places = [self._place(word) for word in (a, b, c)]
+        unit_a, unit_b, unit_c = self._unit_vectors()[places]
+        goal = unit_b - unit_a + unit_c
+        return self._closest(goal / (np.linalg.norm(goal) or 1), places, top)
 
     def _place(self, word: str) -> int:
         tokenizer = self.vocabulary.tokenizer
@@ -64,12 +69,11 @@ class Embeddings:
         lengths = np.linalg.norm(self.vectors, axis=1, keepdims=True)
         return np.divide(self.vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
-    def _closest(self, goal: NDArray, left_out: set[str], top: int) -> list[tuple[str, float]]:
+    def _closest(self, goal: NDArray, left_out: list[int], top: int) -> list[tuple[str, float]]:
         cosines = self._unit_vectors() @ goal
-        left_out = {word.lower() for word in left_out} | left_out
-        best = np.argsort(-cosines, kind="stable")[: top + len(left_out)]
-        found = [(self.vocabulary.words[i], float(cosines[i])) for i in best]
-        return [(word, cosine) for word, cosine in found if word not in left_out][:top]
+        order = np.argsort(-cosines, kind="stable")
+        best = order[~np.isin(order, left_out)][:top]
+        return [(self.vocabulary.words[place], float(cosines[place])) for place in best]
 
     def to_artifact(self) -> Artifact:
         """Return the artifact."""
@@ -130,46 +134,68 @@ def load_embeddings(path: str) -> Embeddings:
 
 
 def write_word2vec(path: str, embeddings: Embeddings) -> None:
-    """Write as word2vec text: a line ``words components``, then a word and its numbers a line."""
+    """Write as word2vec text: a line ``words components``, then a word and its numbers a line.
+
+    Raises:
+        OutputError: it cannot be written, or a word cannot stand in such a file.
+    """
     with atomic_output(path) as file:
         file.write(f"{len(embeddings.vocabulary)} {embeddings.vectors.shape[1]}\n".encode())
         for word, vector in zip(embeddings.vocabulary.words, embeddings.vectors, strict=True):
+            if not word or _UNWRITABLE.search(word):
+                raise OutputError(f"the word {word!r} cannot stand in word2vec text", where=path)
             file.write(f"{word} {' '.join(f'{value:.9g}' for value in vector.tolist())}\n".encode())
 
 
 def read_word2vec(path: str) -> Embeddings:
-    """Read word2vec or GloVe text. Raises DataError, naming the line, where it is neither."""
+    """Read word2vec or GloVe text.
+
+    Raises:
+        SettingsError: no such file.
+        DataError: a line, which the message names, is not a word and its numbers; or it cannot be read.
+    """
     try:
         with open(path, "rb") as file:
             return _parse_word2vec(file, path)
     except FileNotFoundError:
-        raise DataError("no such file", where=path) from None
+        raise SettingsError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise SettingsError(f"{path}: is a folder; expected a file of word vectors") from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", where=path) from error
 
 
-def _parse_word2vec(file: BinaryIO | io.BytesIO, path: str) -> Embeddings:
+# A number beyond float32 becomes an infinity, which is refused below: no need for NumPy's warning before.
+@np.errstate(over="ignore")
+def _parse_word2vec(file: BinaryIO, path: str) -> Embeddings:
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
     seen: set[str] = set()
+    promised = width = None  # by word2vec's first line, words and components; GloVe has none
     for number, line in enumerate(file, start=1):
+        where = f"{path}:{number}"
         try:
             word, *numbers = line.decode("utf-8").rstrip("\r\n").rstrip(" ").split(" ")
-            if number == 1 and len(numbers) == 1:
-                continue  # word2vec's first line; GloVe has none
+            if number == 1 and _HEADER.fullmatch(line):
+                promised, width = int(word), int(numbers[0])
+                continue
             row = np.array([float(value) for value in numbers], np.float32)
         except ValueError as error:
-            raise DataError(f"not a word and its numbers ({error})", where=f"{path}:{number}") from error
-        if not len(row) or (rows and len(row) != len(rows[0])):
-            expected = len(rows[0]) if rows else "some"
-            raise DataError(f"{len(row)} numbers; expected {expected}", where=f"{path}:{number}")
+            raise DataError(f"not a word and its numbers ({error})", where=where) from error
+        width = len(row) if width is None else width
+        if not len(row) or len(row) != width:
+            raise DataError(f"{len(row)} numbers; expected {width or 'some'}", where=where)
         if not np.isfinite(row).all():
-            raise DataError("a number is not finite", where=f"{path}:{number}")
-        if word in seen:
-            raise DataError(f"{word!r} stands twice", where=f"{path}:{number}")
+            raise DataError("a number is not finite", where=where)
+        if not word or word in seen:
+            raise DataError(f"{word!r} stands twice" if word else "the line begins with no word", where=where)
         seen.add(word)
         words.append(word)
         rows.append(row)
     if not rows:
         raise DataError("no vectors in it", where=path)
+    if promised is not None and promised != len(rows):
+        raise DataError(f"{len(rows)} words; its first line says {promised}", where=path, hint="Get the file again.")
     # Such files carry no counts; their order is by frequency.
     vocabulary = Vocabulary(
         words, np.zeros(len(words), np.int64), Tokenizer(lowercase=words == [w.lower() for w in words])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import shutil
 import sys
@@ -15,19 +16,26 @@ from typing import BinaryIO, cast
 from nlptx.errors import OutputError
 
 STDOUT = "-"
+# Bytes. File names have at most 255; the rest is for dots, process id and suffix.
+_LONGEST_STEM = 220
 
 
 def check_writable(path: str) -> None:
     """Raise OutputError if ``path`` cannot be written, before any work is done for it."""
     if path == STDOUT:
         return
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
+    folder = Path(os.path.realpath(path)).parent
+    if os.path.isdir(path):
         raise OutputError("is a folder; expected a file name", where=path)
-    if not target.parent.is_dir():
-        raise OutputError("its folder does not exist", where=path, hint=f"mkdir -p {target.parent}")
-    if not os.access(target if target.exists() and not target.is_file() else target.parent, os.W_OK):
+    if not _is_stream(path) and not folder.is_dir():
+        raise OutputError("its folder does not exist", where=path, hint=f"mkdir -p {folder}")
+    if not os.access(path if _is_stream(path) else folder, os.W_OK):
         raise OutputError("cannot be written: permission denied", where=path)
+
+
+def _is_stream(path: str) -> bool:
+    """Tell standard output, pipes and devices, which cannot be replaced, from files."""
+    return path == STDOUT or (os.path.exists(path) and not os.path.isfile(path))
 
 
 @contextmanager
@@ -40,9 +48,8 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
         OutputError: it cannot be written; the old file is untouched.
     """
     check_writable(path)
-    target = Path(os.path.realpath(path))
     try:
-        if path == STDOUT or (target.exists() and not target.is_file()):
+        if _is_stream(path):
             with tempfile.TemporaryFile() as spool:
                 yield cast(BinaryIO, spool)
                 spool.seek(0)
@@ -50,10 +57,10 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
                     shutil.copyfileobj(spool, sys.stdout.buffer)
                     sys.stdout.buffer.flush()
                 else:
-                    with open(target, "wb") as out:
+                    with open(path, "wb") as out:  # by its own name: /dev/fd/1 leads to a pipe that has none
                         shutil.copyfileobj(spool, out)
         else:
-            with _beside(target) as file:
+            with _beside(Path(os.path.realpath(path))) as file:
                 yield file
     except BrokenPipeError:
         raise
@@ -66,7 +73,7 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
 @contextmanager
 def _beside(target: Path) -> Iterator[BinaryIO]:
     _remove_litter(target)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary = target.with_name(f".{_stem(target)}.{os.getpid()}.tmp")
     try:
         with open(temporary, "wb") as file:
             yield file
@@ -80,9 +87,17 @@ def _beside(target: Path) -> Iterator[BinaryIO]:
             temporary.unlink()
 
 
+def _stem(target: Path) -> str:
+    """Return the name of ``target``, cut where the longer temporary name would be more than a file system takes."""
+    stem = target.name
+    while len(os.fsencode(stem)) > _LONGEST_STEM:
+        stem = stem[:-1]
+    return stem
+
+
 def _remove_litter(target: Path) -> None:
     """Remove the temporary files of processes that were killed while writing ``target``."""
-    for path in target.parent.glob(f".{target.name}.*.tmp"):
+    for path in target.parent.glob(f".{glob.escape(_stem(target))}.*.tmp"):
         owner = path.name.removesuffix(".tmp").rpartition(".")[2]
         if owner.isdigit() and not _is_running(int(owner)):
             with suppress(OSError):

@@ -9,6 +9,7 @@ _GOLDSTRAW: dict[str, dict[str, Any]] = {
     "cooccur": {"window": 4, "weighting": "linear", "min_count": 50},
     "pca": {"components": 50, "transform": "none", "eigenvalue_weight": 1.0},
     "train": {
+        "width": 0,
         "window": 12,
         "long_texts": "head",
         "blocks": 2,
@@ -38,6 +39,7 @@ _BLOEM: dict[str, dict[str, Any]] = {
     "cooccur": {"min_count": 1, "max_words": 50_000},
     "pca": {"components": 128},
     "train": {
+        "width": 0,
         "window": 512,
         "long_texts": "head",
         "blocks": 6,

@@ -23,6 +23,11 @@ def chain(header: dict[str, Any]) -> list[dict[str, Any]]:
     return headers
 
 
+def is_made_here(header: dict[str, Any]) -> bool:
+    """Say whether a stage made this, and not somebody else's program (word vectors read from text)."""
+    return header["kind"] != "embeddings" or "source" not in header["details"]
+
+
 def command(header: dict[str, Any]) -> str:
     """Return the command line that makes this artifact from its input; settings at their default are left out."""
     name, cls, output = _STAGES[header["kind"]]
@@ -32,7 +37,8 @@ def command(header: dict[str, Any]) -> str:
     elif name == "pca":
         words.append("cooccur.npz")
     else:
-        words += ["DATA", "-e", "embeddings.npz"]
+        parent = header.get("made_from")
+        words += ["DATA", "-e", "embeddings.npz" if parent is None or is_made_here(parent) else "vectors.txt"]
         if header["details"].get("source", {}).get("valid_sha256"):
             words += ["--valid", "VALID"]
     for item in fields(cls):
@@ -43,6 +49,12 @@ def command(header: dict[str, Any]) -> str:
         words += (
             [f"--{option}" if value else f"--no-{option}"] if isinstance(value, bool) else [f"--{option}", str(value)]
         )
+    details = header["details"]["source"] if name == "train" else header["details"]
+    for option, value in details.get("reading", {}).items():
+        if option == "splits":
+            words += [part for split in value or ["all"] for part in ("--split", split)]
+        else:
+            words += [f"--{option.replace('_', '-')}", value]
     if header["seed"] != SEED and name != "cooccur":
         words += ["--seed", str(header["seed"])]
     return " ".join(shlex.quote(word) for word in [*words, "-o", output])

@@ -7,10 +7,11 @@ artifact stores the ones it was made with.
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
-from nlptx.errors import SettingsError
+from nlptx.errors import CorruptError, SettingsError
 
 T = TypeVar("T")
 
@@ -42,11 +43,18 @@ class Settings:
 
     @classmethod
     def from_dict(cls: type[S], values: dict[str, Any]) -> S:
-        """Build from stored values. Raises SettingsError on unknown names or impossible values."""
+        """Build from the values stored in an artifact.
+
+        Raises:
+            CorruptError: an unknown name or an impossible value. Not the user's options are wrong, but the file.
+        """
         unknown = sorted(set(values) - {item.name for item in fields(cls)})
         if unknown:
-            raise SettingsError(f"unknown setting {unknown[0]!r}")
-        return cls(**values)
+            raise CorruptError(f"it stores an unknown setting {unknown[0]!r}")
+        try:
+            return cls(**values)
+        except SettingsError as error:
+            raise CorruptError(f"a stored setting is impossible: {error.message}") from error
 
 
 S = TypeVar("S", bound=Settings)
@@ -62,7 +70,8 @@ def check_value(item: dataclasses.Field[Any], value: Any) -> None:
     choices, low, high = (item.metadata[key] for key in ("choices", "low", "high"))
     if choices is not None and value not in choices:
         raise SettingsError(f"{option} is {value!r}; expected one of {', '.join(choices)}")
-    # Written so that a NaN fails too.
+    if wanted is float and not math.isfinite(value):
+        raise SettingsError(f"{option} is {value}; expected a finite number")
     if (low is not None and not value >= low) or (high is not None and not value <= high):
         bounds = f"at least {low}" if high is None else f"from {low} to {high}"
         raise SettingsError(f"{option} is {value}; expected {bounds}")
@@ -121,7 +130,7 @@ class PcaSettings(Settings):
 class NetworkSettings(Settings):
     """The shape of the transformer; a part of the settings of ``train``."""
 
-    width: int = setting(0, "Model width d; 0 takes the length of the word vectors.", low=0)
+    width: int = setting(64, "Model width d; 0 takes the length of the word vectors.", low=0)
     blocks: int = setting(1, "Encoder blocks.", low=0)
     heads: int = setting(4, "Attention heads.", low=1)
     head_width: str = setting("narrow", "Width of a head: d/heads, or d for every head.", choices=("narrow", "wide"))
@@ -148,7 +157,7 @@ class NetworkSettings(Settings):
         "Softmax and cross-entropy, or (two classes) one sigmoid neuron and squared error.",
         choices=("cross-entropy", "squared-error"),
     )
-    window: int = setting(256, "Words that attend to each other.", low=1, high=65_536)
+    window: int = setting(128, "Words that attend to each other.", low=1, high=65_536)
     long_texts: str = setting(
         "split",
         "Texts longer than the window: split them into windows, or read only their head.",
@@ -166,7 +175,7 @@ class NetworkSettings(Settings):
 class TrainSettings(NetworkSettings):
     """Settings of ``train``."""
 
-    epochs: int = setting(5, "Passes over the training texts.", low=1)
+    epochs: int = setting(4, "Passes over the training texts.", low=1)
     batch: int = setting(32, "Texts per step.", low=1)
     optimizer: str = setting("adamw", "Update rule.", choices=("adamw", "adam", "sgd"))
     lr: float = setting(1e-3, "Highest learning rate.", low=0)

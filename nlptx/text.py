@@ -55,10 +55,13 @@ def _unicode_token() -> re.Pattern[str]:
     `\w` leaves out combining marks, which belong to the word in Indic, Hebrew, Arabic, Thai or Burmese script.
     """
     everything = map(chr, range(0x300, 0x1F000))  # from the first mark to the end of the last script that has some
-    marks = "".join(character for character in everything if unicodedata.category(character).startswith("M"))
-    # \u200b, the zero-width space, parts words.
-    other = r"[^\w\s\x00-\x1f\x7f-\x9f\u200b]|_"
-    return re.compile(rf"{_CONTRACTION}|(?:[^\W_]+|[{marks}]+)+|{other}")
+    marks = "".join(character for character in everything if unicodedata.category(character)[0] == "M")
+    # Most words even of such a text are ASCII; a pattern of their own makes them several times as fast.
+    ascii_word = r"[A-Za-z0-9]++(?![^\x00-\x7f])"
+    word = rf"[^\W_]+(?:[{marks}]+[^\W_]*)*"
+    # The zero-width space only parts words, and half of a surrogate pair, which JSON can hold, is no character.
+    other = r"[^\w\s\x00-\x1f\x7f-\x9f\u200b\ud800-\udfff]|_"
+    return re.compile(f"{_CONTRACTION}|{ascii_word}|{word}|{other}")
 
 
 TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"words": split_words, "spaces": str.split}

@@ -6,7 +6,9 @@ import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from itertools import chain, islice
 from multiprocessing import get_context
 
 import numpy as np
@@ -95,27 +97,29 @@ def _in_order(
     jobs: int,
 ) -> Iterator[NumberedChunk]:
     """Apply ``work`` to each chunk in worker processes, results in order, few chunks in memory at once."""
-    first, second = next(chunks, None), next(chunks, None)
-    if first is None:
-        return
-    if second is None or jobs == 1:
+    first = list(islice(chunks, 2))
+    chunks = chain(first, chunks)
+    if len(first) < 2 or jobs == 1:
         # Not worth, or not allowed, a second process.
-        yield work(first, tokenizer)
-        if second is not None:
-            yield work(second, tokenizer)
-        for chunk in chunks:
-            yield work(chunk, tokenizer)
+        yield from (work(chunk, tokenizer) for chunk in chunks)
         return
-    waiting: deque[Future[NumberedChunk]] = deque()
-    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_ignore_interrupt) as pool:
-        waiting.append(pool.submit(work, first, tokenizer))
-        waiting.append(pool.submit(work, second, tokenizer))
-        for chunk in chunks:
-            waiting.append(pool.submit(work, chunk, tokenizer))
-            if len(waiting) > jobs + 1:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+    waiting: deque[list[str]] = deque()
+    results: deque[Future[NumberedChunk]] = deque()
+    try:
+        with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_ignore_interrupt) as pool:
+            for chunk in chunks:
+                waiting.append(chunk)
+                results.append(pool.submit(work, chunk, tokenizer))
+                if len(results) > jobs + 1:
+                    yield results.popleft().result()
+                    waiting.popleft()
+            while results:
+                yield results.popleft().result()
+                waiting.popleft()
+    except BrokenProcessPool:
+        # A worker begins by importing the main module, which fails for a script on standard input and for one
+        # that does its work unguarded. The chunks without a result are still here.
+        yield from (work(chunk, tokenizer) for chunk in chain(waiting, chunks))
 
 
 def _ignore_interrupt() -> None:

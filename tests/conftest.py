@@ -35,6 +35,11 @@ PCA = ("--components", "8")
 TRAIN = ("--epochs", "3", "--lr", "0.01", "--warmup", "0", "--heads", "2")
 
 
+def one_step(work, *more):
+    """The words of a training of a single step."""
+    return ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--epochs", "1", "--batch", "80", *more)
+
+
 def make_rows(labels, count, seed, words=9):
     """Return (text, label): a third of the words give the label away."""
     rng = random.Random(seed)

@@ -56,6 +56,10 @@ def npy(shape, dtype="<f8", data=b"", header=None):
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
 
 
+# The one array of `artifact()`, which its header lists.
+X = {"x.npy": npy((2, 3), "<f4", np.arange(6, dtype="<f4").tobytes())}
+
+
 def container(path, entries, header=None, compression=zipfile.ZIP_STORED):
     """Write a zip file by hand: ``entries`` of raw bytes, and a header entry."""
     header = json.dumps(artifact().header if header is None else header).encode()
@@ -333,6 +337,12 @@ def test_an_entry_that_stands_twice_is_refused(path):
     refused(path, "twice")
 
 
+@pytest.mark.parametrize("names", [[], ["y"], ["x", "y"], ["x.npy"]], ids=str)
+def test_arrays_other_than_those_the_header_lists_are_refused(path, names):
+    # The list of entries has no checksum: without the names, an optional array could vanish unseen.
+    refused(container(path, X, {**artifact().header, "arrays": names}), "header lists")
+
+
 def test_two_entries_of_one_name_are_refused(path):
     # `x.npy` is the array x, so a bare `x` would be a second one.
     refused(container(path, {"x.npy": npy((1,), data=bytes(8)), "x": npy((1,), data=bytes(8))}))
@@ -353,11 +363,14 @@ def test_two_entries_of_one_name_are_refused(path):
         {"settings": None},
         {"details": "none"},
         {"made_from": []},
+        {"arrays": {"x": None}},
+        {"arrays": [["x"]]},
     ],
     ids=str,
 )
 def test_a_header_of_the_wrong_shape_is_refused(path, change):
-    refused(container(path, {}, {**artifact().header, **change}))
+    assert same(read(str(container(path, X))), artifact())
+    refused(container(path, X, {**artifact().header, **change}))
 
 
 @pytest.mark.parametrize("text", ["[]", "1", "null", '"x"', "{}", "{", "", "[" * 100_000])
@@ -373,9 +386,9 @@ def test_a_header_without_one_of_its_keys_is_refused(path, name):
     del header[name]
     if name == "made_from":
         # Nothing to be made from is as good as None.
-        assert read(str(container(path, {}, {**header, "made_from": None}))).made_from is None
+        assert read(str(container(path, X, {**header, "made_from": None}))).made_from is None
     else:
-        refused(container(path, {}, header))
+        refused(container(path, X, header))
 
 
 # ---------------------------------------------------------------- checks of single arrays

@@ -1,6 +1,8 @@
 """Co-occurrence counts against a plain dictionary counter."""
 
 import math
+import subprocess
+import sys
 from collections import Counter
 from fractions import Fraction
 from itertools import chain
@@ -223,6 +225,17 @@ def test_worker_processes_do_not_change_the_counts(monkeypatch):
     monkeypatch.setattr(tokens, "_CHUNK", 1000)
     monkeypatch.setattr(pairs, "_BLOCK", 100)
     same(count_words(sample(), jobs=2), whole)
+
+
+def test_a_script_on_standard_input_counts_without_worker_processes():
+    # A worker cannot import such a main module; the chunks it was to have must not get lost.
+    script = """
+from nlptx import cooccur, settings, tokens
+tokens._CHUNK = 10
+print(cooccur.count([f"a b{n}" for n in range(40)], settings.CountSettings(min_count=1), 2).details)
+"""
+    done = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "{'tokens': 80, 'known_tokens': 80, 'distinct_words': 41}\n"
 
 
 def test_many_distinct_words_in_many_chunks_are_all_counted(monkeypatch):

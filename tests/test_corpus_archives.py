@@ -72,7 +72,7 @@ def test_folder_of_class_folders_gives_labels(tmp_path):
 
 def test_folder_leaves_out_what_is_no_document(tmp_path):
     write(tmp_path / "pos" / "1.txt", "yes")
-    for name in ("pos/.hidden.txt", "pos/._1.txt", "pos/notes.md", "pos/table.csv", "urls_pos.txt", "README"):
+    for name in ("pos/.hidden.txt", "pos/._1.txt", "pos/notes.md", "pos/table.csv", "urls_pos.txt", "README.txt"):
         write(tmp_path / name, "no")
     (tmp_path / "folder.txt").mkdir()
     assert texts(tmp_path) == ["yes"]
@@ -277,6 +277,22 @@ def test_a_damaged_member_header_does_not_end_the_archive_in_silence(tmp_path):
     data = bytearray(path.read_bytes())
     data[2 * 512 + 3] ^= 1  # in the name of the second member, which its checksum covers
     refused(write(path, bytes(data)), str(path))
+
+
+def test_a_second_archive_behind_the_first_is_not_lost_in_silence(tmp_path):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as archive:
+        add(archive, "pos/1.txt", b"good")
+    refused(write(path, path.read_bytes() * 2), str(path))
+
+
+@pytest.mark.parametrize("packing", ["", "gz", "bz2", "xz"])
+def test_an_archive_may_be_packed_otherwise_than_its_name_says(tmp_path, packing):
+    # Browsers unpack a download and leave its name.
+    path = tmp_path / "a.tar.gz"
+    with tarfile.open(path, f"w:{packing}") as archive:
+        add(archive, "pos/1.txt", b"good")
+    assert texts(path) == ["good"]
 
 
 @pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tgz", "a.tar.xz"])

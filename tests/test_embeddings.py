@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from nlptx.artifacts import read, write
 from nlptx.embeddings import KIND, Embeddings, load_embeddings, read_word2vec, write_word2vec
-from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, WrongKindError
+from nlptx.errors import CorruptError, DataError, OutputError, SettingsError, WrongKindError
 from nlptx.text import Tokenizer, Vocabulary
 
 
@@ -334,8 +334,9 @@ def test_a_file_without_vectors_is_refused(tmp_path, content):
 
 @pytest.mark.parametrize("name", ["none.txt", "folder.txt"])
 def test_a_missing_file_or_a_folder_is_named(tmp_path, name):
+    # A usage error, as for an artifact and for any other input.
     (tmp_path / "folder.txt").mkdir()
-    with pytest.raises((DataError, ArtifactError)) as caught:
+    with pytest.raises(SettingsError) as caught:
         read_word2vec(str(tmp_path / name))
     assert name in str(caught.value)
 

@@ -183,13 +183,13 @@ def test_row_17_early_stopping_waits_while_it_gets_better():
 def test_row_17_weight_averaging():
     assert TrainSettings().average == 0.99
     weights = [np.zeros(2), np.zeros((2, 1))]
-    average, wanted = WeightAverage(weights, 0.99), np.zeros(2)
+    average, wanted, taken = WeightAverage(weights, 0.99), np.zeros(2), 0
     for step in range(1, 301):
         for weight in weights:
             weight += 1 / step
         average.step()
-        if step % 10 == 0:  # ten steps of decay at once; the first ones forget the start faster
-            keep = min(0.99**10, (step // 10) / (step // 10 + 9))
+        if step <= 100 or step % 10 == 0:  # later, ten steps of decay at once; the first ones forget faster
+            keep, taken = min(0.99, step / (step + 9)) ** (step - taken), step
             wanted = keep * wanted + (1 - keep) * weights[0]
     own = weights[0].copy()
     with average.swapped_in():

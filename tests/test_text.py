@@ -50,6 +50,10 @@ def test_only_a_whole_contraction_is_cut_off():
     assert split_words("fun'table") == ["fun", "'", "table"]
 
 
+def test_contractions_beside_an_underscore_come_apart():
+    assert split_words("_don't_ it's_") == ["_", "do", "n't", "_", "it", "'s", "_"]
+
+
 @pytest.mark.parametrize("tag", ["<br />", "<br/>", "<br>", "<BR />", "<br   />", "<br /><br />"])
 def test_html_line_breaks_vanish(tag):
     assert split_words(f"one{tag}two") == ["one", "two"]
@@ -100,8 +104,8 @@ def test_an_accent_without_a_composed_form_stays_in_its_word():
 
 @pytest.mark.parametrize(
     "word",
-    ["हिन्दी", "क्षत्रिय", "தமிழ்", "বাংলা", "ภาษาไทย", "שָׁלוֹם", "مُحَمَّد"],
-    ids=["hindi", "conjunct", "tamil", "bengali", "thai", "hebrew", "arabic"],
+    ["हिन्दी", "क्षत्रिय", "தமிழ்", "বাংলা", "ภาษาไทย", "שָׁלוֹם", "مُحَمَّد", "မြန်မာ", "ខ្មែរ"],
+    ids=["hindi", "conjunct", "tamil", "bengali", "thai", "hebrew", "arabic", "burmese", "khmer"],
 )
 def test_vowel_signs_and_marks_stay_in_the_word(word):
     assert split_words(f"{word} {word}") == [unicodedata.normalize("NFC", word)] * 2
@@ -133,10 +137,15 @@ def test_c1_controls_and_the_no_break_space_give_no_token(code):
     assert split_words(f"a{chr(code)}b") == ["a", "b"]
 
 
-@pytest.mark.parametrize("character", ["\u200b", "\ufeff", "\u00ad", "\u2060"])
+@pytest.mark.parametrize("character", ["\u200b", "\ufeff", "\u00ad", "\u2060", "\u200d", "\ufe0f", "\ud800"])
 def test_invisible_characters_give_no_token(character):
-    # Zero-width space, byte-order mark, soft hyphen, word joiner: none of them is a word.
-    assert character not in split_words(f"one {character} two")
+    # Zero-width space, byte-order mark, soft hyphen, word joiner, joiner, variant; half a surrogate pair.
+    assert split_words(f"one {character} two") == ["one", "two"]
+
+
+def test_joiners_hold_words_together_and_emoji_apart():
+    assert split_words("soft\u00adhyphen a\u200bb") == ["softhyphen", "a", "b"]
+    assert split_words("\u2764\ufe0f \U0001f469\u200d\U0001f4bb") == ["\u2764", "\U0001f469", "\U0001f4bb"]
 
 
 @settings(derandomize=True, deadline=None)

@@ -7,6 +7,7 @@ import importlib
 import os
 import signal
 import sys
+import threading
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -31,6 +32,9 @@ class LazyGroup(click.Group):
             return None
         module = importlib.import_module(f"nlptx.cli.{cmd_name}")
         command: click.Command = getattr(module, cmd_name)
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                parameter.show_envvar = True
         return command
 
 
@@ -55,10 +59,10 @@ def nlptx() -> None:
 def main() -> NoReturn:
     """Run the command line and exit with the code the outcome calls for."""
     signal.signal(signal.SIGTERM, _terminate)
+    _mend_streams()
     try:
-        code = _run(sys.argv[1:])
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        code = _complete() or _run(sys.argv[1:])
+        sys.stdout.flush()
     except BrokenPipeError:
         _drop_stdout()
         code = READER_GONE
@@ -69,7 +73,37 @@ def main() -> NoReturn:
         name = f"{error.filename}: " if error.filename else ""
         print_error(f"error: {name}{error.strerror or error}")
         code = 1
+    _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """Exit, without waiting for a thread that may still be reading standard input."""
+    if any(thread.daemon for thread in threading.enumerate()):
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)
+
+
+def _mend_streams() -> None:
+    """Give closed streams a place to go, and let no character stop a report."""
+    if sys.stdin is None:
+        os.open(os.devnull, os.O_RDONLY)  # takes descriptor 0, which another file would get else
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # open until the end
+        getattr(sys, name).reconfigure(errors="replace")
+
+
+def _complete() -> int:
+    """Answer the shell if it asks for completions; 0 if it does not."""
+    instruction = os.environ.get("_NLPTX_COMPLETE")
+    if not instruction:
+        return 0
+    from click.shell_completion import shell_complete
+
+    sys.stdout.flush()
+    _leave(shell_complete(nlptx, {}, "nlptx", "_NLPTX_COMPLETE", instruction))
 
 
 def _run(arguments: list[str]) -> int:
@@ -100,7 +134,7 @@ def _run(arguments: list[str]) -> int:
 
 def _terminate(number: int, frame: FrameType | None) -> None:
     """Turn SIGTERM into an exception, so that temporary files are removed on the way out."""
-    sys.exit(TERMINATED)
+    raise click.exceptions.Exit(TERMINATED)
 
 
 def _drop_stdout() -> None:
@@ -120,6 +154,12 @@ def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         raise click.UsageError("nothing to read: name a file, or pipe text in.")
     return ("-",)
+
+
+def one_standard_input(*names: str) -> None:
+    """Raise click.UsageError if more than one of ``names`` is ``-``."""
+    if names.count("-") > 1:
+        raise click.UsageError("standard input can be read for one purpose only; name a file for the others.")
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -57,7 +57,11 @@ class Talk:
         """Return a Rich console."""
         from rich.console import Console
 
-        console = Console(stderr=stderr, no_color=not self.color, highlight=False)
+        class Loud(Console):
+            def on_broken_pipe(self) -> None:
+                raise  # inside Rich's handler; its own answer would be exit code 1
+
+        console = Loud(stderr=stderr, no_color=not self.color, highlight=False)
         if not console.is_terminal:
             console.width = _WIDTH
         return console

@@ -8,10 +8,21 @@ from collections.abc import Iterator
 import click
 
 from nlptx.cli import inputs_or_stdin
-from nlptx.cli.options import Run, output_option, preset_option, reading_options, run_options, settings_options
+from nlptx.cli.options import (
+    Run,
+    output_option,
+    preset_option,
+    reading_options,
+    run_options,
+    seed_option,
+    settings_options,
+    special_reading,
+)
 from nlptx.cli.stage import Stage
 from nlptx.corpus.document import ReadOptions
 from nlptx.settings import CountSettings
+
+SPLITS = ("train", "unsup")
 
 
 @click.command(short_help="Count which words occur near each other.")
@@ -19,9 +30,12 @@ from nlptx.settings import CountSettings
 @output_option("cooccur.npz", "Where the counts go; - for standard output.")
 @preset_option
 @settings_options(CountSettings)
-@reading_options(("train", "unsup"))
+@seed_option
+@reading_options(SPLITS)
 @run_options()
-def cooccur(inputs: tuple[str, ...], output: str, settings: CountSettings, reading: ReadOptions, run: Run) -> None:
+def cooccur(
+    inputs: tuple[str, ...], output: str, settings: CountSettings, seed: int, reading: ReadOptions, run: Run
+) -> None:
     """Count which words occur near each other.
 
     \b
@@ -30,7 +44,8 @@ def cooccur(inputs: tuple[str, ...], output: str, settings: CountSettings, readi
 
     INPUT is a text file (a document a line), a table (.csv, .tsv, .jsonl), a folder (a document per .txt
     file), a .tar.gz of one, or - for standard input; any of them compressed. The result is a sparse
-    word-by-word matrix with its vocabulary, which scipy.sparse.load_npz reads too.
+    word-by-word matrix with its vocabulary, which scipy.sparse.load_npz reads too. Counting is exact and
+    needs no random numbers; --seed is there as it is for every stage.
     """
     inputs = inputs_or_stdin(inputs)
     stage = Stage(run, output)
@@ -50,6 +65,7 @@ def cooccur(inputs: tuple[str, ...], output: str, settings: CountSettings, readi
 
         counts = count(texts(), settings, run.jobs)
     details = {**counts.details, "documents": corpus.documents, "sha256": corpus.sha256}
+    details["reading"] = special_reading(reading, SPLITS)
     artifacts.write(output, dataclasses.replace(counts, details=details).to_artifact())
-    facts = {name: value for name, value in details.items() if name != "sha256"}
+    facts = {name: value for name, value in details.items() if name not in ("sha256", "reading")}
     stage.finish("counts", {**facts, "words": len(counts.vocabulary), "entries": counts.matrix.nnz})

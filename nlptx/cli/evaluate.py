@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nlptx.cli import inputs_or_stdin, print_json
+from nlptx.cli import inputs_or_stdin, one_standard_input, print_json
 from nlptx.cli.console import Talk
 from nlptx.cli.options import Run, reading_options, run_options
 from nlptx.cli.predict import model_option
@@ -42,6 +42,9 @@ def evaluate(
     precision, recall and F1 of each label, and the confusion matrix.
     """
     data = inputs_or_stdin(data)
+    one_standard_input(*data, model_path)
+    if min_accuracy is not None and math.isnan(min_accuracy):
+        raise click.BadParameter("nan is not a share.", param_hint="--min-accuracy")
     started = time.perf_counter()
     import numpy as np
 
@@ -52,7 +55,7 @@ def evaluate(
     model = Model.load(model_path)
     places = {label: place for place, label in enumerate(model.labels)}
     texts, targets = [], []
-    for document in labelled(Corpus(data, reading)):
+    for document in labelled(Corpus(data, reading), reading.label_column):
         label = document.label or ""
         if label not in places:
             raise LabelError(

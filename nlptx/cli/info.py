@@ -35,7 +35,7 @@ def info(artifact: str, plot: str | None, run: Run) -> None:
     found = artifacts.read(artifact)
     sizes = {name: list(array.shape) for name, array in sorted(found.arrays.items()) if array.ndim}
     headers = provenance.chain(found.header)
-    commands = [provenance.command(header) for header in headers]
+    commands = [provenance.command(header) for header in headers if provenance.is_made_here(header)]
     if found.kind == "model":
         from nlptx.model import Model
 
@@ -73,7 +73,7 @@ def _draw(
     talk.facts("made by", ((str(number), text) for number, text in enumerate(commands, start=1)))
     digests = []
     for header in headers:
-        details = header["details"].get("source", header["details"])
+        details = header["details"] if header["kind"] != "model" else header["details"]["source"]
         digests += [
             (f"{header['kind']} {name.removesuffix('_sha256').removesuffix('sha256') or 'data'}", value)
             for name, value in details.items()

@@ -33,9 +33,9 @@ def run_options(
 
     def decorate(function: Function) -> Function:
         @click.option("--json", "as_json", is_flag=True, help=json)
-        @click.option("-j", "--jobs", type=click.IntRange(1), show_envvar=True, help="Cores to use.  [default: all]")
-        @click.option("-q", "--quiet", is_flag=True, show_envvar=True, help="Say nothing but errors.")
-        @click.option("-v", "--verbose", is_flag=True, show_envvar=True, help="Say more.")
+        @click.option("-j", "--jobs", type=click.IntRange(1), help="Cores to use.  [default: all]")
+        @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+        @click.option("-v", "--verbose", is_flag=True, help="Say more.")
         @click.option("--no-color", is_flag=True, help="No colour; so does the variable NO_COLOR.")
         @functools.wraps(function)
         def wrapped(
@@ -53,7 +53,7 @@ def output_option(default: str | None, help: str) -> Callable[[Function], Functi
     return click.option("-o", "--output", default=default, show_default=default is not None, metavar="FILE", help=help)
 
 
-seed_option = click.option("--seed", type=click.IntRange(0), default=SEED, show_default=True, show_envvar=True,
+seed_option = click.option("--seed", type=click.IntRange(0), default=SEED, show_default=True,
                            help="Seed of all random numbers.")  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def settings_options(cls: type[Settings]) -> Callable[[Function], Function]:
                 option = f"{option}/--no-{option[2:]}"
             kind = click.Choice(choices) if choices else type(item.default)
             result = click.option(
-                option, type=kind, default=item.default, show_default=True, show_envvar=True, help=item.metadata["help"]
+                option, type=kind, default=item.default, show_default=True, help=item.metadata["help"]
             )(result)
         return result
 
@@ -165,3 +165,10 @@ def reading_options(splits: tuple[str, ...], labels: bool = False) -> Callable[[
         return wrapped
 
     return decorate
+
+
+def special_reading(reading: ReadOptions, splits: tuple[str, ...]) -> dict[str, Any]:
+    """Return the reading options that are not at a command's default, to be kept with what was read."""
+    usual = ReadOptions(splits=splits)
+    names = ("text_column", "label_column", "splits", "encoding_errors")
+    return {name: getattr(reading, name) for name in names if getattr(reading, name) != getattr(usual, name)}

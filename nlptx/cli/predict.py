@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from nlptx.cli import inputs_or_stdin
+from nlptx.cli import inputs_or_stdin, one_standard_input
 from nlptx.cli.options import Function, Run, output_option, reading_options, run_options
 from nlptx.corpus.document import ReadOptions
 
@@ -51,6 +51,7 @@ def predict(
     the training data.
     """
     inputs = inputs_or_stdin(inputs)
+    one_standard_input(*inputs, model_path)
     from nlptx.cli.rows import open_rows
     from nlptx.corpus import Corpus, Document
     from nlptx.model import Model
@@ -73,8 +74,8 @@ def predict(
                     unknown.append(document.where) if len(unknown) < _NAMED else unknown.append("")
                 rows.write(document, scored)
             rows.flush()
-    for renamed in rows.renamed:
-        run.talk.note(f"note: the input has a column {renamed!r}; the prediction is in 'predicted_{renamed}'")
+    for name, free in rows.renamed.items():
+        run.talk.note(f"note: the input has a column {name!r}; the prediction is in {free!r}")
     if unknown:
         named = ", ".join(unknown[:_NAMED]) + (", ..." if len(unknown) > _NAMED else "")
         run.talk.note(

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from nlptx.scoring import Scored
 
 
+# Output for inputs whose own format is not one to write.
+_LAYOUTS = {"document": "text", "parquet": "csv"}
+
+
 class Rows:
     """Writes one row per text. The format, if ``auto``, is that of the first text's input.
 
@@ -38,13 +42,13 @@ class Rows:
         self.model = model
         self.details = details
         self.terminal = terminal
-        self.renamed: list[str] = []
+        self.renamed: dict[str, str] = {}
         self._header: list[str] | None = None
 
     def write(self, document: Document, scored: Scored) -> None:
         """Write the row of one text."""
         if self.layout == "auto":
-            self.layout = _layout_of(document)
+            self.layout = _LAYOUTS.get(document.format, document.format)
         if self.layout == "text":
             self._line(self._short(document, scored))
             return
@@ -70,7 +74,7 @@ class Rows:
         score = self.model.scores(scored.probabilities)
         number = float(scored.probabilities[best]) if score is None else float(score)
         text = document.text if document.line else " ".join(document.text.split())
-        return f"{self.model.labels[best]}\t{number:.4f}\t{neutralised(text) if self.terminal else text}"
+        return f"{self.model.labels[best]}\t{number:.4f}\t{text}"
 
     def _full(self, document: Document, scored: Scored) -> dict[str, Any]:
         best = int(scored.probabilities.argmax())
@@ -87,11 +91,12 @@ class Rows:
             result["truncated"] = scored.truncated
         row = dict(document.fields) if document.fields is not None else _place(document)
         for name, value in result.items():
-            if name in row:
-                if name not in self.renamed:
-                    self.renamed.append(name)
-                name = f"predicted_{name}"
-            row[name] = value
+            free = name
+            while free in row:
+                free = f"predicted_{free}"
+            if free != name:
+                self.renamed[name] = free
+            row[free] = value
         return row
 
     def _cells(self, cells: list[str]) -> None:
@@ -104,17 +109,10 @@ class Rows:
         self._line(line.getvalue())
 
     def _line(self, text: str) -> None:
+        if self.terminal:
+            text = neutralised(text)
         # A lone surrogate cannot be UTF-8; written as \udXXX it is still what JSON calls it.
         self.out.write(text.encode("utf-8", "backslashreplace") + b"\n")
-
-
-def _layout_of(document: Document) -> str:
-    if document.fields is None:
-        return "text"
-    name = document.source.lower()
-    for suffix in (".gz", ".bz2", ".xz"):
-        name = name.removesuffix(suffix)
-    return "csv" if name.endswith((".csv", ".parquet")) else "tsv" if name.endswith(".tsv") else "jsonl"
 
 
 def _place(document: Document) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nlptx.cli import INTERRUPTED, inputs_or_stdin
+from nlptx.cli import INTERRUPTED, inputs_or_stdin, one_standard_input
 from nlptx.cli.console import Meter
 from nlptx.cli.options import (
     Run,
@@ -21,6 +21,7 @@ from nlptx.cli.options import (
     run_options,
     seed_option,
     settings_options,
+    special_reading,
 )
 from nlptx.cli.stage import Stage
 from nlptx.corpus.document import ReadOptions
@@ -28,6 +29,8 @@ from nlptx.settings import TrainSettings
 
 if TYPE_CHECKING:
     from nlptx.training import Progress
+
+SPLITS = ("train",)
 
 
 @click.command(short_help="Fit a transformer on labelled text.")
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
 @preset_option
 @settings_options(TrainSettings)
 @seed_option
-@reading_options(("train",))
+@reading_options(SPLITS)
 @run_options()
 def train(
     data: tuple[str, ...],
@@ -68,8 +71,7 @@ def train(
     best so far.
     """
     data = inputs_or_stdin(data)
-    if "-" in data and embeddings == "-":
-        raise click.UsageError("DATA and --embeddings cannot both be standard input.")
+    one_standard_input(*data, embeddings, *valid)
     stage = Stage(run, output)
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx.corpus import Corpus
@@ -80,6 +82,7 @@ def train(
     corpus = Corpus(data, reading)
     texts, labels = _columns(corpus)
     source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256}
+    source["reading"] = special_reading(reading, SPLITS)
     held_out = None
     if valid:
         valid_corpus = Corpus(valid, reading)
@@ -126,7 +129,7 @@ def _columns(corpus: Any) -> tuple[list[str], list[str]]:
     from nlptx.corpus import labelled
 
     texts, labels = [], []
-    for document in labelled(corpus):
+    for document in labelled(corpus, corpus.options.label_column):
         texts.append(document.text)
         labels.append(document.label or "")
     return texts, labels

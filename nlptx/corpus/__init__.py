@@ -60,9 +60,15 @@ def _read(source: Source, options: ReadOptions) -> Iterator[Document]:
     return read_text(source, options)
 
 
-def labelled(documents: Iterable[Document]) -> Iterator[Document]:
+def labelled(documents: Iterable[Document], label_column: str = ReadOptions.label_column) -> Iterator[Document]:
     """Pass documents on. Raises LabelError, naming the place, at the first without a label."""
     for document in documents:
+        if document.fields is not None and label_column not in document.fields:
+            raise LabelError(
+                f"no column {label_column!r}; the columns are {', '.join(document.fields)}",
+                where=document.where,
+                hint="Name the column with --label-column.",
+            )
         if document.label is None:
             raise LabelError(
                 "this text has no label",

@@ -21,7 +21,7 @@ def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
     """Read one document a line, or for ``document`` sources the whole stream as one."""
     if source.format == "document":
         text = _decode(source.stream.read().removeprefix(_BOM), source.name, 0, options)
-        yield Document(text.strip(), source.label, source.name)
+        yield Document(text.strip(), source.label, source.name, format=source.format)
         return
     for number, line in _lines(source, options):
         yield Document(line.rstrip("\r\n"), source.label, source.name, number)
@@ -38,7 +38,7 @@ def read_table(source: Source, options: ReadOptions) -> Iterator[Document]:
             raise DataError(
                 f"column {options.text_column!r} holds {text!r}; expected a text", where=f"{source.name}:{number}"
             )
-        yield Document(text, _label(label, f"{source.name}:{number}"), source.name, number, fields)
+        yield Document(text, _label(label, f"{source.name}:{number}"), source.name, number, fields, source.format)
 
 
 def _label(value: Any, where: str) -> str | None:

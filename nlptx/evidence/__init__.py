@@ -5,7 +5,7 @@ there speak for a class (:mod:`ngrams`); and for the text as a whole, the output
 its n-grams (:mod:`linear`). A training text never sees numbers its own label went into (:mod:`fit`).
 """
 
-from nlptx.evidence.fit import Evidence, TextEvidence, fit_evidence
+from nlptx.evidence.known import Evidence, TextEvidence
 from nlptx.evidence.ngrams import LARGEST_VOCABULARY, evidence_width
 
-__all__ = ["LARGEST_VOCABULARY", "Evidence", "TextEvidence", "evidence_width", "fit_evidence"]
+__all__ = ["LARGEST_VOCABULARY", "Evidence", "TextEvidence", "evidence_width"]

@@ -8,67 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.evidence.known import Evidence, TextEvidence
 from nlptx.evidence.linear import fit_linear
 from nlptx.evidence.ngrams import MIN_TEXTS, find, log_count_ratios, ngram_keys
 
 FOLDS = 5
-
-
-@dataclass(frozen=True)
-class TextEvidence:
-    """What is known of one text.
-
-    Args:
-        places: (T, order E) float32, the ratios of the n-grams that end at each place; 0 for unknown ones.
-        whole: (E,) float32, the output of the linear model.
-    """
-
-    places: NDArray[np.float32]
-    whole: NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Ratios and linear weights of all known n-grams.
-
-    Args:
-        order: longest n-gram.
-        words: V.
-        keys: (G,) int64, sorted, see :func:`ngram_keys`.
-        ratios: (G, E) float32.
-        weights: (G, E) float32, what each n-gram adds to the output of the linear model.
-        bias: (E,) float32.
-    """
-
-    order: int
-    words: int
-    keys: NDArray[np.int64]
-    ratios: NDArray[np.float32]
-    weights: NDArray[np.float32]
-    bias: NDArray[np.float32]
-
-    @property
-    def width(self) -> int:
-        """E."""
-        return self.ratios.shape[1]
-
-    def of(self, ids: NDArray[np.integer]) -> TextEvidence:
-        """Return the evidence of a text given as word ids (T,)."""
-        return self._at(find(ngram_keys(ids, self.order, self.words), self.keys))
-
-    def _at(self, places: NDArray[np.int64]) -> TextEvidence:
-        unknown = places == len(self.keys)
-        safe = np.where(unknown, 0, places) if len(self.keys) else np.zeros_like(places)
-        ratios = self.ratios[safe] if len(self.keys) else np.zeros((*places.shape, self.width), np.float32)
-        ratios[unknown] = 0
-        distinct = np.unique(places[~unknown])
-        return TextEvidence(ratios.reshape(len(places), -1), self.bias + self.weights[distinct].sum(axis=0))
 
 
 def fit_evidence(
@@ -110,7 +59,7 @@ def fit_evidence(
 
     parts = [np.flatnonzero(fold != number) for number in range(folds)]
     final, *outside = pool.map(fit, [np.arange(len(texts)), *parts])
-    result = [outside[number]._at(find(part, known)) for part, number in zip(keys, fold.tolist(), strict=True)]
+    result = [outside[number].at(find(part, known)) for part, number in zip(keys, fold.tolist(), strict=True)]
     return final, result
 
 

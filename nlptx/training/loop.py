@@ -83,7 +83,8 @@ class Training:
         """
         clock = _Clock()
         for epoch in range(1, self.settings.epochs + 1):
-            loss, accuracy = self._epoch(epoch, clock)
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # checked for instead
+                loss, accuracy = self._epoch(epoch, clock)
             if self.step:
                 self._judge(epoch, loss, accuracy, clock)
             worse = epoch - self.best.epoch
@@ -137,10 +138,7 @@ class Training:
         result = batch_gradient(shares, objective, flat.size, flat.dtype, self.settings.freeze, seeds, self.pool)
         norm = clip(result, self.settings.clip)
         if not np.isfinite(result.loss) or not np.isfinite(norm):
-            raise DivergenceError(
-                f"training diverged at step {self.step + 1}: the loss is {result.loss}, the gradient's norm {norm}",
-                hint=f"Lower --lr (now {self.settings.lr:g}), raise --warmup, or set --clip 1.",
-            )
+            raise self._diverged(f"the loss is {result.loss}, the gradient's norm {norm}")
         lr = learning_rate(self.settings, self.step, self.steps)
         self.dense.step(result.flat, lr)
         if not self.settings.freeze:
@@ -149,9 +147,17 @@ class Training:
         self.step += 1
         return result.loss, result.correct, sum(len(share.ids) for share in shares)
 
+    def _diverged(self, what: str) -> DivergenceError:
+        return DivergenceError(
+            f"training diverged at step {self.step + 1}: {what}",
+            hint=f"Lower --lr (now {self.settings.lr:g}), raise --warmup, or set --clip 1.",
+        )
+
     def _judge(self, epoch: int, loss: float, accuracy: float, clock: _Clock) -> None:
         """Validate the averaged weights, and keep them if they are the best so far."""
         record: dict[str, Any] = {"epoch": epoch, "loss": round(loss, 5), "accuracy": round(accuracy, 5)}
+        if not all(np.isfinite(weight).all() for weight in self.weights):
+            raise self._diverged("the weights are no longer finite")
         with self.average.swapped_in():
             valid_loss, valid_accuracy = validate(self.model, self.valid, self.pool)
             improved = not len(self.valid) or valid_loss < self.best.loss

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError, LabelError
-from nlptx.evidence import LARGEST_VOCABULARY, Evidence, TextEvidence, fit_evidence
+from nlptx.evidence import LARGEST_VOCABULARY, Evidence, TextEvidence
+from nlptx.evidence.fit import fit_evidence
 from nlptx.labels import order_labels
 from nlptx.settings import TrainSettings
 from nlptx.text import Vocabulary, rank_words

@@ -65,7 +65,9 @@ def batch_gradient(
 
     def work(share: Share, seed: np.random.SeedSequence) -> ShareResult:
         flat = np.zeros(size, dtype)
-        loss, correct, dx = objective(share, Gradients(flat), np.random.Generator(np.random.SFC64(seed)))
+        # An overflow shows in the loss or the norm, which the loop checks.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            loss, correct, dx = objective(share, Gradients(flat), np.random.Generator(np.random.SFC64(seed)))
         if frozen:
             return ShareResult(loss, correct, flat, share.ids[:0], dx[:0])
         return ShareResult(loss, correct, flat, *sum_rows(share.ids, dx))

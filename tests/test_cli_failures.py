@@ -1,0 +1,161 @@
+"""Failures while running: full disks, readers that leave, diverging training, signals; nothing is left half-written."""
+
+import os
+import signal
+import time
+
+import pytest
+from command import Running, contents, header_of, refused, run, shell
+from conftest import PCA, TRAIN, one_step
+
+needs_full_device = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+# ---------------------------------------------------------------- outputs
+
+
+@pytest.mark.parametrize(
+    ("command", "target"),
+    [
+        ("predict", "missing/out.tsv"),
+        ("predict", "file/out.tsv"),
+        ("predict", "folder"),
+        ("pca", "file/out.npz"),
+        ("train", "missing/out.npz"),
+    ],
+)
+def test_a_target_that_cannot_be_written(command, target, work, tmp_path):
+    (tmp_path / "file").write_text("a file\n")
+    (tmp_path / "folder").mkdir()
+    words = {
+        "pca": ("pca", work / "cooccur.npz", *PCA),
+        "train": one_step(work),
+        "predict": ("predict", "-m", work / "model.npz", work / "test.tsv"),
+    }[command]
+    refused(*words, "-o", target, code=1, says=target, cwd=tmp_path, untouched=tmp_path)
+
+
+@needs_full_device
+def test_a_full_disk_under_an_artifact(work):
+    refused("pca", work / "cooccur.npz", *PCA, "-q", "-o", "/dev/full", code=1, says=("/dev/full", "full"))
+
+
+@needs_full_device
+@pytest.mark.parametrize(
+    "words",
+    [
+        "cooccur corpus.txt -o -",
+        "predict -m model.npz test.tsv",
+        "evaluate -m model.npz test.tsv",
+        "info model.npz",
+        "--help",
+    ],
+)
+def test_a_full_disk_under_standard_output(words, work):
+    result = shell(f"nlptx {words} > /dev/full", cwd=work, code=1)
+    assert result.stderr.startswith("nlptx: error: ")
+    # One failure is told once.
+    assert result.stderr.count("nlptx:") == 1
+
+
+@pytest.mark.parametrize("words", ["cooccur corpus.txt --min-count 1", "predict -m model.npz corpus.txt"])
+def test_a_limit_reached_while_writing_leaves_the_old_file(words, work, tmp_path):
+    (tmp_path / "out").write_text("old\n")
+    result = shell(f"ulimit -f 1; nlptx {words} -q -o {tmp_path}/out", cwd=work, code=1)
+    assert result.stderr.startswith("nlptx: error: ")
+    assert contents(tmp_path) == {"out": b"old\n"}
+
+
+@pytest.mark.parametrize("words", ["cooccur corpus.txt -o -", "predict -m model.npz test.tsv"])
+def test_a_reader_that_is_gone(words, work):
+    result = shell(f"{{ sleep 0.2; nlptx {words} -q; }} | true; exit ${{PIPESTATUS[0]}}", cwd=work, code=141)
+    assert result.stderr == ""
+
+
+# ---------------------------------------------------------------- training that goes wrong
+
+
+@pytest.fixture(scope="module")
+def diverged(work, tmp_path_factory):
+    """What is said, and what is left, by a training with a rate beyond all measure."""
+    folder = tmp_path_factory.mktemp("diverged")
+    words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--lr", "1e30", "-q", "-o", "out.npz")
+    return run(*words, code=1, cwd=folder), contents(folder)
+
+
+def test_divergence_names_the_step_and_what_to_do(diverged):
+    result, left = diverged
+    assert "diverged at step 2" in result.stderr
+    assert "Lower --lr (now 1e+30)" in result.stderr
+    assert left == {}
+
+
+def test_divergence_says_nothing_else(diverged):
+    result, _ = diverged
+    assert len(result.stderr.splitlines()) <= 3, result.stderr
+
+
+@pytest.mark.parametrize("held_out", ["0.1", "0"])
+def test_divergence_at_the_last_step_is_noticed_too(held_out, work, tmp_path):
+    """There is no next step whose loss would tell; neither is it an interruption, nor a model to keep."""
+    words = one_step(work, "--lr", "1e30", "--warmup", "0", "--average", "0", "--valid-share", held_out)
+    result = run(*words, "-o", "out.npz", code=1, cwd=tmp_path)
+    assert "diverged" in result.stderr
+    assert contents(tmp_path) == {}
+
+
+# ---------------------------------------------------------------- interruptions
+
+ENDLESS = ("--epochs", "100000", "--patience", "0", "--heads", "2")
+
+
+def interrupted(work, tmp_path, signal_name, *words, terminal=(), mark=b"epoch 2/"):
+    """Train without end, send a signal once ``mark`` shows, and return what came of it."""
+    words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *ENDLESS, *words, "-o", tmp_path / "out.npz")
+    with Running(*words, terminal=terminal) as running:
+        seen = running.read_until(mark, None if terminal else running.process.stderr)
+        running.process.send_signal(getattr(signal, signal_name))
+        result = running.finish()
+    return result, seen.decode() + result.stderr
+
+
+def test_ctrl_c_keeps_the_best_model_so_far_and_says_so(work, tmp_path):
+    result, said = interrupted(work, tmp_path, "SIGINT")
+    assert result.code == 130
+    assert "out.npz holds the best model so far" in said
+    assert list(contents(tmp_path)) == ["out.npz"]
+    history = header_of(tmp_path / "out.npz")["details"]["history"]
+    assert history["interrupted"]
+    assert f"(epoch {history['best_epoch']})" in said
+    assert len(run("predict", "-m", tmp_path / "out.npz", stdin="great\n").lines) == 1
+
+
+def test_ctrl_c_before_the_first_step_keeps_the_old_file(work, tmp_path):
+    """While the encoder is pre-trained there is no classifier yet to keep."""
+    (tmp_path / "out.npz").write_text("old\n")
+    # Only a terminal is told of the progress of pre-training.
+    result, said = interrupted(work, tmp_path, "SIGINT", "--pretrain", "100000", terminal=(2,), mark=b"step ")
+    assert result.code == 130
+    assert "interrupted" in said
+    assert "best model" not in said
+    assert contents(tmp_path) == {"out.npz": b"old\n"}
+
+
+def test_sigterm_leaves_no_litter(work, tmp_path):
+    (tmp_path / "out.npz").write_text("old\n")
+    result, _ = interrupted(work, tmp_path, "SIGTERM")
+    assert result.code == 143
+    assert contents(tmp_path) == {"out.npz": b"old\n"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("cooccur", "-"), ("train", "-", "--input-format", "tsv", "-e", "embeddings.npz")],
+    ids=lambda words: words[0],
+)
+def test_ctrl_c_while_waiting_for_input(words, work, tmp_path):
+    with Running(*words, "-v", "-o", tmp_path / "out.npz", cwd=work) as running:
+        running.read_until(b"settings", running.process.stderr)
+        time.sleep(0.5)  # the modules that read are imported after this line
+        running.process.send_signal(signal.SIGINT)
+        assert running.process.wait(30) == 130
+        assert b"interrupted" in running.process.stderr.read()
+    assert contents(tmp_path) == {}

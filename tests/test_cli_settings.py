@@ -1,0 +1,145 @@
+"""Which settings and which parts of a corpus each stage takes: options, variables, presets, splits, folders."""
+
+import tarfile
+
+import pytest
+import scipy.sparse as sp
+from command import header_of, refused, run
+from conftest import COUNT, TRAIN, make_rows
+
+
+def settings_of(path):
+    return header_of(path)["settings"]
+
+
+# ---------------------------------------------------------------- where settings come from
+
+
+@pytest.mark.parametrize(
+    ("options", "variable", "lr"),
+    [
+        (("--preset", "bloem"), None, 1e-4),
+        (("--preset", "bloem"), "0.02", 0.02),
+        (("--preset", "bloem", "--lr", "0.03"), "0.02", 0.03),
+        (("--lr", "0.03", "--preset", "bloem"), None, 0.03),
+    ],
+    ids=["preset-over-default", "variable-over-preset", "option-over-variable", "preset-comes-last"],
+)
+def test_option_over_variable_over_preset_over_default(options, variable, lr, work, tmp_path):
+    small = ("--epochs", "1", "--blocks", "1", "--heads", "1", "--batch", "40", "--window", "16")
+    words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *small, *options, "-o", tmp_path / "out.npz")
+    run(*words, env={"NLPTX_TRAIN_LR": variable})
+    assert settings_of(tmp_path / "out.npz")["lr"] == lr
+
+
+@pytest.mark.parametrize(
+    ("command", "variables", "setting", "value"),
+    [
+        ("cooccur", {"NLPTX_COOCCUR_LOWERCASE": "0"}, "lowercase", False),
+        ("pca", {"NLPTX_PCA_COMPONENTS": "3"}, "components", 3),
+    ],
+)
+def test_variables_reach_every_stage(command, variables, setting, value, work, tmp_path):
+    words = {"cooccur": ("cooccur", work / "corpus.txt"), "pca": ("pca", work / "cooccur.npz")}[command]
+    run(*words, "-o", tmp_path / "out.npz", env=variables)
+    assert settings_of(tmp_path / "out.npz")[setting] == value
+
+
+def test_a_bad_variable_is_refused_by_name(work):
+    refused("pca", work / "cooccur.npz", code=2, says="components", env={"NLPTX_PCA_COMPONENTS": "many"})
+
+
+def test_preset_goldstraw_resolves_to_the_settings_of_the_article(work, tmp_path):
+    run("cooccur", work / "corpus.txt", "--preset", "goldstraw", "--min-count", "1", "-o", "c.npz", cwd=tmp_path)
+    run("pca", "c.npz", "--preset", "goldstraw", "--components", "6", "-o", "e.npz", cwd=tmp_path)
+    words = ("train", work / "train.tsv", "-e", "e.npz", "--preset", "goldstraw", "--epochs", "1")
+    run(*words, "-o", "m.npz", cwd=tmp_path)
+    shown = run("info", "m.npz", "--json", cwd=tmp_path).json
+    expected = {
+        "c.npz": {"window": 4, "weighting": "linear", "min_count": 1},
+        "e.npz": {"components": 6, "transform": "none", "eigenvalue_weight": 1.0},
+        "m.npz": {
+            "window": 12,
+            "long_texts": "head",
+            "blocks": 2,
+            "heads": 3,
+            "head_width": "wide",
+            "hidden": 400,
+            "norm": "post",
+            "pool": "flatten",
+            "loss": "squared-error",
+            "optimizer": "sgd",
+            "lr": 0.001,
+            "schedule": "constant",
+            "ngrams": 0,
+            "freeze": True,
+            "dropout": 0.0,
+            "epochs": 1,
+        },
+    }
+    headers = {"c.npz": shown["made_from"]["made_from"], "e.npz": shown["made_from"], "m.npz": shown}
+    for name, settings in expected.items():
+        found = headers[name]["settings"]
+        assert {key: found[key] for key in settings} == settings
+
+
+# ---------------------------------------------------------------- folders, archives, splits
+
+SPLITS = {"train/pos": 4, "train/neg": 4, "train/unsup": 3, "test/pos": 2, "test/neg": 2}
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory):
+    """The layout of the IMDB reviews, as a folder and as an archive."""
+    root = tmp_path_factory.mktemp("reviews")
+    top = root / "aclImdb"
+    for place, count in SPLITS.items():
+        (top / place).mkdir(parents=True)
+        label = place.rpartition("/")[2]
+        for number, (text, _) in enumerate(make_rows((label if label != "unsup" else "pos",), count, seed=5)):
+            (top / place / f"{number}_8.txt").write_text(text)
+    (top / "imdb.vocab").write_text("the\n")
+    (top / "train" / "urls_pos.txt").write_text("https://example.org/\n")
+    (top / "README").write_text("about\n")
+    with tarfile.open(root / "aclImdb.tar.gz", "w:gz") as archive:
+        archive.add(top, "aclImdb")
+    return {"folder": top, "archive": root / "aclImdb.tar.gz"}
+
+
+def test_each_command_reads_its_splits(reviews, work, tmp_path):
+    out = ("--json", "-o", tmp_path / "out.npz")
+    assert run("cooccur", reviews["archive"], *COUNT, *out).json["documents"] == 11
+    assert run("train", reviews["folder"], "-e", work / "embeddings.npz", *TRAIN, *out).json["texts"] == 8
+    assert run("train", reviews["archive"], "-e", work / "embeddings.npz", *TRAIN, *out).json["texts"] == 8
+    assert run("evaluate", "-m", work / "model.npz", reviews["archive"], "--json").json["texts"] == 4
+    assert len(run("predict", "-m", work / "model.npz", reviews["folder"]).lines) == 4
+
+
+@pytest.mark.parametrize(("options", "documents"), [(("test", "unsup"), 7), (("all",), 15)])
+def test_split_chooses_the_parts(options, documents, reviews, tmp_path):
+    words = [word for name in options for word in ("--split", name)]
+    summary = run("cooccur", reviews["archive"], *words, *COUNT, "--json", "-o", tmp_path / "out.npz").json
+    assert summary["documents"] == documents
+
+
+def test_folder_and_sorted_archive_make_the_same_counts(reviews, tmp_path):
+    for source, data in reviews.items():
+        run("cooccur", data, *COUNT, "-o", tmp_path / f"{source}.npz")
+    # Archives are read in their own order, which the digest shows; counts do not depend on it.
+    found = [sp.load_npz(tmp_path / f"{source}.npz") for source in reviews]
+    assert (found[0] != found[1]).nnz == 0
+
+
+def test_class_folders_give_the_labels(work, tmp_path):
+    for number, (text, label) in enumerate(make_rows(("comedy", "drama"), 20, seed=6)):
+        (tmp_path / "films" / label).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "films" / label / f"{number}.txt").write_text(text)
+    words = ("train", "films", "-e", work / "embeddings.npz", *TRAIN, "--json", "-o", "m.npz")
+    assert run(*words, cwd=tmp_path).json["labels"] == "comedy, drama"
+
+
+def test_validation_file_takes_the_place_of_a_held_out_part(work, tmp_path):
+    words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--valid", work / "test.tsv")
+    run(*words, "-o", tmp_path / "m.npz")
+    history = header_of(tmp_path / "m.npz")["details"]["history"]
+    assert (history["train_texts"], history["valid_texts"]) == (80, 31)

@@ -1,0 +1,106 @@
+"""The arrows between modules: who may import whom, and what a bare import may cost."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nlptx
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "nlptx"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+HEAVY = ("numpy", "scipy", "pandas")
+
+
+def imports(path: Path, top_level_only: bool = False) -> set[str]:
+    """Return the modules a file imports when it runs; those for type checkers alone do not count."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    if top_level_only:
+        nodes = [node for node in tree.body if not isinstance(node, ast.If)]
+    else:
+        unseen = {id(n) for node in tree.body if isinstance(node, ast.If) for n in ast.walk(node)}
+        nodes = [node for node in ast.walk(tree) if id(node) not in unseen]
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+    return found
+
+
+def inside(name: str, *packages: str) -> bool:
+    return any(name == package or name.startswith(package + ".") for package in packages)
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "nn").glob("*.py")), ids=lambda path: path.name)
+def test_layers_import_numpy_and_each_other_only(path):
+    foreign = {name for name in imports(path) if inside(name, "nlptx", *HEAVY, "click", "rich")}
+    assert all(inside(name, "nlptx.nn", "numpy") for name in foreign), foreign
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_the_command_line_imports_click_and_rich(path):
+    if path.is_relative_to(PACKAGE / "cli") or path.name == "__main__.py":
+        return
+    assert not any(inside(name, "click", "rich", "nlptx.cli") for name in imports(path))
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "cli").glob("*.py")), ids=lambda path: path.name)
+def test_commands_import_what_is_heavy_inside_their_bodies(path):
+    assert not any(inside(name, *HEAVY, "rich") for name in imports(path, top_level_only=True))
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [("nn", "network"), ("text", "corpus"), ("cooccur", "pca"), ("pca", "training"), ("model", "training")],
+)
+def test_data_flows_one_way(lower, upper):
+    files = [PACKAGE / f"{lower}.py"] if (PACKAGE / f"{lower}.py").exists() else (PACKAGE / lower).glob("*.py")
+    for path in files:
+        assert not any(inside(name, f"nlptx.{upper}") for name in imports(path, top_level_only=True)), path
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"]])
+def test_help_imports_nothing_heavy(arguments):
+    code = (
+        "import sys; sys.argv = ['nlptx', *sys.argv[1:]]\n"
+        "from nlptx.cli import main\n"
+        "try: main()\n"
+        "finally: print([m for m in ('numpy', 'scipy', 'pandas', 'rich') if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == "[]"
+
+
+def test_the_version_is_in_the_changelog():
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None
+    assert newest[1] == nlptx.__version__
+
+
+def test_the_core_needs_no_more_packages_than_promised():
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    names = {re.split(r"[<>=~! ]", line)[0] for line in config["options"]["install_requires"].split()}
+    assert names == {"click", "numpy", "pandas", "rich", "scipy", "threadpoolctl"}
+
+
+def test_every_module_and_public_function_says_what_it_is():
+    missing = []
+    for path in MODULES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if ast.get_docstring(tree) is None:
+            missing.append(str(path))
+        for node in tree.body:
+            public = isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+            if public and ast.get_docstring(node) is None:
+                missing.append(f"{path}:{node.name}")
+    assert not missing
