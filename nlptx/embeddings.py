@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.artifacts import Artifact, load, need_array, read_vocabulary
-from nlptx.errors import CorruptError, DataError, OutputError, SettingsError
-from nlptx.output import atomic_output
+from nlptx.errors import CorruptError, DataError
 from nlptx.settings import SEED
 from nlptx.text import Tokenizer, Vocabulary
 
 KIND = "embeddings"
 TEXT_SUFFIXES = (".txt", ".vec")
-# No tokenizer gives such words, but JSON may hold half a character, and an artifact may be anyone's.
-_UNWRITABLE = re.compile("[ \n\ud800-\udfff]")
-_HEADER = re.compile(rb"\d{1,18} \d{1,18} *\r?\n?")
 
 
 @dataclass(frozen=True)
@@ -129,75 +124,7 @@ def load_embeddings(path: str) -> Embeddings:
         DataError: a line of a text file is not a word and its numbers.
     """
     if path.endswith(TEXT_SUFFIXES):
+        from nlptx.word2vec import read_word2vec
+
         return read_word2vec(path)
     return load(path, KIND, Embeddings.from_artifact)
-
-
-def write_word2vec(path: str, embeddings: Embeddings) -> None:
-    """Write as word2vec text: a line ``words components``, then a word and its numbers a line.
-
-    Raises:
-        OutputError: it cannot be written, or a word cannot stand in such a file.
-    """
-    with atomic_output(path) as file:
-        file.write(f"{len(embeddings.vocabulary)} {embeddings.vectors.shape[1]}\n".encode())
-        for word, vector in zip(embeddings.vocabulary.words, embeddings.vectors, strict=True):
-            if not word or _UNWRITABLE.search(word):
-                raise OutputError(f"the word {word!r} cannot stand in word2vec text", where=path)
-            file.write(f"{word} {' '.join(f'{value:.9g}' for value in vector.tolist())}\n".encode())
-
-
-def read_word2vec(path: str) -> Embeddings:
-    """Read word2vec or GloVe text.
-
-    Raises:
-        SettingsError: no such file.
-        DataError: a line, which the message names, is not a word and its numbers; or it cannot be read.
-    """
-    try:
-        with open(path, "rb") as file:
-            return _parse_word2vec(file, path)
-    except FileNotFoundError:
-        raise SettingsError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise SettingsError(f"{path}: is a folder; expected a file of word vectors") from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", where=path) from error
-
-
-# A number beyond float32 becomes an infinity, which is refused below: no need for NumPy's warning before.
-@np.errstate(over="ignore")
-def _parse_word2vec(file: BinaryIO, path: str) -> Embeddings:
-    words: list[str] = []
-    rows: list[NDArray[np.float32]] = []
-    seen: set[str] = set()
-    promised = width = None  # by word2vec's first line, words and components; GloVe has none
-    for number, line in enumerate(file, start=1):
-        where = f"{path}:{number}"
-        try:
-            word, *numbers = line.decode("utf-8").rstrip("\r\n").rstrip(" ").split(" ")
-            if number == 1 and _HEADER.fullmatch(line):
-                promised, width = int(word), int(numbers[0])
-                continue
-            row = np.array([float(value) for value in numbers], np.float32)
-        except ValueError as error:
-            raise DataError(f"not a word and its numbers ({error})", where=where) from error
-        width = len(row) if width is None else width
-        if not len(row) or len(row) != width:
-            raise DataError(f"{len(row)} numbers; expected {width or 'some'}", where=where)
-        if not np.isfinite(row).all():
-            raise DataError("a number is not finite", where=where)
-        if not word or word in seen:
-            raise DataError(f"{word!r} stands twice" if word else "the line begins with no word", where=where)
-        seen.add(word)
-        words.append(word)
-        rows.append(row)
-    if not rows:
-        raise DataError("no vectors in it", where=path)
-    if promised is not None and promised != len(rows):
-        raise DataError(f"{len(rows)} words; its first line says {promised}", where=path, hint="Get the file again.")
-    # Such files carry no counts; their order is by frequency.
-    vocabulary = Vocabulary(
-        words, np.zeros(len(words), np.int64), Tokenizer(lowercase=words == [w.lower() for w in words])
-    )
-    return Embeddings(np.stack(rows), vocabulary, details={"source": "word2vec text"})

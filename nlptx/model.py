@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -91,8 +92,17 @@ class Model:
             known = [self.evidence.of(ids) for ids in encoded]
             places = np.concatenate([text.places for text in known])
             whole = np.stack([text.whole for text in known])
-        outputs, cache = self.network.forward(self.table[np.concatenate(encoded)], layout, None, places, whole)
+        x = self.table[np.concatenate(encoded)].astype(self.flat.dtype, copy=False)
+        outputs, cache = self.network.forward(x, layout, None, places, whole)
         return outputs, cache, layout
+
+    def in_double(self) -> Self:
+        """Return the same model computing in float64: its scores have no rounding anybody could see.
+
+        In float32 the last digits of a text's score depend on the texts beside it in the batch.
+        """
+        network = copy.deepcopy(self.network)
+        return replace(self, network=network, flat=flatten(network, np.float64))
 
     def layout(self, encoded: Sequence[NDArray[np.int32]]) -> Layout:
         """Return how a batch of these texts is laid out."""

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from nlptx.artifacts import read, write
-from nlptx.embeddings import KIND, Embeddings, load_embeddings, read_word2vec, write_word2vec
+from nlptx.embeddings import KIND, Embeddings, load_embeddings
 from nlptx.errors import CorruptError, DataError, OutputError, SettingsError, WrongKindError
 from nlptx.text import Tokenizer, Vocabulary
+from nlptx.word2vec import read_word2vec, write_word2vec
 
 
 def embeddings(table, **fields):

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     "--min-accuracy", type=click.FloatRange(0, 1), show_envvar=True, help="Exit with code 5 below this accuracy."
 )
 @reading_options(("test",))
-@run_options(json="Print the report as one JSON object.")
-def evaluate(
-    data: tuple[str, ...], model_path: str, min_accuracy: float | None, reading: ReadOptions, run: Run
-) -> None:
+@run_options(json_help="Print the report as one JSON object.")
+def evaluate(data: tuple[str, ...], model: str, min_accuracy: float | None, reading: ReadOptions, run: Run) -> None:
     """Compare predictions with true labels.
 
     \b
@@ -42,7 +40,7 @@ def evaluate(
     precision, recall and F1 of each label, and the confusion matrix.
     """
     data = inputs_or_stdin(data)
-    one_standard_input(*data, model_path)
+    one_standard_input(*data, model)
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a share.", param_hint="--min-accuracy")
     started = time.perf_counter()
@@ -52,14 +50,14 @@ def evaluate(
     from nlptx.metrics import evaluate as judge
     from nlptx.model import Model
 
-    model = Model.load(model_path)
-    places = {label: place for place, label in enumerate(model.labels)}
+    classifier = Model.load(model)
+    places = {label: place for place, label in enumerate(classifier.labels)}
     texts, targets = [], []
     for document in labelled(Corpus(data, reading), reading.label_column):
         label = document.label or ""
         if label not in places:
             raise LabelError(
-                f"label {label!r} is not one of the model's: {', '.join(model.labels)}",
+                f"label {label!r} is not one of the model's: {', '.join(classifier.labels)}",
                 where=document.where,
                 hint="Evaluate on data with the labels of the training data.",
             )
@@ -67,8 +65,8 @@ def evaluate(
         targets.append(places[label])
     if not texts:
         raise DataError("there is nothing to evaluate: no text was found")
-    probabilities = model.predict_proba(texts, run.jobs)
-    report = judge(probabilities, np.array(targets), model.labels, model.values is not None)
+    probabilities = classifier.predict_proba(texts, run.jobs)
+    report = judge(probabilities, np.array(targets), classifier.labels, classifier.values is not None)
     if run.json:
         print_json(
             {**_as_json(report), "seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}

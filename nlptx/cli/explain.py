@@ -22,8 +22,8 @@ _BAR = 12
 @click.argument("text", required=False)
 @model_option
 @click.option("--label", metavar="LABEL", help="Explain this label, not the predicted one.")
-@run_options(json="Print one JSON object, with the whole attention matrices.")
-def explain(text: str | None, model_path: str, label: str | None, run: Run) -> None:
+@run_options(json_help="Print one JSON object, with the whole attention matrices.")
+def explain(text: str | None, model: str, label: str | None, run: Run) -> None:
     """Show what each word of a text is worth to its label, beside what the attention heads look at.
 
     \b
@@ -41,12 +41,12 @@ def explain(text: str | None, model_path: str, label: str | None, run: Run) -> N
     from nlptx.explain import explain as look_inside
     from nlptx.model import Model
 
-    model = Model.load(model_path)
-    seen = look_inside(model, text, label)
+    classifier = Model.load(model)
+    seen = look_inside(classifier, text, label)
     if run.json:
         print_json(
             {
-                "label": model.labels[seen.label],
+                "label": classifier.labels[seen.label],
                 "probability": float(seen.probabilities[seen.label]),
                 "words": seen.words,
                 "worth": seen.worth.round(6).tolist(),
@@ -54,7 +54,7 @@ def explain(text: str | None, model_path: str, label: str | None, run: Run) -> N
             }
         )
         return
-    _draw(model.labels[seen.label], seen, run)
+    _draw(classifier.labels[seen.label], seen, run)
 
 
 def _draw(label: str, seen: Explanation, run: Run) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option(
     "--plot", metavar="FILE", help="Models: draw the loss curve into a .png, .svg or .pdf (needs the plot extra)."
 )
-@run_options(json="Print one JSON object.")
+@run_options(json_help="Print one JSON object.")
 def info(artifact: str, plot: str | None, run: Run) -> None:
     """Describe an artifact: sizes, settings, and the commands that make it again from the corpus.
 

@@ -27,21 +27,21 @@ class Run:
 
 
 def run_options(
-    *, json: str = "Print the summary as one JSON object on standard output."
+    *, json_help: str = "Print the summary as one JSON object on standard output."
 ) -> Callable[[Function], Function]:
     """Add the options every command has; they arrive as ``run``."""
 
     def decorate(function: Function) -> Function:
-        @click.option("--json", "as_json", is_flag=True, help=json)
+        @click.option("--json", is_flag=True, help=json_help)
         @click.option("-j", "--jobs", type=click.IntRange(1), help="Cores to use.  [default: all]")
         @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
         @click.option("-v", "--verbose", is_flag=True, help="Say more.")
         @click.option("--no-color", is_flag=True, help="No colour; so does the variable NO_COLOR.")
         @functools.wraps(function)
         def wrapped(
-            *args: Any, as_json: bool, jobs: int | None, quiet: bool, verbose: bool, no_color: bool, **kwargs: Any
+            *args: Any, json: bool, jobs: int | None, quiet: bool, verbose: bool, no_color: bool, **kwargs: Any
         ) -> Any:
-            return function(*args, run=Run(Talk(quiet, verbose, not no_color), jobs, as_json), **kwargs)
+            return function(*args, run=Run(Talk(quiet, verbose, not no_color), jobs, json), **kwargs)
 
         return wrapped
 

@@ -33,8 +33,9 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx import artifacts
     from nlptx.cooccur import KIND, Cooccurrence
-    from nlptx.embeddings import TEXT_SUFFIXES, write_word2vec
+    from nlptx.embeddings import TEXT_SUFFIXES
     from nlptx.pca import fit_pca
+    from nlptx.word2vec import write_word2vec
 
     cooccurrence = artifacts.load(counts, KIND, Cooccurrence.from_artifact)
     with run.talk.meter("components") as meter:

@@ -17,7 +17,7 @@ _NAMED = 3
 
 def model_option(function: Function) -> Function:
     """Add ``-m/--model``."""
-    return click.option("-m", "--model", "model_path", required=True, metavar="FILE", show_envvar=True,
+    return click.option("-m", "--model", required=True, metavar="FILE", show_envvar=True,
                         help="The model: the output of nlptx train.")(function)  # fmt: skip
 
 
@@ -25,16 +25,16 @@ def model_option(function: Function) -> Function:
 @click.argument("inputs", nargs=-1, metavar="[INPUT...]")
 @model_option
 @output_option("-", "Where the scores go; - for standard output.")
-@click.option("--format", "layout", type=click.Choice(["auto", "text", "csv", "tsv", "jsonl"]), default="auto",
+@click.option("--format", type=click.Choice(["auto", "text", "csv", "tsv", "jsonl"]), default="auto",
               show_default=True, show_envvar=True, help="Format of the scores; auto is that of the input.")  # fmt: skip
 @click.option("--details", is_flag=True, help="Tables: also the number of known words, and whether the text was cut.")
 @reading_options(("test",))
-@run_options(json="The same as --format jsonl.")
+@run_options(json_help="The same as --format jsonl.")
 def predict(
     inputs: tuple[str, ...],
-    model_path: str,
+    model: str,
     output: str,
-    layout: str,
+    format: str,
     details: bool,
     reading: ReadOptions,
     run: Run,
@@ -51,29 +51,33 @@ def predict(
     the training data.
     """
     inputs = inputs_or_stdin(inputs)
-    one_standard_input(*inputs, model_path)
+    one_standard_input(*inputs, model)
     from nlptx.cli.rows import open_rows
     from nlptx.corpus import Corpus, Document
     from nlptx.model import Model
     from nlptx.scoring import score
 
-    model = Model.load(model_path)
+    classifier = Model.load(model)
     documents: deque[Document] = deque()
 
+    corpus = Corpus(inputs, reading)
+
     def texts() -> Iterator[str]:
-        for document in Corpus(inputs, reading):
+        for document in corpus:
             documents.append(document)
             yield document.text
 
     unknown: list[str] = []
-    with open_rows(output, "jsonl" if run.json else layout, model, details) as rows:
-        for batch in score(model, texts(), jobs=run.jobs):
+    with open_rows(output, "jsonl" if run.json else format, classifier, details) as rows:
+        for batch in score(classifier, texts(), jobs=run.jobs):
             for scored in batch:
                 document = documents.popleft()
                 if not scored.known_words:
                     unknown.append(document.where) if len(unknown) < _NAMED else unknown.append("")
                 rows.write(document, scored)
             rows.flush()
+        if not corpus.documents and corpus.source is not None:
+            rows.write_header(corpus.source)
     for name, free in rows.renamed.items():
         run.talk.note(f"note: the input has a column {name!r}; the prediction is in {free!r}")
     if unknown:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from nlptx.cli.console import neutralised
+from nlptx.corpus import Document
 from nlptx.output import STDOUT, atomic_output
+from nlptx.scoring import Scored
 
 if TYPE_CHECKING:
-    from nlptx.corpus import Document
+    from nlptx.corpus.sources import Source
     from nlptx.model import Model
-    from nlptx.scoring import Scored
 
 
 # Output for inputs whose own format is not one to write.
@@ -64,6 +65,14 @@ class Rows:
                 f"{document.where}: its columns differ from those before; use --format jsonl, or one file at a time."
             )
         self._cells([_cell(value) for value in row.values()])
+
+    def write_header(self, source: Source) -> None:
+        """Write the header of a table that had no rows."""
+        layout = source.format if self.layout == "auto" else self.layout
+        if source.columns and layout in ("csv", "tsv"):
+            self.layout = layout
+            priors = Scored(self.model.priors, 0, False)
+            self._cells(list(self._full(Document("", fields=dict.fromkeys(source.columns)), priors)))
 
     def flush(self) -> None:
         """Hand over what has been written."""

@@ -21,8 +21,9 @@ __all__ = ["STDIN", "Corpus", "Document", "ReadOptions", "labelled"]
 class Corpus:
     """The documents of some inputs, read one at a time; iterate once.
 
-    After the iteration ``documents`` and ``sha256`` describe what was read. The digest covers texts and
-    labels, not file names or compression: a corpus has the same one as a file, in a pipe or in pieces.
+    After the iteration ``documents``, ``sha256`` and ``source`` (the last one) describe what was read. The
+    digest covers texts and labels, not file names or compression: a corpus has the same one as a file, in a
+    pipe or in pieces.
 
     Args:
         inputs: paths of files, folders and archives, or ``-`` for standard input.
@@ -32,6 +33,7 @@ class Corpus:
     inputs: Iterable[str]
     options: ReadOptions = ReadOptions()
     documents: int = field(default=0, init=False)
+    source: Source | None = field(default=None, init=False, repr=False)
     _digest: hashlib._Hash = field(default_factory=hashlib.sha256, init=False, repr=False)
 
     def __iter__(self) -> Iterator[Document]:
@@ -39,6 +41,7 @@ class Corpus:
             # Damage may show while an input is opened, and at any document of it.
             with damage_reported(name):
                 for source in open_input(name, self.options):
+                    self.source = source
                     for document in _read(source, self.options):
                         self._note(document)
                         yield document

@@ -115,6 +115,7 @@ def _header(names: list[str], source: Source, options: ReadOptions) -> list[str]
         raise DataError(f"the header names column {repeated[0]!r} twice", where=f"{source.name}:1")
     if options.text_column not in names:
         _no_column(options.text_column, "--text-column", dict.fromkeys(names), source, 1)
+    source.columns.extend(names)
     return names
 
 

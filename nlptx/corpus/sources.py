@@ -11,7 +11,7 @@ import tarfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Self, cast
 
@@ -37,12 +37,14 @@ class Source:
         stream: its bytes, decompressed.
         format: ``text`` (a document a line), ``document`` (one whole) or a table format.
         label: label given by the folder it lies in, or None.
+        columns: of a table, once its header has been read.
     """
 
     name: str
     stream: BinaryIO
     format: str
     label: str | None = None
+    columns: list[str] = field(default_factory=list)
 
 
 def open_input(name: str, options: ReadOptions) -> Iterator[Source]:

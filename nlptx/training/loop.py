@@ -138,7 +138,7 @@ class Training:
         result = batch_gradient(shares, objective, flat.size, flat.dtype, self.settings.freeze, seeds, self.pool)
         norm = clip(result, self.settings.clip)
         if not np.isfinite(result.loss) or not np.isfinite(norm):
-            raise self._diverged(f"the loss is {result.loss}, the gradient's norm {norm}")
+            raise self._diverged(self.step + 1, f"the loss is {result.loss}, the gradient's norm {norm}")
         lr = learning_rate(self.settings, self.step, self.steps)
         self.dense.step(result.flat, lr)
         if not self.settings.freeze:
@@ -147,19 +147,20 @@ class Training:
         self.step += 1
         return result.loss, result.correct, sum(len(share.ids) for share in shares)
 
-    def _diverged(self, what: str) -> DivergenceError:
+    def _diverged(self, step: int, what: str) -> DivergenceError:
         return DivergenceError(
-            f"training diverged at step {self.step + 1}: {what}",
+            f"training diverged at step {step}: {what}",
             hint=f"Lower --lr (now {self.settings.lr:g}), raise --warmup, or set --clip 1.",
         )
 
     def _judge(self, epoch: int, loss: float, accuracy: float, clock: _Clock) -> None:
         """Validate the averaged weights, and keep them if they are the best so far."""
         record: dict[str, Any] = {"epoch": epoch, "loss": round(loss, 5), "accuracy": round(accuracy, 5)}
-        if not all(np.isfinite(weight).all() for weight in self.weights):
-            raise self._diverged("the weights are no longer finite")
         with self.average.swapped_in():
-            valid_loss, valid_accuracy = validate(self.model, self.valid, self.pool)
+            judged = self.valid if len(self.valid) else self.train.first(_VALID_BATCH)
+            valid_loss, valid_accuracy = validate(self.model, judged, self.pool)
+            if not np.isfinite(valid_loss):
+                raise self._diverged(self.step, f"held-out texts have the loss {valid_loss}")
             improved = not len(self.valid) or valid_loss < self.best.loss
             if improved:
                 self.best = Best(valid_loss, valid_accuracy, epoch, [weight.copy() for weight in self.weights])
@@ -200,15 +201,14 @@ def classify(
 
 
 def validate(model: Model, examples: Examples, pool: Executor) -> tuple[float, float]:
-    """Return mean loss and accuracy; (0, 0) without examples."""
-    if not len(examples):
-        return 0.0, 0.0
+    """Return mean loss and accuracy over at least one example."""
     order = np.argsort([len(ids) for ids in examples.ids], kind="stable")
 
     def work(rows: NDArray[np.int64]) -> tuple[float, int]:
-        outputs, _, _ = model.outputs([examples.ids[row] for row in rows])
         targets = examples.targets[rows]
-        loss, _ = model.network.loss.value_and_gradient(outputs, targets)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the caller looks at the loss
+            outputs, _, _ = model.outputs([examples.ids[row] for row in rows])
+            loss, _ = model.network.loss.value_and_gradient(outputs, targets)
         guessed = model.network.loss.probabilities(outputs).argmax(axis=1)
         return float(loss.sum()), int((guessed == targets).sum())
 

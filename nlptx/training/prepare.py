@@ -40,10 +40,9 @@ class Examples:
     def __len__(self) -> int:
         return len(self.ids)
 
-    @property
-    def tokens(self) -> int:
-        """Number of tokens."""
-        return sum(len(ids) for ids in self.ids)
+    def first(self, count: int) -> Examples:
+        """Return the first ``count`` examples, without their evidence."""
+        return Examples(self.ids[:count], self.targets[:count])
 
 
 @dataclass(frozen=True)
