@@ -12,11 +12,11 @@ DATA ?= $(NLPTX_SHARED_DATA)/aclImdb_dev.tar.gz
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help demo test check format bench imdb goldstraw bloem sst2 trec build clean FORCE
+.PHONY: help demo test check format bench imdb goldstraw bloem sst2 trec default-model build clean FORCE
 
 help:  ## Show this help.
 	@echo "make TARGET [DATA=path/to/aclImdb.tar.gz]"; echo
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # -- Installing ----------------------------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@ demo: $(INSTALLED)  ## Install, run the four stages on the bundled sentences, sc
 	nlptx predict data/examples.txt -m build/demo/model.npz
 
 test: $(INSTALLED)  ## Install and run the tests.
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest -n auto
 
 check: $(TOOLS)  ## Lint, check formatting and types.
 	ruff check .
@@ -136,3 +136,11 @@ build/trec/embeddings.npz: build/imdb/cooccur.npz build/trec/PCA.args
 build/trec/table.txt: $(TREC) build/trec/embeddings.npz build/trec/TRAIN.args tests/benchmarks/crossvalidate.py
 	$(VENV)/bin/python tests/benchmarks/crossvalidate.py $< --folds $(FOLDS) --embeddings build/trec/embeddings.npz \
 	  --work build/trec -- $(trec_TRAIN) > $@
+
+# The model that comes with nlptx: all labelled texts at hand, small enough for the wheel.
+default-model: $(INSTALLED) $(DATA)  ## Train again the model that predict uses without -m.
+	@mkdir -p build/default
+	nlptx cooccur $(DATA) data/train.tsv --split all --max-words 25000 -o build/default/cooccur.npz
+	nlptx pca build/default/cooccur.npz --components 64 -o build/default/embeddings.npz
+	nlptx train $(DATA) data/train.tsv --split train --split test -e build/default/embeddings.npz \
+	  --new-words 0 --ngram-texts 6 --half -o nlptx/default_model.npz

@@ -33,7 +33,7 @@ STDIN = "-"
 KINDS = {"cooccurrence": "cooccur", "embeddings": "pca", "model": "train"}
 _HEADER = "header"
 # Types of arrays as .npy files name them; |S3 is for the word csr, by which SciPy knows a sparse matrix.
-_DTYPES = {"|u1", "<i4", "<i8", "<f4", "<f8", "|S3"}
+_DTYPES = {"|u1", "<i4", "<i8", "<f2", "<f4", "<f8", "|S3"}
 _LARGEST_HEADER = 64 << 20
 # A .npy file as NumPy writes it, up to its data. NumPy's own reader evaluates the middle as Python code, with all
 # the errors and warnings of a compiler. 18 digits keep a length within 64 bits.

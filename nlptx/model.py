@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import resources
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts import Artifact, load, need_array, read_vocabulary, write
 from nlptx.embeddings import Embeddings, read_tokenizer
-from nlptx.errors import ArtifactError, CorruptError
+from nlptx.errors import ArtifactError, CorruptError, SettingsError
 from nlptx.evidence import Evidence, evidence_width
 from nlptx.network import Network
 from nlptx.nn import Layout, flatten
@@ -155,10 +157,13 @@ class Model:
             "tokenizer": tokenizer.name,
             "lowercase": tokenizer.lowercase,
         }
-        arrays = {"table": self.table, "flat": self.flat, "priors": self.priors, **self.vocabulary.to_arrays()}
+        dtype = np.float16 if self.settings.half else np.float32
+        table = self.table.astype(dtype, copy=False)
+        arrays = {"table": table, "flat": self.flat, "priors": self.priors, **self.vocabulary.to_arrays()}
         if self.evidence is not None:
             known = self.evidence
-            arrays |= {"ngrams": known.keys, "ratios": known.ratios, "weights": known.weights, "bias": known.bias}
+            ratios, weights = (array.astype(dtype, copy=False) for array in (known.ratios, known.weights))
+            arrays |= {"ngrams": known.keys, "ratios": ratios, "weights": weights, "bias": known.bias}
         return Artifact(KIND, self.settings.to_dict(), arrays, self.made_from, details, self.seed)
 
     def save(self, path: str) -> None:
@@ -166,8 +171,16 @@ class Model:
         write(path, self.to_artifact())
 
     @classmethod
-    def load(cls, path: str) -> Self:
-        """Read a model back. Raises ArtifactError where the file is not one to trust."""
+    def load(cls, path: str | None = None) -> Self:
+        """Read a model back; without a path, the one that comes with nlptx.
+
+        Raises:
+            ArtifactError: the file is not one to trust.
+        """
+        if path is None:
+            path = str(resources.files("nlptx") / "default_model.npz")
+            if not os.path.exists(path):
+                raise SettingsError("this nlptx comes without a model", hint="Name one with -m FILE.")
         return load(path, KIND, cls.from_artifact)
 
     @classmethod
@@ -184,13 +197,13 @@ class Model:
         if not isinstance(history, dict) or not isinstance(source, dict):
             raise CorruptError("its history is damaged")
         vocabulary = read_vocabulary(artifact, read_tokenizer(details))
-        table = need_array(artifact, "table", "float32", (len(vocabulary), None))
+        table = _need_floats(artifact, "table", settings, (len(vocabulary), None))
         flat = need_array(artifact, "flat", "float32", (None,))
         priors = need_array(artifact, "priors", "float64", (len(labels),))
         if (priors < 0).any() or abs(priors.sum() - 1) > 1e-6:
             raise CorruptError("its prior probabilities do not sum to 1")
         _check_size(settings, table.shape[1], len(labels), len(flat))
-        evidence = _read_evidence(artifact, settings.ngrams, len(vocabulary), len(labels))
+        evidence = _read_evidence(artifact, settings, len(vocabulary), len(labels))
         model = cls.fresh(vocabulary, table, labels, values, priors, settings, artifact.seed, evidence)
         if len(model.flat) != len(flat):
             raise CorruptError(f"it has {len(flat)} parameters; its settings need {len(model.flat)}")
@@ -198,17 +211,25 @@ class Model:
         return replace(model, history=history, made_from=artifact.made_from, source=source)
 
 
-def _read_evidence(artifact: Artifact, order: int, words: int, classes: int) -> Evidence | None:
+def _need_floats(
+    artifact: Artifact, name: str, settings: TrainSettings, shape: tuple[int | None, ...]
+) -> NDArray[np.float32]:
+    """Return an array stored in half precision if the settings say so."""
+    stored = need_array(artifact, name, "float16" if settings.half else "float32", shape)
+    return stored.astype(np.float32, copy=False)
+
+
+def _read_evidence(artifact: Artifact, settings: TrainSettings, words: int, classes: int) -> Evidence | None:
     if "ngrams" not in artifact.arrays:
         return None
     keys = need_array(artifact, "ngrams", "int64", (None,))
     width = evidence_width(classes)
-    ratios = need_array(artifact, "ratios", "float32", (len(keys), width))
-    weights = need_array(artifact, "weights", "float32", (len(keys), width))
+    ratios = _need_floats(artifact, "ratios", settings, (len(keys), width))
+    weights = _need_floats(artifact, "weights", settings, (len(keys), width))
     bias = need_array(artifact, "bias", "float32", (width,))
-    if order == 0 or (np.diff(keys) <= 0).any():
+    if settings.ngrams == 0 or (np.diff(keys) <= 0).any():
         raise CorruptError("its n-grams are unsorted, or should not be there")
-    return Evidence(order, words, keys, ratios, weights, bias)
+    return Evidence(settings.ngrams, words, keys, ratios, weights, bias)
 
 
 def _check_size(settings: TrainSettings, components: int, classes: int, parameters: int) -> None:

@@ -55,7 +55,7 @@ def small_fit(texts=None, labels=None, **settings):
     """
     if texts is None:
         texts, labels = make_reviews(40)
-    settings = TrainSettings(**{"epochs": 1, "batch": 8, "ngrams": 0} | settings)
+    settings = TrainSettings(**{"epochs": 1, "batch": 8, "ngrams": 0, "width": 0} | settings)
     return nlptx.fit(texts, labels, small_embeddings(), settings, jobs=1)
 
 

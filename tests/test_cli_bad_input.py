@@ -10,8 +10,7 @@ from conftest import COUNT, PCA, TRAIN, one_step
 # ---------------------------------------------------------------- corpora
 
 
-@pytest.mark.parametrize("content", ["", "\n\n  \n"], ids=["no-bytes", "blank-lines"])
-@pytest.mark.parametrize("way", ["file", "stdin"])
+@pytest.mark.parametrize(("way", "content"), [("file", "\n\n  \n"), ("stdin", "")], ids=["blank-lines", "no-bytes"])
 def test_an_empty_corpus(way, content, tmp_path):
     (tmp_path / "a.txt").write_text(content)
     inputs = ("a.txt",) if way == "file" else ()
@@ -41,11 +40,11 @@ def test_more_components_than_words(work, tmp_path):
 
 
 def test_one_document_that_never_ends(model, tmp_path):
-    line = "great film " * 95_000
+    line = f"great {'x' * 43} " * 20_000
     assert run("predict", "-m", model, stdin=line + "\ndull\n").rows[0][0] == "pos"
     # The csv module's own limit of a field is an eighth of that.
     (tmp_path / "a.csv").write_text(f"text\n{line}\n")
-    assert run("cooccur", "a.csv", *COUNT, "--json", cwd=tmp_path).json["tokens"] == 190_000
+    assert run("cooccur", "a.csv", *COUNT, "--json", cwd=tmp_path).json["tokens"] == 40_000
 
 
 @pytest.mark.parametrize(
@@ -83,8 +82,6 @@ def test_bytes_of_another_encoding_can_be_replaced(model):
         ("a.tsv", "text\tlabel\ngreat\tpos\nlovely\tpos\n", "'pos'"),
         ("a.tsv", "text\tlabel\n", "no training texts"),
         ("a.tsv", "text\tlabel\nzzz\tpos\nqqq\tneg\n", ("no training text", "--new-words")),
-        ("a.csv", 'text,label\n"great,pos\n', "a.csv:2"),
-        ("a.jsonl", '{"text": 5, "label": "pos"}\n', ("a.jsonl:1", "5")),
     ],
     ids=[
         "plain-text",
@@ -93,8 +90,6 @@ def test_bytes_of_another_encoding_can_be_replaced(model):
         "one-label",
         "no-rows",
         "no-known-word",
-        "open-quote",
-        "text-is-a-number",
     ],
 )
 def test_data_one_cannot_train_on(name, content, says, work, tmp_path):

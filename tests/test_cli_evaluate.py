@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from command import refused, run, shell
-from conftest import COUNT, PCA, TRAIN, make_rows, write_tsv
+from conftest import COUNT, PCA, TRAIN, make_rows
 from test_metrics import auc_by_pairs, ece_by_bins
 
 KEYS = {
@@ -93,7 +93,7 @@ def test_an_absent_label_is_null_not_nan(work, model):
     assert result.json["classes"][0]["texts"] == 0
 
 
-@pytest.mark.parametrize(("least", "code", "json_option"), [("0", 0, ()), ("0.999", 5, ()), ("0.999", 5, ("--json",))])
+@pytest.mark.parametrize(("least", "code", "json_option"), [("0", 0, ()), ("0.999", 5, ("--json",))])
 def test_min_accuracy_is_a_gate_after_the_report(least, code, json_option, work, weak):
     result = run("evaluate", "-m", weak, work / "test.tsv", "--min-accuracy", least, *json_option, code=code)
     assert "accuracy" in result.text
@@ -215,44 +215,35 @@ def test_info_draws_the_same(work):
         assert command.split()[1] in shown
 
 
-# Options that differ from every default, and inputs that need options to be read.
-RECIPES = {
-    "all-options": (
-        "CORPUS.txt",
-        "DATA.tsv",
-        (*COUNT, "--window", "3", "--weighting", "linear", "--no-lowercase", "--max-words", "30"),
-        (*PCA, "--transform", "log", "--no-standardize", "--normalize", "--smoothing", "0.5", "--seed", "9"),
-        (*TRAIN, "--freeze", "--pool", "flatten", "--long-texts", "head", "--seed", "5", "--valid", "VALID.tsv"),
-    ),
-    "columns": (
-        "CORPUS.csv",
-        "DATA.csv",
-        (*COUNT, "--text-column", "review"),
-        PCA,
-        (*TRAIN, "--text-column", "review", "--label-column", "stars"),
-    ),
+# Options that differ from the defaults, for inputs that need some to be read.
+COLUMNS = ("--text-column", "review")
+TABLE = (*COLUMNS, "--label-column", "stars", "--valid", "VALID.csv")
+RECIPE = {
+    "cooccur": ("--window", "3", "--weighting", "linear", "--no-lowercase", "--max-words", "30", *COUNT, *COLUMNS),
+    "pca": ("--transform", "log", "--no-standardize", "--normalize", "--smoothing", "0.5", "--seed", "9", *PCA),
+    "train": ("--freeze", "--pool", "flatten", "--long-texts", "head", "--seed", "5", *TRAIN, *TABLE),
 }
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_the_commands_of_info_make_the_same_bytes_again(recipe, tmp_path):
-    corpus, data, count, pca, train = RECIPES[recipe]
-    rows = make_rows(("neg", "pos"), 40, seed=8)
-    write_tsv(tmp_path / "DATA.tsv", rows)
-    write_tsv(tmp_path / "VALID.tsv", make_rows(("neg", "pos"), 10, seed=9))
-    (tmp_path / "CORPUS.txt").write_text("".join(f"{text}\n" for text, _ in rows))
-    for name in ("CORPUS.csv", "DATA.csv"):
-        (tmp_path / name).write_text("review,stars\n" + "".join(f"{text},{label}\n" for text, label in rows))
-    run("cooccur", corpus, *count, "-o", "cooccur.npz", cwd=tmp_path)
-    run("pca", "cooccur.npz", *pca, "-o", "embeddings.npz", cwd=tmp_path)
-    run("train", data, "-e", "embeddings.npz", *train, "-o", "model.npz", cwd=tmp_path)
+def test_the_commands_of_info_make_the_same_bytes_again(tmp_path):
+    for name, rows in (("CORPUS", 60), ("DATA", 40), ("VALID", 10)):
+        rows = make_rows(("neg", "pos"), rows, seed=8)
+        table = "".join(f"{text},{label}\n" for text, label in rows)
+        (tmp_path / f"{name}.csv").write_text("review,stars\n" + table)
+    run("cooccur", "CORPUS.csv", *RECIPE["cooccur"], "-o", "cooccur.npz", cwd=tmp_path)
+    run("pca", "cooccur.npz", *RECIPE["pca"], "-o", "embeddings.npz", cwd=tmp_path)
+    run("train", "DATA.csv", "-e", "embeddings.npz", *RECIPE["train"], "-o", "model.npz", cwd=tmp_path)
     names = ("cooccur.npz", "embeddings.npz", "model.npz")
     before = {name: (tmp_path / name).read_bytes() for name in names}
-    commands = run("info", "model.npz", "--json", cwd=tmp_path).json["commands"]
+    told = run("info", "model.npz", "--json", cwd=tmp_path).json
+    history = told["details"]["history"]
+    assert (history["train_texts"], history["valid_texts"]) == (40, 10)
     for name in names:
         (tmp_path / name).unlink()
     # What info cannot know are the names of the inputs.
-    script = " && ".join(commands).replace("CORPUS", corpus).replace("DATA", data).replace("VALID", "VALID.tsv")
+    script = " && ".join(told["commands"])
+    for name in ("CORPUS", "DATA", "VALID"):
+        script = script.replace(name, f"{name}.csv")
     shell(script, cwd=tmp_path)
     assert {name: (tmp_path / name).read_bytes() for name in names} == before
 
@@ -263,7 +254,7 @@ def foreign(work, tmp_path_factory):
     folder = tmp_path_factory.mktemp("foreign")
     vectors = folder / "glove.txt"
     vectors.write_text("the 0.1 0.2\nfilm -0.3 0.4\nawful 1 0\ngreat 0 1\n")
-    run("train", work / "train.tsv", "-e", vectors, *TRAIN, "-o", folder / "m.npz")
+    run("train", work / "train.tsv", "-e", vectors, *TRAIN, "--new-words", "0", "-o", folder / "m.npz")
     return vectors.read_bytes(), run("info", folder / "m.npz", "--json")
 
 
@@ -271,8 +262,9 @@ def test_a_model_of_foreign_vectors_does_not_claim_they_came_from_pca(foreign):
     assert not any(command.startswith("nlptx pca") for command in foreign[1].json["commands"])
 
 
-def test_a_model_of_foreign_vectors_knows_their_digest(foreign):
+def test_a_model_of_foreign_vectors_knows_them_and_their_digest(foreign):
     vectors, told = foreign
+    assert told.json["sizes"]["word_counts"] == [4]
     assert hashlib.sha256(vectors).hexdigest() in told.text
 
 

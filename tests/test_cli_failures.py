@@ -44,7 +44,6 @@ def test_a_full_disk_under_an_artifact(work):
     [
         "cooccur corpus.txt -o -",
         "predict -m model.npz test.tsv",
-        "evaluate -m model.npz test.tsv",
         "info model.npz",
         "--help",
     ],

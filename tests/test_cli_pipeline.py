@@ -202,13 +202,6 @@ def test_vectors_go_out_and_come_in_as_word2vec_text(work, tmp_path):
     assert scored[0] == scored[1]
 
 
-def test_glove_text_without_a_first_line_trains(work, tmp_path):
-    (tmp_path / "glove.txt").write_text("the 0.1 0.2\nfilm -0.3 0.4\nawful 1 0\ngreat 0 1\n")
-    words = ("train", work / "train.tsv", "-e", tmp_path / "glove.txt", *TRAIN, "--new-words", "0")
-    summary = run(*words, "--json", "-o", tmp_path / "m.npz").json
-    assert summary["words"] == 4
-
-
 def test_a_word_that_is_not_utf8_does_not_stop_word2vec_text(tmp_path):
     """JSON can hold half a surrogate pair, and counting takes it as a word."""
     (tmp_path / "a.jsonl").write_text('{"text": "a \\ud800 b a b"}\n{"text": "b a \\ud800"}\n')

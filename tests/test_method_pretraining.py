@@ -74,7 +74,7 @@ def test_row_15_pretraining_loss_is_that_of_the_words_read_so_far():
 
 
 def next_word():
-    settings = TrainSettings(window=4, blocks=2, norm="post", ngrams=0)
+    settings = TrainSettings(window=4, width=0, blocks=2, norm="post", ngrams=0)
     table = np.random.default_rng(1).normal(size=(9, 8))
     model = Model.fresh(None, table, ["a", "b"], None, np.ones(2) / 2, settings, 1)
     task = NextWord(model.network.encoder, 8, 9, np.random.default_rng(2))

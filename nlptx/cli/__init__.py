@@ -156,7 +156,7 @@ def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
     return ("-",)
 
 
-def one_standard_input(*names: str) -> None:
+def one_standard_input(*names: str | None) -> None:
     """Raise click.UsageError if more than one of ``names`` is ``-``."""
     if names.count("-") > 1:
         raise click.UsageError("standard input can be read for one purpose only; name a file for the others.")

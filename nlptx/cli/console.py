@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -27,16 +27,20 @@ def neutralised(text: str) -> str:
 
 
 def print_error(text: str) -> None:
-    """Print an error, safely, whatever state standard error is in."""
-    # Where nobody can listen, the exit code still says it.
-    with suppress(OSError, ValueError, AttributeError):
-        print("nlptx: " + "\n".join(neutralised(line) for line in text.splitlines()), file=sys.stderr, flush=True)
+    """Print an error."""
+    _say("nlptx: " + text)
+
+
+def _say(text: str) -> None:
+    """Print on standard error, safely; that nobody can listen (a full disk, a closed pipe) stops no work."""
+    with suppress(OSError, ValueError):
+        print("\n".join(neutralised(line) for line in text.splitlines()), file=sys.stderr, flush=True)
 
 
 class Meter(Protocol):
-    """A running piece of work: call it with the share done (0 to 1) and a line about the state."""
+    """A running piece of work: call it with the share done (0 to 1, None if unknown) and a line about the state."""
 
-    def __call__(self, share: float, state: str, keep: bool = False) -> None: ...
+    def __call__(self, share: float | None, state: str, keep: bool = False) -> None: ...
 
 
 class Talk:
@@ -69,7 +73,7 @@ class Talk:
     def note(self, text: str) -> None:
         """Say something worth knowing."""
         if not self.quiet:
-            print("\n".join(neutralised(line) for line in text.splitlines()), file=sys.stderr, flush=True)
+            _say(text)
 
     def detail(self, text: str) -> None:
         """Say something only ``--verbose`` asks for."""
@@ -91,7 +95,7 @@ class Talk:
         table.add_column(overflow="fold")
         for name, value in rows:
             table.add_row(Text(name), Text(neutralised(_plain(value))))
-        self.console(stderr).print(Text(neutralised(title), style="bold"), table, sep="\n")
+        self._print(stderr, Text(neutralised(title), style="bold"), table)
 
     def table(self, title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], stderr: bool = False) -> None:
         """Draw a table; numbers stand right."""
@@ -105,13 +109,18 @@ class Talk:
             table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
         for row in rows:
             table.add_row(*(Text(neutralised(_plain(value))) for value in row))
-        self.console(stderr).print(Text(neutralised(title), style="bold"), table, sep="\n")
+        self._print(stderr, Text(neutralised(title), style="bold"), table)
 
     def drawing(self, title: str, lines: Iterable[str]) -> None:
         """Print lines as they are."""
         from rich.text import Text
 
-        self.console(stderr=False).print(Text(title, style="bold"), Text("\n".join(lines)), sep="\n")
+        self._print(False, Text(title, style="bold"), Text("\n".join(lines)))
+
+    def _print(self, stderr: bool, *parts: Any) -> None:
+        # A summary that cannot be shown is no reason to fail; a result that cannot be is.
+        with suppress(OSError) if stderr else nullcontext():
+            self.console(stderr).print(*parts, sep="\n")
 
     @contextmanager
     def meter(self, what: str) -> Iterator[Meter]:
@@ -134,11 +143,12 @@ def _plain(value: Any) -> str:
 def _lines(what: str) -> Meter:
     last = time.monotonic()
 
-    def meter(share: float, state: str, keep: bool = False) -> None:
+    def meter(share: float | None, state: str, keep: bool = False) -> None:
         nonlocal last
         if keep or time.monotonic() - last >= _LINE_EVERY:
             last = time.monotonic()
-            print(f"{what} {share:4.0%}  {state}", file=sys.stderr, flush=True)
+            done = "" if share is None else f" {share:4.0%}"
+            _say(f"{what}{done}  {state}")
 
     return meter
 
@@ -150,10 +160,10 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.fields[state]}"))
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(what, total=1.0, state="")
+        task = progress.add_task(what, total=None, state="")
 
-        def meter(share: float, state: str, keep: bool = False) -> None:
-            progress.update(task, completed=share, state=state)
+        def meter(share: float | None, state: str, keep: bool = False) -> None:
+            progress.update(task, total=None if share is None else 1.0, completed=share, state=state)
             if keep:
                 progress.console.print(Text(f"{what} {state}"))
 

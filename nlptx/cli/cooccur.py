@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from nlptx.cli import inputs_or_stdin
+from nlptx.cli import inputs_or_stdin, one_standard_input
 from nlptx.cli.options import (
     Run,
     output_option,
@@ -48,6 +48,7 @@ def cooccur(
     needs no random numbers; --seed is there as it is for every stage.
     """
     inputs = inputs_or_stdin(inputs)
+    one_standard_input(*inputs)
     stage = Stage(run, output)
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx import artifacts
@@ -61,7 +62,7 @@ def cooccur(
             for number, document in enumerate(corpus, start=1):
                 yield document.text
                 if number % 1000 == 0:
-                    meter(0.0, f"{number:,} documents")
+                    meter(None, f"{number:,} documents")
 
         counts = count(texts(), settings, run.jobs)
     details = {**counts.details, "documents": corpus.documents, "sha256": corpus.sha256}

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 )
 @reading_options(("test",))
 @run_options(json_help="Print the report as one JSON object.")
-def evaluate(data: tuple[str, ...], model: str, min_accuracy: float | None, reading: ReadOptions, run: Run) -> None:
+def evaluate(
+    data: tuple[str, ...], model: str | None, min_accuracy: float | None, reading: ReadOptions, run: Run
+) -> None:
     """Compare predictions with true labels.
 
     \b

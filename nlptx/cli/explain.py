@@ -23,7 +23,7 @@ _BAR = 12
 @model_option
 @click.option("--label", metavar="LABEL", help="Explain this label, not the predicted one.")
 @run_options(json_help="Print one JSON object, with the whole attention matrices.")
-def explain(text: str | None, model: str, label: str | None, run: Run) -> None:
+def explain(text: str | None, model: str | None, label: str | None, run: Run) -> None:
     """Show what each word of a text is worth to its label, beside what the attention heads look at.
 
     \b

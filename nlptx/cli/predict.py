@@ -17,8 +17,8 @@ _NAMED = 3
 
 def model_option(function: Function) -> Function:
     """Add ``-m/--model``."""
-    return click.option("-m", "--model", required=True, metavar="FILE", show_envvar=True,
-                        help="The model: the output of nlptx train.")(function)  # fmt: skip
+    text = "The model: the output of nlptx train.  [default: one of film reviews that comes with nlptx]"
+    return click.option("-m", "--model", metavar="FILE", help=text)(function)
 
 
 @click.command(short_help="Score text.")
@@ -32,7 +32,7 @@ def model_option(function: Function) -> Function:
 @run_options(json_help="The same as --format jsonl.")
 def predict(
     inputs: tuple[str, ...],
-    model: str,
+    model: str | None,
     output: str,
     format: str,
     details: bool,
@@ -43,7 +43,7 @@ def predict(
 
     \b
     nlptx predict -m model.npz reviews.txt > scores.tsv
-    cut -f3 reviews.tsv | nlptx predict -m model.npz | sort -t$'\\t' -k2,2nr | head
+    cut -f3 reviews.tsv | nlptx predict | sort -t$'\\t' -k2,2nr | head
 
     A text a line gives lines of label, score and text (confidence in place of score for labels without an
     order). Tables keep their format and columns and gain label, confidence, score and prob_<label>. Input

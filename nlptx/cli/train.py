@@ -25,6 +25,7 @@ from nlptx.cli.options import (
 )
 from nlptx.cli.stage import Stage
 from nlptx.corpus.document import ReadOptions
+from nlptx.errors import DataError
 from nlptx.settings import TrainSettings
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ def train(
     if valid:
         valid_corpus = Corpus(valid, reading)
         held_out = _columns(valid_corpus)
+        if not valid_corpus.documents:
+            raise DataError("there is no text to validate on", where=", ".join(valid))
         source["valid_documents"], source["valid_sha256"] = valid_corpus.documents, valid_corpus.sha256
     with run.talk.meter("training") as meter, _interrupt() as stop:
         model = fit(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nlptx.evidence.known import Evidence, TextEvidence
 from nlptx.evidence.linear import fit_linear
-from nlptx.evidence.ngrams import MIN_TEXTS, find, log_count_ratios, ngram_keys
+from nlptx.evidence.ngrams import find, log_count_ratios, ngram_keys
 
 FOLDS = 5
 
@@ -26,6 +26,7 @@ def fit_evidence(
     classes: int,
     order: int,
     words: int,
+    min_texts: int,
     rng: np.random.Generator,
     pool: Executor,
 ) -> tuple[Evidence, list[TextEvidence]]:
@@ -37,6 +38,7 @@ def fit_evidence(
         classes: C.
         order: longest n-gram.
         words: V.
+        min_texts: leave out n-grams found in fewer texts.
         rng: deals the texts into folds.
         pool: threads; they do not change the result.
 
@@ -46,7 +48,7 @@ def fit_evidence(
     keys = [ngram_keys(ids, order, words) for ids in texts]
     distinct = [np.unique(part[part >= 0]) for part in keys]
     known, seen = np.unique(np.concatenate(distinct), return_counts=True)
-    known = known[seen >= MIN_TEXTS]
+    known = known[seen >= min_texts]
     presence = _presence(distinct, known)
     folds = min(FOLDS, len(texts))
     fold = rng.permutation(len(texts)) % folds
@@ -54,7 +56,7 @@ def fit_evidence(
     def fit(rows: NDArray[np.intp]) -> Evidence:
         part = presence[rows]
         counts = np.stack([np.asarray(part[targets[rows] == c].sum(axis=0)).ravel() for c in range(classes)], axis=1)
-        ratios = log_count_ratios(counts.astype(np.int64))
+        ratios = log_count_ratios(counts.astype(np.int64), min_texts)
         return Evidence(order, words, known, ratios, *fit_linear(part, ratios, targets[rows]))
 
     parts = [np.flatnonzero(fold != number) for number in range(folds)]

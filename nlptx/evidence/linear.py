@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 # Strength of the penalty |w|^2 / (2 STRENGTH) beside the summed log-loss.
 STRENGTH = 1.0
@@ -30,6 +29,8 @@ def fit_linear(
     Returns:
         the products w r, (G, E), and b, (E,).
     """
+    from scipy.optimize import minimize  # slow to import, and bad data should be told at once
+
     grams = presence.shape[1]
     width = ratios.shape[1]
     transposed = presence.T.tocsr()

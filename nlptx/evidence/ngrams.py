@@ -12,8 +12,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# N-grams found in fewer texts are unknown.
-MIN_TEXTS = 2
 # Keys are products of word ids, so this keeps a trigram's below 2^63.
 LARGEST_VOCABULARY = 2_000_000
 
@@ -52,14 +50,14 @@ def evidence_width(classes: int) -> int:
     return 1 if classes == 2 else classes
 
 
-def log_count_ratios(counts: NDArray[np.integer]) -> NDArray[np.float32]:
+def log_count_ratios(counts: NDArray[np.integer], min_texts: int) -> NDArray[np.float32]:
     """Turn the number of texts with each n-gram, by class (G, C), into log-count ratios (G, E).
 
-    N-grams now in fewer than MIN_TEXTS texts get 0, as if they had never been seen.
+    N-grams now in fewer than ``min_texts`` texts get 0, as if they had never been seen.
     """
     with_class = counts[:, 1:] if counts.shape[1] == 2 else counts
     rest = counts.sum(axis=1, keepdims=True) - with_class
     p, q = with_class + 1.0, rest + 1.0
     ratios = np.log(p / p.sum(axis=0)) - np.log(q / q.sum(axis=0))
-    ratios[counts.sum(axis=1) < MIN_TEXTS] = 0
+    ratios[counts.sum(axis=1) < min_texts] = 0
     return ratios.astype(np.float32)

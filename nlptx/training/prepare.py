@@ -114,7 +114,8 @@ def prepare(
     evidence = None
     if settings.ngrams and len(order) <= _MOST_EVIDENCE and len(vocabulary) <= LARGEST_VOCABULARY:
         rng = np.random.default_rng([seed, 2])
-        evidence, own = fit_evidence(train.ids, train.targets, len(order), settings.ngrams, len(vocabulary), rng, pool)
+        shape = (len(order), settings.ngrams, len(vocabulary), settings.ngram_texts)
+        evidence, own = fit_evidence(train.ids, train.targets, *shape, rng, pool)
         train = replace(train, evidence=own)
     priors = np.bincount(targets, minlength=len(order)) / len(targets)
     return TrainingData(vocabulary, table, order, values, priors, train, held, evidence)

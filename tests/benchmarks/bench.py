@@ -76,8 +76,9 @@ def bench_cooccur(texts: list[str], folder: Path, runs: int) -> list[dict[str, A
     )
     peer = None
     if shutil.which("vocab_count") and shutil.which("cooccur"):
-        peer = command("sh", "-c", f"vocab_count -min-count 10 < {corpus} > {folder}/v.txt && cooccur -window-size 5 -vocab-file {folder}/v.txt"
-                       f" < {corpus} > {folder}/glove.bin")  # fmt: skip
+        words, pairs = folder / "v.txt", folder / "glove.bin"
+        count = f"cooccur -window-size 5 -vocab-file {words} < {corpus} > {pairs}"
+        peer = command("sh", "-c", f"vocab_count -min-count 10 < {corpus} > {words} && {count}")
     else:
         print("GloVe's vocab_count and cooccur are not on the PATH: left out", file=sys.stderr)
     return [
@@ -190,9 +191,7 @@ def main() -> None:
         "runs": arguments.runs,
         "rows": rows,
     }
-    print(
-        f"nlptx {result['nlptx']}, Python {result['python']}, NumPy {result['numpy']}, {result['cores']} cores, medians of {arguments.runs}"
-    )
+    print(", ".join(f"{name} {result[name]}" for name in ("nlptx", "python", "numpy", "cores", "runs")))
     for row in rows:
         peer = (
             "peer absent"

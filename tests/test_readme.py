@@ -1,0 +1,87 @@
+"""Every command of the README runs, in order, in a folder with the bundled data; every option it names exists."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```console\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+COMMANDS = [line[2:] for block in BLOCKS for line in block.splitlines() if line.startswith("$ ")]
+STAGES = ("cooccur", "pca", "train", "predict", "evaluate", "neighbors", "explain", "info")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder as a clone is after ``make demo`` has made ``build/demo``, with ``nlptx`` on the PATH."""
+    path = tmp_path_factory.mktemp("clone")
+    shutil.copytree(ROOT / "data", path / "data")
+    (path / "build/demo").mkdir(parents=True)
+    script = path / "bin/nlptx"
+    script.parent.mkdir()
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} -m nlptx "$@"\n')
+    script.chmod(0o755)
+    return path
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess:
+    environment = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_readme_shows_all_commands():
+    shown = {word for command in COMMANDS for word in re.findall(r"nlptx (\w+)", command)}
+    assert shown >= {"cooccur", "pca", "train", "predict", "evaluate", "neighbors", "explain", "info"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_runs(command, folder):
+    done = shell(command, folder)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_demo_of_the_makefile_runs_the_same_commands():
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").split("\ndemo:")[1].split("\n\n")[0]
+    demo = [line.strip() for line in recipe.splitlines() if line.strip().startswith("nlptx")]
+    assert [command for command in demo if command not in COMMANDS] == []
+
+
+def test_every_option_named_exists(folder):
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--help"}
+    helped = "".join(shell(f"nlptx {stage} --help", folder).stdout for stage in STAGES)
+    assert {option for option in named if not re.search(rf"{option}\b", helped)} == set()
+
+
+def test_every_file_linked_exists():
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", README) if "://" not in link]
+    assert all((ROOT / link).exists() for link in links)
+
+
+def test_the_python_example_runs():
+    import nlptx
+
+    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    texts = ["good good film", "bad bad film", "a good story", "a bad story"] * 5
+    scope = {"nlptx": nlptx, "texts": texts, "labels": ["pos", "neg", "pos", "neg"] * 5}
+    lines = [line.split("#")[0].rstrip() for line in example.splitlines()]
+    small = {
+        "nlptx.count(texts)": "nlptx.count(texts, nlptx.CountSettings(min_count=1))",
+        "nlptx.fit_pca(counts)": "nlptx.fit_pca(counts, nlptx.PcaSettings(components=4))",
+    }
+    code = "\n".join(lines)
+    for long, short in small.items():
+        assert long in code
+        code = code.replace(long, short)
+    scope["__name__"] = "example"
+    exec(re.sub(r"(?m)^.*model\.npz.*$", "", code), scope)
+    assert scope["model"].predict(["good"])[0] in ("neg", "pos")
