@@ -39,10 +39,11 @@ def ngram_keys(ids: NDArray[np.integer], order: int, words: int) -> NDArray[np.i
 
 def find(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the place of each key among the sorted ``known``; ``len(known)`` for those not there."""
+    if not len(known):
+        return np.zeros(keys.shape, np.int64)
     place = np.searchsorted(known, keys)
-    padded = np.append(known, np.int64(-1))
-    place[padded[place] != keys] = len(known)
-    return np.where(keys < 0, len(known), place)
+    there = known[np.minimum(place, len(known) - 1)] == keys
+    return np.where(there, place, len(known))
 
 
 def evidence_width(classes: int) -> int:
