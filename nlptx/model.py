@@ -227,7 +227,7 @@ def _read_evidence(artifact: Artifact, settings: TrainSettings, words: int, clas
     ratios = _need_floats(artifact, "ratios", settings, (len(keys), width))
     weights = _need_floats(artifact, "weights", settings, (len(keys), width))
     bias = need_array(artifact, "bias", "float32", (width,))
-    if settings.ngrams == 0 or (np.diff(keys) <= 0).any():
+    if settings.ngrams == 0 or (keys[1:] <= keys[:-1]).any() or (keys < 0).any():
         raise CorruptError("its n-grams are unsorted, or should not be there")
     return Evidence(settings.ngrams, words, keys, ratios, weights, bias)
 

@@ -202,5 +202,5 @@ class TrainSettings(NetworkSettings):
         high=3,
     )
     ngram_texts: int = setting(2, "Leave out n-grams found in fewer training texts than this.", low=1)
-    half: bool = setting(False, "Store word vectors and n-grams in half precision: half the file.")
+    half: bool = setting(False, "Store word vectors and n-grams in half precision, for a smaller file.")
     pretrain: int = setting(0, "Epochs of next-word prediction on the texts before training on the labels.", low=0)

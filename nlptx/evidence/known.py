@@ -59,4 +59,7 @@ class Evidence:
         ratios = self.ratios[safe] if len(self.keys) else np.zeros((*places.shape, self.width), np.float32)
         ratios[unknown] = 0
         distinct = np.unique(places[~unknown])
-        return TextEvidence(ratios.reshape(len(places), -1), self.bias + self.weights[distinct].sum(axis=0))
+        return TextEvidence(
+            ratios.reshape(len(places), -1 if len(places) else self.order * self.width),
+            self.bias + self.weights[distinct].sum(axis=0),
+        )

@@ -11,6 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.nn.activations import sigmoid
+
 # Strength of the penalty |w|^2 / (2 STRENGTH) beside the summed log-loss.
 STRENGTH = 1.0
 _ITERATIONS = 40
@@ -55,7 +57,7 @@ def fit_linear(
 def _sigmoid(z: NDArray, targets: NDArray[np.int64]) -> tuple[NDArray, float]:
     # log(1 + exp(-s)) for the margin s, positive on the right side.
     margins = z[:, 0] * (2 * targets - 1)
-    return 1 / (1 + np.exp(-z)), float(np.logaddexp(0, -margins).sum())
+    return sigmoid(z), float(np.logaddexp(0, -margins).sum())
 
 
 def _softmax(z: NDArray, targets: NDArray[np.int64]) -> tuple[NDArray, float]:

@@ -32,14 +32,15 @@ def nlptx(*arguments: str) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, epilog="Further arguments of nlptx train come after --.")
     parser.add_argument("data", type=Path)
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--embeddings", required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder for the parts and models")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("train", nargs="*", help="further arguments of nlptx train, after --")
-    arguments = parser.parse_args()
+    own, _, passed_on = " ".join(sys.argv[1:]).partition(" -- ")
+    arguments = parser.parse_args(own.split())
+    training = passed_on.split()
     table = pd.read_csv(arguments.data, sep="\t", dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False)
     fold = folds(table["label"], arguments.folds, arguments.seed)
     arguments.work.mkdir(parents=True, exist_ok=True)
@@ -51,7 +52,7 @@ def main() -> None:
             (arguments.work / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
         model = str(arguments.work / f"model{number}.npz")
         train_file, test_file = (str(arguments.work / f"{name}.tsv") for name in ("train", "test"))
-        trained = nlptx("train", train_file, "-e", arguments.embeddings, *arguments.train, "-o", model)
+        trained = nlptx("train", train_file, "-e", arguments.embeddings, *training, "-o", model)
         report = nlptx("evaluate", test_file, "-m", model)
         rows.append([report["accuracy"], report["log_loss"], trained["seconds"], trained["peak_memory_mb"]])
         print(f"fold {number + 1}/{arguments.folds}: accuracy {report['accuracy']:.4f}", file=sys.stderr)
@@ -59,7 +60,7 @@ def main() -> None:
     result.index = [f"fold {number + 1}" for number in range(arguments.folds)]
     result.loc["mean"] = result.mean()
     result.loc["std"] = result.iloc[:-1].std()
-    settings = " ".join(arguments.train) or "defaults"
+    settings = " ".join(training) or "defaults"
     print(f"{arguments.data.name}, {len(table):,} texts, {arguments.folds}-fold cross-validation; train: {settings}")
     print(result.to_string(float_format=lambda value: f"{value:.4f}"))
 

@@ -1,0 +1,574 @@
+"""Evidence of n-grams: how it is counted and fitted, that no label leaks, and what network and file make of it."""
+
+import math
+import os
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cache, partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from gradcheck import check_gradients, layer_gradients, randomise
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from reviews import LABELS, TEXTS, make_reviews, small_embeddings, small_fit
+from scipy.optimize import minimize
+from scipy.special import expit, softmax
+
+from nlptx.artifacts import write
+from nlptx.errors import CorruptError
+from nlptx.evidence import LARGEST_VOCABULARY, Evidence, TextEvidence, evidence_width
+from nlptx.evidence.fit import FOLDS, fit_evidence
+from nlptx.evidence.linear import STRENGTH, fit_linear
+from nlptx.evidence.ngrams import find, log_count_ratios, ngram_keys
+from nlptx.model import Model
+from nlptx.network import Network
+from nlptx.nn import Layout
+from nlptx.settings import NetworkSettings, TrainSettings
+from nlptx.text import Tokenizer, Vocabulary
+from nlptx.training.batches import cut_shares
+from nlptx.training.prepare import prepare
+
+START = -1  # the word before the first, here; ids begin at 0
+both = pytest.mark.parametrize("classes", [2, 3])
+
+
+# ---------------------------------------------------------------- in plain Python
+
+
+def grams_of(ids, order):
+    """Return for each place the n-grams, n = 1 to ``order``, that end there, as tuples; None where none does."""
+    text = (START, *ids)
+    return [[text[t + 2 - n : t + 2] if n <= t + 2 else None for n in range(1, order + 1)] for t in range(len(ids))]
+
+
+def distinct_grams(ids, order):
+    return {gram for place in grams_of(ids, order) for gram in place if gram}
+
+
+def plain_ratios(counts, classes, min_texts):
+    """Wang & Manning 2012: r = log((p / |p|) / (q / |q|)), p = 1 + counts of a class, q = 1 + counts of the rest."""
+    columns = []
+    for c in [1] if classes == 2 else range(classes):
+        p = [1 + row[c] for row in counts]
+        q = [1 + sum(row) - row[c] for row in counts]
+        columns.append([math.log((a / sum(p)) / (b / sum(q))) for a, b in zip(p, q, strict=True)])
+    rows = zip(*columns, strict=True)
+    return [[r if sum(row) >= min_texts else 0 for r in rs] for row, rs in zip(counts, rows, strict=True)]
+
+
+def plain_places(ids, among, classes, order, min_texts, texts, targets):
+    """Return the evidence (T, order E) at the places of a text, counted on the texts numbered ``among``."""
+    sets = [distinct_grams(text, order) for text in texts]
+    known = [gram for gram, seen in Counter(gram for s in sets for gram in s).items() if seen >= min_texts]
+    counts = [[sum(gram in sets[i] for i in among if targets[i] == c) for c in range(classes)] for gram in known]
+    ratios = dict(zip(known, plain_ratios(counts, classes, min_texts), strict=True))
+    unknown = [0] * evidence_width(classes)
+    return [[r for gram in place for r in ratios.get(gram, unknown)] for place in grams_of(ids, order)]
+
+
+# ---------------------------------------------------------------- n-grams as integers
+
+
+def assert_one_key_per_gram(texts, order, words):
+    key_of, gram_of = {}, {}
+    for ids in texts:
+        keys = ngram_keys(np.array(ids, np.int32), order, words)
+        assert keys.shape == (len(ids), order)
+        assert keys.dtype == np.int64
+        for place, row in zip(grams_of(ids, order), keys.tolist(), strict=True):
+            for gram, key in zip(place, row, strict=True):
+                assert (key == -1) if gram is None else (key >= 0)
+                assert key_of.setdefault(gram, key) == key
+                assert gram_of.setdefault(key, gram) == gram
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(
+    st.integers(1, 4).flatmap(
+        lambda words: st.tuples(
+            st.lists(st.lists(st.integers(0, words - 1), max_size=7), min_size=1, max_size=12), st.just(words)
+        )
+    ),
+    st.integers(1, 4),
+)
+def test_equal_ngrams_have_equal_keys_and_others_others(texts_and_words, order):
+    texts, words = texts_and_words
+    assert_one_key_per_gram(texts, order, words)
+
+
+def test_keys_of_the_largest_vocabulary_do_not_overflow():
+    last = LARGEST_VOCABULARY - 1
+    texts = [[a, b, c, d] for a in (0, last) for b in (0, last) for c in (0, last) for d in (0, 1, last - 1, last)]
+    assert_one_key_per_gram(texts, 3, LARGEST_VOCABULARY)
+
+
+def test_the_start_of_the_text_counts_as_a_word():
+    first, again = ngram_keys(np.array([4, 4]), 2, 9)
+    assert first[0] == again[0]
+    assert first[1] >= 0
+    assert first[1] != again[1]
+
+
+def test_keys_of_empty_and_short_texts():
+    assert ngram_keys(np.array([], np.int32), 3, 9).shape == (0, 3)
+    (only,) = ngram_keys(np.array([4], np.int32), 3, 9)
+    assert_array_equal(only >= 0, [True, True, False])  # the word; the start and the word
+    assert_array_equal(ngram_keys(np.array([4, 4], np.int32), 3, 9)[1] >= 0, True)
+
+
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(st.sets(st.integers(0, 12)), st.lists(st.tuples(*[st.integers(-1, 14)] * 2)))
+def test_find_gives_the_place_of_known_keys_and_the_end_for_others(known, rows):
+    table = sorted(known)
+    wanted = [[table.index(key) if key in table else len(table) for key in row] for row in rows]
+    found = find(np.array(rows, np.int64).reshape(-1, 2), np.array(table, np.int64))
+    assert_array_equal(found, np.array(wanted).reshape(-1, 2))
+
+
+# ---------------------------------------------------------------- log-count ratios
+
+
+@both
+def test_ratios_are_those_of_wang_and_manning(classes):
+    counts = np.random.default_rng(1).integers(0, 5, (30, classes))
+    counts[:3] = [[0] * classes, [1] + [0] * (classes - 1), [0] * (classes - 1) + [40]]
+    ratios = log_count_ratios(counts, 2)
+    assert ratios.dtype == np.float32
+    assert ratios.shape == (30, evidence_width(classes))
+    assert_allclose(ratios, plain_ratios(counts.tolist(), classes, 2), rtol=1e-6, atol=1e-7)
+
+
+@both
+@pytest.mark.parametrize("min_texts", [1, 2, 5])
+def test_rare_ngrams_have_no_ratio(classes, min_texts):
+    counts = np.random.default_rng(2).integers(0, 4, (40, classes))
+    ratios = log_count_ratios(counts, min_texts)
+    rare = counts.sum(axis=1) < min_texts
+    assert (ratios[rare] == 0).all()
+    assert (ratios[~rare] != 0).any(axis=1).all()
+
+
+def test_the_ratio_speaks_for_the_class_it_is_found_in():
+    assert log_count_ratios(np.array([[5, 0], [0, 5]]), 1)[:, 0] == pytest.approx([-math.log(6), math.log(6)])
+    three = log_count_ratios(np.array([[5, 0, 0], [0, 5, 0], [0, 0, 5]]), 1)
+    assert_array_equal(np.sign(three), 2 * np.eye(3) - 1)
+
+
+# ---------------------------------------------------------------- the linear model
+
+
+def gradient_of_penalised_loss(presence, ratios, targets, products, bias):
+    """Return dloss/dw (G, E) and dloss/db (E,) of sum -log p + |w|^2 / (2 STRENGTH), in float64, a text at a time."""
+    weights = products.astype(np.float64) / ratios
+    dw, db = weights / STRENGTH, np.zeros(len(bias))
+    for row, target in zip(presence, targets, strict=True):
+        z = bias + row @ products.astype(np.float64)
+        error = expit(z) - target if len(bias) == 1 else softmax(z) - np.eye(len(bias))[target]
+        dw += np.outer(row, error) * ratios
+        db += error
+    return dw, db
+
+
+def assert_stationary(presence, ratios, targets, products, bias):
+    there = np.concatenate(
+        [part.ravel() for part in gradient_of_penalised_loss(presence, ratios, targets, products, bias)]
+    )
+    nowhere = gradient_of_penalised_loss(presence, ratios, targets, np.zeros_like(products), np.zeros_like(bias))
+    start = np.linalg.norm(np.concatenate([part.ravel() for part in nowhere]))
+    assert start > 1
+    assert np.linalg.norm(there) < 2e-3 * start
+
+
+def linear_problem(classes, texts, grams, seed=1):
+    """Return presence (texts, G), ratios (G, E), all away from 0, and targets that half follow from them."""
+    rng = np.random.default_rng(seed)
+    presence = (rng.random((texts, grams)) < 0.3).astype(np.float32)
+    ratios = rng.choice([-1, 1], (grams, evidence_width(classes))) * rng.uniform(0.3, 1.5, (grams, 1))
+    z = presence @ ratios + rng.logistic(0, 2, (texts, evidence_width(classes)))
+    targets = (z[:, 0] > 0).astype(np.int64) if classes == 2 else z.argmax(axis=1)
+    return presence, ratios.astype(np.float32), targets
+
+
+@both
+def test_no_slope_is_left_at_the_linear_solution(classes):
+    presence, ratios, targets = linear_problem(classes, 120, 40)
+    products, bias = fit_linear(sp.csr_matrix(presence), ratios, targets)
+    assert products.shape == ratios.shape
+    assert products.dtype == bias.dtype == np.float32
+    assert_stationary(presence, ratios, targets, products, bias)
+
+
+def test_linear_solution_is_that_of_another_method():
+    presence, ratios, targets = linear_problem(2, 60, 8)
+    features, signs = presence.astype(np.float64) * ratios[:, 0], 2 * targets - 1
+
+    def loss(flat):
+        margins = signs * (features @ flat[:-1] + flat[-1])
+        return np.log1p(np.exp(-margins)).sum() + flat[:-1] @ flat[:-1] / (2 * STRENGTH)
+
+    found = minimize(loss, np.zeros(9), method="BFGS", options={"gtol": 1e-4}).x  # slopes by differences
+    products, bias = fit_linear(sp.csr_matrix(presence), ratios, targets)
+    assert_allclose(products[:, 0] / ratios[:, 0], found[:-1], atol=2e-3)
+    assert_allclose(bias[0], found[-1], atol=2e-3)
+
+
+def test_texts_of_very_many_telling_ngrams_do_not_overflow():
+    half = 20_000
+    presence = sp.csr_matrix(np.kron(np.eye(2, dtype=np.float32), np.ones((3, half), np.float32)))
+    ratios = np.repeat(np.array([[-9.0], [9.0]], np.float32), half, axis=0)
+    products, bias = fit_linear(presence, ratios, np.array([0, 0, 0, 1, 1, 1]))  # a warning fails the test
+    z = presence @ products + bias
+    assert (z[:3] < -3).all()
+    assert (z[3:] > 3).all()
+
+
+# ---------------------------------------------------------------- counting, out of fold
+
+
+def evidence_of(texts, targets, classes, order=3, words=6, min_texts=2, threads=1, seed=3):
+    texts = [np.array(ids, np.int32) for ids in texts]
+    with ThreadPoolExecutor(threads) as pool:
+        rng = np.random.default_rng(seed)
+        return fit_evidence(texts, np.array(targets, np.int64), classes, order, words, min_texts, rng, pool)
+
+
+def random_texts(count, classes, length=6, words=6, seed=1):
+    """Return texts and labels that have nothing to do with each other."""
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, words, (count, length)).tolist(), (rng.permutation(count) % classes).tolist()
+
+
+def same(a, b):
+    return np.array_equal(a.places, b.places) and np.array_equal(a.whole, b.whole)
+
+
+COUNT = 15
+
+
+@cache
+def folds_by_flipping(classes):
+    """Return for each text which ones see the same as before once its label is another."""
+    texts, targets = random_texts(COUNT, classes)
+    _, before = evidence_of(texts, targets, classes)
+    folds = []
+    for flipped in range(COUNT):
+        others = [(t + 1) % classes if i == flipped else t for i, t in enumerate(targets)]
+        _, after = evidence_of(texts, others, classes)
+        folds.append(frozenset(i for i in range(COUNT) if same(before[i], after[i])))
+    return folds
+
+
+@both
+def test_a_label_changes_nothing_for_its_own_text_nor_for_its_fold(classes):
+    folds = folds_by_flipping(classes)
+    for number, unchanged in enumerate(folds):
+        assert number in unchanged
+        assert all(folds[other] == unchanged for other in unchanged)
+    assert [len(fold) for fold in set(folds)] == [COUNT // FOLDS] * FOLDS  # and it does for all the others
+
+
+@both
+def test_a_training_text_sees_the_counts_of_the_other_folds(classes):
+    texts, targets = random_texts(COUNT, classes)
+    _, own = evidence_of(texts, targets, classes)
+    for ids, fold, seen in zip(texts, folds_by_flipping(classes), own, strict=True):
+        outside = [i for i in range(COUNT) if i not in fold]
+        wanted = plain_places(ids, outside, classes, 3, 2, texts, targets)
+        assert_allclose(seen.places, wanted, rtol=1e-5, atol=1e-6)
+
+
+@both
+@pytest.mark.parametrize("min_texts", [1, 3])
+def test_a_text_from_elsewhere_sees_the_counts_of_all_texts(classes, min_texts):
+    texts, targets = random_texts(COUNT, classes)
+    final, _ = evidence_of(texts, targets, classes, min_texts=min_texts)
+    for ids in [texts[0], texts[7], [5, 4, 3, 2, 1, 0], [2]]:
+        wanted = plain_places(ids, range(COUNT), classes, 3, min_texts, texts, targets)
+        assert_allclose(final.of(np.array(ids)).places, wanted, rtol=1e-5, atol=1e-6)
+
+
+@both
+def test_a_text_from_elsewhere_sees_the_linear_model_of_all_texts(classes):
+    texts, targets = random_texts(40, classes)
+    final, _ = evidence_of(texts, targets, classes)
+    presence = np.array([np.isin(final.keys, ngram_keys(np.array(ids), 3, 6)) for ids in texts], np.float32)
+    told = (final.ratios != 0).all(axis=1)
+    assert (final.weights[~told] == 0).all()
+    assert_stationary(presence[:, told], final.ratios[told], targets, final.weights[told], final.bias)
+    whole = [final.of(np.array(ids)).whole for ids in texts]
+    assert_allclose(whole, presence @ final.weights + final.bias, rtol=1e-5, atol=1e-6)
+
+
+def test_an_ngram_counts_once_per_text():
+    once, targets = [[0, 1], [1, 2], [0, 2], [2, 3], [3, 0], [1, 3]], [0, 1, 0, 1, 0, 1]
+    often = [ids + ids[:1] * number for number, ids in enumerate(once)]
+    (one, _), (more, _) = (evidence_of(texts, targets, 2, order=1, min_texts=1) for texts in (once, often))
+    assert_array_equal(one.keys, more.keys)
+    assert_array_equal(one.ratios, more.ratios)
+    assert_array_equal(one.weights, more.weights)
+    assert_array_equal(one.of(np.array([0, 1])).whole, one.of(np.array([0, 1, 1, 0, 0])).whole)
+
+
+@both
+def test_random_labels_are_not_seen_through_the_evidence(classes):
+    texts, targets = random_texts(300, classes, length=12, words=60)
+    final, own = evidence_of(texts, targets, classes, order=2, words=60)
+
+    def accuracy(wholes):
+        z = np.array(wholes)
+        return np.mean((z[:, 0] > 0 if classes == 2 else z.argmax(axis=1)) == targets)
+
+    assert abs(accuracy([seen.whole for seen in own]) - 1 / classes) < 0.1
+    assert accuracy([final.of(np.array(ids)).whole for ids in texts]) > 0.9
+
+
+def test_the_evidence_out_of_fold_knows_telling_words():
+    texts, targets = random_texts(100, 2)
+    texts = [[*ids, 6 + target] for ids, target in zip(texts, targets, strict=True)]
+    _, own = evidence_of(texts, targets, 2, words=8)
+    assert np.mean([(seen.whole[0] > 0) == target for seen, target in zip(own, targets, strict=True)]) > 0.95
+
+
+@both
+def test_evidence_does_not_depend_on_the_number_of_threads(classes):
+    texts, targets = random_texts(60, classes)
+    (one, own), (two, others) = (evidence_of(texts, targets, classes, threads=threads) for threads in (1, 2))
+    for name in ("keys", "ratios", "weights", "bias"):
+        assert_array_equal(getattr(one, name), getattr(two, name))
+    assert all(same(a, b) for a, b in zip(own, others, strict=True))
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_fewer_texts_than_folds(count):
+    final, own = evidence_of([[0, 1, 2]] * count, [number % 2 for number in range(count)], 2, min_texts=1)
+    assert len(final.keys) == 8
+    assert [seen.places.shape for seen in own] == [(3, 3)] * count
+    assert all(np.isfinite(seen.whole).all() for seen in own)
+    if count == 1:  # nobody else has said anything
+        assert not own[0].places.any()
+        assert not own[0].whole.any()
+
+
+@both
+def test_without_known_ngrams_the_bias_is_all_there_is(classes):
+    texts, targets = random_texts(20, classes)
+    final, own = evidence_of(texts, targets, classes, min_texts=21)
+    assert len(final.keys) == 0
+    for seen in [*own, final.of(np.array([3, 1]))]:
+        assert seen.places.shape[1] == 3 * evidence_width(classes)
+        assert not seen.places.any()
+    assert_array_equal(final.of(np.array([3, 1])).whole, final.bias)
+
+
+def test_unknown_ngrams_say_nothing():
+    known = Evidence(1, 4, np.array([2]), np.array([[7.0]], np.float32), np.array([[5.0]], np.float32), np.zeros(1))
+    told = known.of(np.array([0, 1, 1, 2]))  # the key of a single word is its id + 1
+    assert_array_equal(told.places, [[0], [7], [7], [0]])
+    assert told.whole == [5]
+
+
+def test_evidence_of_an_empty_text_is_empty():
+    final, _ = evidence_of(*random_texts(10, 2), 2)
+    told = final.of(np.array([], np.int32))
+    assert told.places.shape == (0, 3)
+    assert_array_equal(told.whole, final.bias)
+
+
+# ---------------------------------------------------------------- in the network
+
+NETWORKS = pytest.mark.parametrize(
+    ("loss", "classes"), [("cross-entropy", 2), ("cross-entropy", 3), ("squared-error", 2)]
+)
+LENGTHS = np.array([3, 1, 7, 2])
+
+
+def network_with_evidence(loss, classes):
+    """Return a network, and a layout, word vectors and the two kinds of evidence for it."""
+    shape = NetworkSettings(width=6, heads=2, hidden=7, window=4, dropout=0.0, loss=loss)
+    rng, width = np.random.default_rng(4), evidence_width(classes)
+    network = Network(shape, 5, classes, rng, 2 * width, width)
+    sizes = ((LENGTHS.sum(), 5), (LENGTHS.sum(), 2 * width), (len(LENGTHS), width))
+    return network, Layout(LENGTHS, shape.window, shape.causal), *(rng.normal(size=size) for size in sizes)
+
+
+@NETWORKS
+def test_gradients_of_the_weights_of_the_evidence_equal_central_differences(loss, classes):
+    network, layout, x, places, whole = network_with_evidence(loss, classes)
+    randomise(network)
+    forward = partial(network.forward, places=places, whole=whole)
+    given_evidence = SimpleNamespace(forward=forward, backward=network.backward, parameters=network.parameters)
+    total, arrays = layer_gradients(given_evidence, x, layout)
+    arrays = {name: arrays[name] for name in ("x", "places.W", "whole.W", "encoder.projection.W", "head.W")}
+    assert all(gradient.any() for _, gradient in arrays.values())
+    check_gradients(total, arrays)
+
+
+@NETWORKS
+def test_evidence_changes_the_output_the_way_the_docstring_says(loss, classes):
+    network, layout, x, places, whole = network_with_evidence(loss, classes)
+    randomise(network)
+    U, W = network.places.weight.value, network.whole.weight.value
+    without = network.forward(x + places @ U, layout, None)[0]
+    assert_allclose(network.forward(x, layout, None, places, whole)[0], without + whole @ W, rtol=1e-12)
+
+
+@NETWORKS
+def test_a_new_network_starts_as_what_the_linear_model_says(loss, classes):
+    network, layout, x, places, whole = network_with_evidence(loss, classes)
+    network.head.weight.value[...] = network.head.bias.value[...] = 0
+    outputs, _ = network.forward(x, layout, None, places, whole)
+    said = softmax(whole, axis=1) if classes == 3 else np.hstack([expit(-whole), expit(whole)])
+    assert_allclose(network.loss.probabilities(outputs), said, rtol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_word_dropout_drops_the_evidence_with_its_word(share):
+    lengths = [1, *range(20, 120)]
+    texts = [200 * number + np.arange(length, dtype=np.int32) for number, length in enumerate(lengths)]
+    evidence = [
+        TextEvidence(np.stack([ids, -ids], axis=1).astype(np.float32), np.array([number], np.float32))
+        for number, ids in enumerate(texts)
+    ]
+    shares = cut_shares(texts, np.arange(len(texts)), share, np.random.default_rng(1), evidence)
+    assert len(shares) > 1
+    for part in shares:
+        assert_array_equal(part.places, np.stack([part.ids, -part.ids], axis=1))
+        assert_array_equal(part.whole[:, 0], part.targets)
+        assert_array_equal(np.repeat(part.targets, part.lengths), part.ids // 200)
+    kept = sum(len(part.places) for part in shares) / sum(lengths)
+    assert kept == pytest.approx(1 - share, abs=0.03)
+
+
+# ---------------------------------------------------------------- in the model and its file
+
+ARRAYS = {"ngrams", "ratios", "weights", "bias"}
+
+
+@cache
+def trained(**more):
+    return small_fit(ngrams=3, **more)
+
+
+@cache
+def trained_on_kinds():
+    texts, labels = make_reviews(30)
+    return small_fit(texts, [f"{label}{number % 3}" for number, label in enumerate(labels)], ngrams=2, half=False)
+
+
+def probabilities(model):
+    return model.probabilities([model.encode(text) for text in TEXTS])
+
+
+def test_an_untrained_model_says_what_the_linear_model_says():
+    texts, labels = make_reviews(40)
+    shape = TrainSettings()
+    with ThreadPoolExecutor(1) as pool:
+        data = prepare(texts, labels, small_embeddings(), shape, 1, pool)
+    assert len(data.train.evidence) == len(data.train)
+    model = Model.fresh(
+        data.vocabulary, data.table, data.labels, data.values, data.priors, shape, 1, data.evidence
+    ).in_double()
+    model.network.head.weight.value[...] = model.network.head.bias.value[...] = 0
+    z = np.array([data.evidence.of(model.encode(text)).whole for text in TEXTS], np.float64)
+    assert np.ptp(z) > 0.1
+    assert_allclose(probabilities(model), np.hstack([expit(-z), expit(z)]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", [trained, trained_on_kinds])
+def test_a_model_with_ngrams_comes_back_as_it_was(make, tmp_path):
+    path = str(tmp_path / "model.npz")
+    model = make()
+    model.save(path)
+    back = Model.load(path)
+    assert set(model.to_artifact().arrays) >= ARRAYS
+    assert back.evidence.order == model.evidence.order
+    assert_array_equal(back.evidence.keys, model.evidence.keys)
+    assert_array_equal(probabilities(back), probabilities(model))
+
+
+def test_half_precision_hardly_changes_the_probabilities(tmp_path):
+    path = str(tmp_path / "model.npz")
+    model = trained(half=True)
+    model.save(path)
+    arrays = model.to_artifact().arrays
+    assert {name for name, array in arrays.items() if array.dtype == np.float16} == {"table", "ratios", "weights"}
+    back = Model.load(path)
+    assert_allclose(probabilities(back), probabilities(model), rtol=0, atol=1e-2)
+    assert (probabilities(back) != probabilities(model)).any()
+    assert_array_equal(probabilities(trained()), probabilities(model))  # only the file differs
+    again = str(tmp_path / "again.npz")
+    back.save(again)
+    assert_array_equal(probabilities(Model.load(again)), probabilities(back))
+
+
+def test_half_precision_halves_the_file(tmp_path):
+    words, rng = 2_000, np.random.default_rng(1)
+    vocabulary = Vocabulary([f"w{number}" for number in range(words)], np.ones(words, np.int64), Tokenizer())
+    evidence, _ = evidence_of(*random_texts(20, 2), 2, words=words)
+    table = rng.normal(size=(words, 128)).astype(np.float32)
+    sizes = {}
+    for half in (False, True):
+        model = Model.fresh(
+            vocabulary, table, list(LABELS), None, np.full(2, 0.5), TrainSettings(width=8, half=half), 1, evidence
+        )
+        path = str(tmp_path / f"{half}.npz")
+        model.save(path)
+        sizes[half] = os.path.getsize(path)
+    assert sizes[True] / sizes[False] == pytest.approx(0.5, abs=0.05)
+
+
+def test_without_ngrams_there_is_no_evidence():
+    model = small_fit(ngrams=0)
+    assert model.evidence is None
+    assert model.network.places is None
+    assert model.network.whole is None
+    assert not ARRAYS & set(model.to_artifact().arrays)
+
+
+def refused(artifact, folder):
+    path = str(folder / "model.npz")
+    write(path, artifact)
+    with pytest.raises(CorruptError, match=r"model\.npz"):
+        Model.load(path)
+
+
+WRONG = {
+    "keys reversed": ("ngrams", lambda keys: keys[::-1]),
+    "a key twice": ("ngrams", lambda keys: np.append(keys[:-1], keys[-2])),
+    "keys whose differences overflow": (
+        "ngrams",
+        lambda keys: np.append(np.iinfo(np.int64).max, np.arange(len(keys) - 1) + np.iinfo(np.int64).min),
+    ),
+    "keys of 32 bits": ("ngrams", lambda keys: np.arange(len(keys), dtype=np.int32)),
+    "a key too few": ("ngrams", lambda keys: keys[:-1]),
+    "a ratio too few": ("ratios", lambda ratios: ratios[:-1]),
+    "ratios of three classes": ("ratios", lambda ratios: np.repeat(ratios, 3, axis=1)),
+    "flat ratios": ("ratios", lambda ratios: ratios[:, 0]),
+    "half ratios in a whole file": ("ratios", lambda ratios: ratios.astype(np.float16)),
+    "a ratio that is none": ("ratios", lambda ratios: np.full_like(ratios, np.nan)),
+    "a weight too few": ("weights", lambda weights: weights[:-1]),
+    "a bias of three classes": ("bias", lambda bias: np.repeat(bias, 3)),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_damaged_evidence_is_refused(name, tmp_path):
+    array, damage = WRONG[name]
+    artifact = trained().to_artifact()
+    refused(replace(artifact, arrays=artifact.arrays | {array: damage(artifact.arrays[array])}), tmp_path)
+
+
+@pytest.mark.parametrize("name", sorted(ARRAYS))
+def test_missing_evidence_is_refused(name, tmp_path):
+    artifact = trained().to_artifact()
+    refused(replace(artifact, arrays={key: a for key, a in artifact.arrays.items() if key != name}), tmp_path)
+
+
+def test_evidence_that_the_settings_deny_is_refused(tmp_path):
+    artifact = trained().to_artifact()
+    refused(replace(artifact, settings=artifact.settings | {"ngrams": 0}), tmp_path)
