@@ -12,7 +12,7 @@ from nlptx.evidence import TextEvidence
 
 # Tokens that make a share worth a thread, and the most shares of a batch. Both are fixed, so that sums
 # are formed in the same order whatever the number of threads.
-_SHARE_TOKENS = 1024
+_SHARE_TOKENS = 512
 _MOST_SHARES = 4
 
 
