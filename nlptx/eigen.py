@@ -111,8 +111,10 @@ def power_iteration(
         missed = np.linalg.norm(moved - candidates * ritz, axis=0)
         # A residual this small is rounding: the eigenvalue is as good as 0 and any vector is as good.
         rounding = max(20 * float(np.finfo(dtype).eps * ritz[0]), float(np.finfo(dtype).tiny))
-        relative = missed / np.maximum(ritz, rounding / tolerance)
-        found, before = min(_leading(relative <= tolerance), wanted), len(values)
+        good = missed <= np.maximum(tolerance * ritz, rounding)
+        # Of an eigenvalue that cannot be told from 0 there is no relative residual; it counts as met.
+        relative = missed / np.where(ritz > rounding, ritz, rounding / tolerance)
+        found, before = min(_leading(good), wanted), len(values)
         values, residuals = ritz[:found], relative[:found]
         vectors, images = candidates[:, :found], moved[:, :found]
         open_residual = float(relative[found:].max(initial=0))

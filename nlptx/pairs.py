@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-# Positions whose pairs are sorted together: small enough for the sort to stay near the caches.
-_BLOCK = 1 << 19
+# Pairs that are sorted together: few enough for the sort to stay near the caches.
+_BLOCK_PAIRS = 1 << 21
 # Up to this window 1/d is a whole number of 1/lcm(1..window) units that cannot overflow int64.
 _LARGEST_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 32
@@ -49,14 +50,14 @@ def count_pairs(
     Returns:
         (V, V) int64 CSR, symmetric: entry [a, b] sums over positions of ``a`` and of ``b`` around them.
     """
+    block = max(1, _BLOCK_PAIRS // len(units))
 
     def count_block(start: int) -> sp.csr_matrix:
-        stop = start + _BLOCK + len(units)
-        return _count_block(ids[start:stop], documents[start:stop], words, units)
+        span = slice(start, start + block + len(units))
+        return _count_block(ids[span], documents[span], block, words, units)
 
     with ThreadPoolExecutor(jobs) as pool:
-        runs = pool.map(count_block, range(0, len(ids), _BLOCK))
-        upper = _sum_in_tree(runs)
+        upper = _sum_in_tree(_few_ahead(pool, count_block, range(0, len(ids), block), jobs + 1))
     if upper is None:
         return sp.csr_matrix((words, words), dtype=np.int64)
     both = upper + upper.T.tocsr()
@@ -64,10 +65,23 @@ def count_pairs(
     return both
 
 
+def _few_ahead(
+    pool: ThreadPoolExecutor, work: Callable[[int], sp.csr_matrix], starts: range, most: int
+) -> Iterator[sp.csr_matrix]:
+    """Map ``work`` over ``starts`` in threads, in order, with at most ``most`` results waiting in memory."""
+    waiting: deque[Future[sp.csr_matrix]] = deque()
+    for start in starts:
+        waiting.append(pool.submit(work, start))
+        if len(waiting) > most:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
 def _count_block(
-    ids: NDArray[np.int32], documents: NDArray[np.int32], words: int, units: NDArray[np.int64]
+    ids: NDArray[np.int32], documents: NDArray[np.int32], block: int, words: int, units: NDArray[np.int64]
 ) -> sp.csr_matrix:
-    """Count pairs whose first word lies in the first ``_BLOCK`` positions, as an upper triangle.
+    """Count pairs whose first word lies in the first ``block`` positions, as an upper triangle.
 
     A pair becomes the integer (smaller id * V + larger id) << bits | distance; sorting brings equal pairs together.
     """
@@ -76,7 +90,7 @@ def _count_block(
     for distance, weight in enumerate(units, start=1):
         if weight == 0:
             continue
-        left, right = ids[:_BLOCK], ids[distance : distance + _BLOCK]
+        left, right = ids[:block], ids[distance : distance + block]
         left = left[: len(right)]
         together = documents[: len(left)] == documents[distance : distance + len(left)]
         low = np.minimum(left, right)[together].astype(np.int64)

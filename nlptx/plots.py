@@ -35,12 +35,17 @@ def plot_history(history: dict[str, Any], path: str) -> None:
     left.plot([step for step, _ in history["curve"]], [loss for _, loss in history["curve"]], label="training loss")
     left.set_xlabel("step")
     left.set_ylabel("loss")
-    per_epoch = history["steps"] / max(len(history["epochs"]), 1)
     judged = [epoch for epoch in history["epochs"] if "valid_loss" in epoch]
     if judged:
-        ends = [epoch["epoch"] * per_epoch for epoch in judged]
+        ends = [epoch["step"] for epoch in judged]
         left.plot(ends, [epoch["valid_loss"] for epoch in judged], "o-", label="validation loss")
-        left.axvline(history["best_epoch"] * per_epoch, color="grey", linewidth=0.8, linestyle=":", label="kept")
+        left.axvline(
+            history["epochs"][history["best_epoch"] - 1]["step"],
+            color="grey",
+            linewidth=0.8,
+            linestyle=":",
+            label="kept",
+        )
         right = left.twinx()
         right.plot(ends, [epoch["valid_accuracy"] for epoch in judged], "s--", color="tab:green")
         right.set_ylabel("validation accuracy", color="tab:green")

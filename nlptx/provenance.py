@@ -6,6 +6,7 @@ import shlex
 from dataclasses import fields
 from typing import Any
 
+from nlptx.artifacts import Artifact
 from nlptx.settings import SEED, CountSettings, PcaSettings, Settings, TrainSettings
 
 _STAGES: dict[str, tuple[str, type[Settings], str]] = {
@@ -13,6 +14,12 @@ _STAGES: dict[str, tuple[str, type[Settings], str]] = {
     "embeddings": ("pca", PcaSettings, "embeddings.npz"),
     "model": ("train", TrainSettings, "model.npz"),
 }
+
+
+def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the headers from the first stage to this one, and the commands of those a stage here made."""
+    headers = chain(artifact.header)
+    return headers, [command(header) for header in headers if is_made_here(header)]
 
 
 def chain(header: dict[str, Any]) -> list[dict[str, Any]]:
@@ -49,7 +56,7 @@ def command(header: dict[str, Any]) -> str:
         words += (
             [f"--{option}" if value else f"--no-{option}"] if isinstance(value, bool) else [f"--{option}", str(value)]
         )
-    details = header["details"]["source"] if name == "train" else header["details"]
+    details = header["details"].get("source", {}) if name == "train" else header["details"]
     for option, value in details.get("reading", {}).items():
         if option == "splits":
             words += [part for split in value or ["all"] for part in ("--split", split)]

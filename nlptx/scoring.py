@@ -52,7 +52,6 @@ def score(model: Model, texts: Iterable[str], *, jobs: int | None = None, batch:
         batch: most texts scored together.
     """
     jobs = jobs or default_jobs()
-
     exact = model.in_double()
 
     def work(part: list[str]) -> list[Scored]:
@@ -60,13 +59,19 @@ def score(model: Model, texts: Iterable[str], *, jobs: int | None = None, batch:
 
     with threadpool_limits(1), ThreadPoolExecutor(jobs) as pool:
         waiting: deque[Future[list[Scored]]] = deque()
-        for part in arriving(texts, batch):
-            waiting.append(pool.submit(work, part.items))
-            # Results are due when the source has paused or enough work is under way.
-            while waiting and (part.paused or len(waiting) > jobs + 1 or waiting[0].done()):
-                yield waiting.popleft().result()
+        failure: Exception | None = None
+        try:
+            for part in arriving(texts, batch):
+                waiting.append(pool.submit(work, part.items))
+                # Results are due when the source has paused or enough work is under way.
+                while waiting and (part.paused or len(waiting) > jobs + 1 or waiting[0].done()):
+                    yield waiting.popleft().result()
+        except Exception as error:
+            failure = error  # what came before it is still owed
         while waiting:
             yield waiting.popleft().result()
+        if failure is not None:
+            raise failure
 
 
 def _score_batch(model: Model, texts: Sequence[str]) -> list[Scored]:

@@ -130,9 +130,9 @@ class PcaSettings(Settings):
 class NetworkSettings(Settings):
     """The shape of the transformer; a part of the settings of ``train``."""
 
-    width: int = setting(64, "Model width d; 0 takes the length of the word vectors.", low=0)
-    blocks: int = setting(1, "Encoder blocks.", low=0)
-    heads: int = setting(4, "Attention heads.", low=1)
+    width: int = setting(64, "Model width d; 0 takes the length of the word vectors.", low=0, high=16_384)
+    blocks: int = setting(1, "Encoder blocks.", low=0, high=1000)
+    heads: int = setting(4, "Attention heads.", low=1, high=1024)
     head_width: str = setting("narrow", "Width of a head: d/heads, or d for every head.", choices=("narrow", "wide"))
     attention: str = setting(
         "scaled",
@@ -140,7 +140,7 @@ class NetworkSettings(Settings):
         choices=("scaled", "qkv", "plain"),
     )
     causal: bool = setting(False, "Let a word attend only to itself and the words before it.")
-    hidden: int = setting(0, "Hidden width of the feed-forward network; 0 takes 4 d.", low=0)
+    hidden: int = setting(0, "Hidden width of the feed-forward network; 0 takes 4 d.", low=0, high=65_536)
     activation: str = setting("relu", "Its activation.", choices=("relu", "gelu", "tanh", "sigmoid"))
     norm: str = setting("pre", "Normalise before each sublayer, or after the residual sum.", choices=("pre", "post"))
     norm_gain: bool = setting(True, "Layer norm learns a gain and a bias.")

@@ -16,6 +16,7 @@ from nlptx.text import Tokenizer, Vocabulary
 
 # No tokenizer gives such words, but JSON may hold half a character, and an artifact may be anyone's.
 _UNWRITABLE = re.compile("[ \n\ud800-\udfff]")
+_NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
 _HEADER = re.compile(rb"\d{1,18} \d{1,18} *\r?\n?")
 
 
@@ -63,7 +64,11 @@ def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> Embeddings:
     for number, line in enumerate(file, start=1):
         where = f"{path}:{number}"
         try:
-            word, *numbers = line.decode("utf-8").rstrip("\r\n").rstrip(" ").split(" ")
+            # Once the width is known, a word may hold spaces, as some of GloVe's do.
+            text = line.decode("utf-8").rstrip("\r\n").rstrip(" ")
+            word, *numbers = text.rsplit(" ", width) if width else text.split(" ")
+            if _NUMBER.fullmatch(word.rpartition(" ")[2]) and " " in word:
+                raise ValueError(f"more than {width} of them")
             if number == 1 and _HEADER.fullmatch(line):
                 promised, width = int(word), int(numbers[0])
                 continue

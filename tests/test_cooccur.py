@@ -208,7 +208,7 @@ def test_the_size_of_a_block_does_not_change_the_counts(monkeypatch, block, jobs
     # A window of 4 reaches over more than one block of 1, 2 or 3 positions.
     documents = sample(documents=8)
     whole = count_words(documents, window=4, min_count=2)
-    monkeypatch.setattr(pairs, "_BLOCK", block)
+    monkeypatch.setattr(pairs, "_BLOCK_PAIRS", block)
     same(count_words(documents, jobs, window=4, min_count=2), whole)
 
 
@@ -223,7 +223,7 @@ def test_worker_processes_do_not_change_the_counts(monkeypatch):
     whole = count_words(sample())
     # Several chunks, or no process would be started; few, as each costs a little.
     monkeypatch.setattr(tokens, "_CHUNK", 1000)
-    monkeypatch.setattr(pairs, "_BLOCK", 100)
+    monkeypatch.setattr(pairs, "_BLOCK_PAIRS", 100)
     same(count_words(sample(), jobs=2), whole)
 
 

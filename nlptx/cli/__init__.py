@@ -130,6 +130,13 @@ def _run(arguments: list[str]) -> int:
             raise
         print_error("error: out of memory\n  Give less text at a time, or fewer words (--max-words).")
         return 1
+    except OSError:
+        raise  # main knows whether the reader went away
+    except Exception as error:
+        if os.environ.get("NLPTX_DEBUG"):
+            raise
+        print_error(f"error: unexpected {type(error).__name__}: {error}\n  Set NLPTX_DEBUG=1 to see where.")
+        return 1
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Compare predictions with true labels.")
 @click.argument("data", nargs=-1, metavar="DATA...")
 @model_option
-@click.option(
-    "--min-accuracy", type=click.FloatRange(0, 1), show_envvar=True, help="Exit with code 5 below this accuracy."
-)
+@click.option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 below this accuracy.")
 @reading_options(("test",))
 @run_options(json_help="Print the report as one JSON object.")
 def evaluate(

@@ -34,12 +34,13 @@ def info(artifact: str, plot: str | None, run: Run) -> None:
 
     found = artifacts.read(artifact)
     sizes = {name: list(array.shape) for name, array in sorted(found.arrays.items()) if array.ndim}
-    headers = provenance.chain(found.header)
-    commands = [provenance.command(header) for header in headers if provenance.is_made_here(header)]
+    headers, commands = artifacts.build(found, provenance.trace, artifact)
     if found.kind == "model":
         from nlptx.model import Model
 
         history = artifacts.build(found, Model.from_artifact, artifact).history
+        if plot is not None and not history:
+            raise click.UsageError("this model has no history to draw.")
         if plot is not None:
             from nlptx.plots import plot_history
 
@@ -68,12 +69,12 @@ def _draw(
     facts += [(name, " x ".join(map(str, shape))) for name, shape in sizes.items() if name != "words"]
     talk.facts(path, facts)
     talk.facts("settings", ((name, str(value)) for name, value in found.settings.items()))
-    if found.kind == "model":
+    if found.kind == "model" and found.details["history"]:
         _draw_history(found.details["history"], run)
     talk.facts("made by", ((str(number), text) for number, text in enumerate(commands, start=1)))
     digests = []
     for header in headers:
-        details = header["details"] if header["kind"] != "model" else header["details"]["source"]
+        details = header["details"] if header["kind"] != "model" else header["details"].get("source", {})
         digests += [
             (f"{header['kind']} {name.removesuffix('_sha256').removesuffix('sha256') or 'data'}", value)
             for name, value in details.items()

@@ -12,7 +12,7 @@ from nlptx.cli.options import Run, run_options
 @click.argument("embeddings", metavar="EMBEDDINGS")
 @click.argument("words", nargs=-1, required=True, metavar="WORD...")
 @click.option("--analogy", is_flag=True, help="Three words a b c: find d such that a is to b as c is to d.")
-@click.option("-n", "--top", type=click.IntRange(1), default=10, show_default=True, show_envvar=True, help="How many.")
+@click.option("-n", "--top", type=click.IntRange(1), default=10, show_default=True, help="How many.")
 @run_options(json_help="Print one JSON object.")
 def neighbors(embeddings: str, words: tuple[str, ...], analogy: bool, top: int, run: Run) -> None:
     """Show the words nearest to a word, by the cosine of their vectors.

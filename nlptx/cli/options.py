@@ -99,12 +99,11 @@ def preset_option(function: Function) -> Function:
     )(function)
 
 
-def reading_options(splits: tuple[str, ...], labels: bool = False) -> Callable[[Function], Function]:
+def reading_options(splits: tuple[str, ...]) -> Callable[[Function], Function]:
     """Add how inputs are read; they arrive as ``reading``.
 
     Args:
         splits: parts read by default of folders laid out as train, test and unsup.
-        labels: whether the command needs labels.
     """
 
     def decorate(function: Function) -> Function:

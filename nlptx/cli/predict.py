@@ -26,7 +26,7 @@ def model_option(function: Function) -> Function:
 @model_option
 @output_option("-", "Where the scores go; - for standard output.")
 @click.option("--format", type=click.Choice(["auto", "text", "csv", "tsv", "jsonl"]), default="auto",
-              show_default=True, show_envvar=True, help="Format of the scores; auto is that of the input.")  # fmt: skip
+              show_default=True, help="Format of the scores; auto is that of the input.")  # fmt: skip
 @click.option("--details", is_flag=True, help="Tables: also the number of known words, and whether the text was cut.")
 @reading_options(("test",))
 @run_options(json_help="The same as --format jsonl.")
@@ -67,13 +67,16 @@ def predict(
             documents.append(document)
             yield document.text
 
-    unknown: list[str] = []
+    unknown = 0
+    named: list[str] = []
     with open_rows(output, "jsonl" if run.json else format, classifier, details) as rows:
         for batch in score(classifier, texts(), jobs=run.jobs):
             for scored in batch:
                 document = documents.popleft()
                 if not scored.known_words:
-                    unknown.append(document.where) if len(unknown) < _NAMED else unknown.append("")
+                    unknown += 1
+                    if len(named) < _NAMED:
+                        named.append(document.where)
                 rows.write(document, scored)
             rows.flush()
         if not corpus.documents and corpus.source is not None:
@@ -81,7 +84,5 @@ def predict(
     for name, free in rows.renamed.items():
         run.talk.note(f"note: the input has a column {name!r}; the prediction is in {free!r}")
     if unknown:
-        named = ", ".join(unknown[:_NAMED]) + (", ..." if len(unknown) > _NAMED else "")
-        run.talk.note(
-            f"note: no known word in {len(unknown)} text{'s' * (len(unknown) > 1)} ({named}); scored as the prior"
-        )
+        places = ", ".join(named) + (", ..." if unknown > len(named) else "")
+        run.talk.note(f"note: no known word in {unknown} text{'s' * (unknown > 1)} ({places}); scored as the prior")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # Output for inputs whose own format is not one to write.
 _LAYOUTS = {"document": "text", "parquet": "csv"}
 
+_TSV_BREAKS = str.maketrans("\t\r\n", "   ")
+
 
 class Rows:
     """Writes one row per text. The format, if ``auto``, is that of the first text's input.
@@ -111,7 +113,7 @@ class Rows:
     def _cells(self, cells: list[str]) -> None:
         if self.layout == "tsv":
             # TSV has no quoting, so what would break a row becomes a space.
-            self._line("\t".join(" ".join(cell.splitlines()).replace("\t", " ") for cell in cells))
+            self._line("\t".join(cell.translate(_TSV_BREAKS) for cell in cells))
             return
         line = io.StringIO()
         csv.writer(line, lineterminator="").writerow(cells)

@@ -25,7 +25,6 @@ from nlptx.cli.options import (
 )
 from nlptx.cli.stage import Stage
 from nlptx.corpus.document import ReadOptions
-from nlptx.errors import DataError
 from nlptx.settings import TrainSettings
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ SPLITS = ("train",)
     "--embeddings",
     required=True,
     metavar="FILE",
-    show_envvar=True,
     help="Word vectors: the output of nlptx pca, word2vec text (*.txt, *.vec), or - for standard input.",
 )
 @click.option("--valid", multiple=True, metavar="FILE", help="Validate on this file, not on a part of DATA.")
@@ -88,8 +86,6 @@ def train(
     if valid:
         valid_corpus = Corpus(valid, reading)
         held_out = _columns(valid_corpus)
-        if not valid_corpus.documents:
-            raise DataError("there is no text to validate on", where=", ".join(valid))
         source["valid_documents"], source["valid_sha256"] = valid_corpus.documents, valid_corpus.sha256
     with run.talk.meter("training") as meter, _interrupt() as stop:
         model = fit(
@@ -153,6 +149,8 @@ def show(progress: Progress, meter: Meter) -> None:
         parts.append("best so far" if progress.improved else "no better")
     elif progress.seconds_left:
         parts.append(f"{_duration(progress.seconds_left)} left")
+    if progress.phase == "pretrain":
+        parts.insert(0, "pre-training")
     meter(progress.step / progress.steps, "  ".join(parts), keep=progress.epoch_done)
 
 

@@ -105,7 +105,7 @@ def _tsv_rows(source: Source, options: ReadOptions) -> Iterator[tuple[int, dict[
         row = line.rstrip("\r\n").split("\t")
         if header is None:
             header = _header(row, source, options)
-        elif row != [""]:
+        elif row != [""] or len(header) == 1:
             yield number, _row(header, row, source, number)
 
 

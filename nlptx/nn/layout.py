@@ -55,7 +55,3 @@ class Layout:
         """Yield each run of ``x`` (N, D) as a view (n, T, D)."""
         for row, count, length in self.runs:
             yield x[row : row + count * length].reshape(count, length, -1)
-
-    def with_causal(self) -> Layout:
-        """Return the same layout with attention masked to the left."""
-        return Layout(self.lengths, self.window, causal=True)

@@ -84,8 +84,9 @@ class Training:
         clock = _Clock()
         for epoch in range(1, self.settings.epochs + 1):
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # checked for instead
+                before = self.step
                 loss, accuracy = self._epoch(epoch, clock)
-            if self.step:
+            if self.step > before:
                 self._judge(epoch, loss, accuracy, clock)
             worse = epoch - self.best.epoch
             if self.interrupted or (self.settings.patience and len(self.valid) and worse >= self.settings.patience):
@@ -155,7 +156,12 @@ class Training:
 
     def _judge(self, epoch: int, loss: float, accuracy: float, clock: _Clock) -> None:
         """Validate the averaged weights, and keep them if they are the best so far."""
-        record: dict[str, Any] = {"epoch": epoch, "loss": round(loss, 5), "accuracy": round(accuracy, 5)}
+        record: dict[str, Any] = {
+            "epoch": epoch,
+            "step": self.step,
+            "loss": round(loss, 5),
+            "accuracy": round(accuracy, 5),
+        }
         with self.average.swapped_in():
             judged = self.valid if len(self.valid) else self.train.first(_VALID_BATCH)
             valid_loss, valid_accuracy = validate(self.model, judged, self.pool)

@@ -105,6 +105,8 @@ def prepare(
             [vocabulary.encode(text)[:head] for text in valid[0]],
             np.array([classes[label] for label in valid[1]], np.int64),
         )
+    if valid is not None and not len(held):
+        raise DataError("no validation text has a word that the embeddings know")
     train = _examples([ids[row] for row in rows], targets[rows])
     if not len(train):
         raise DataError(
