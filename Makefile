@@ -89,7 +89,7 @@ bloem_TRAIN = --preset bloem --epochs $(BLOEM_EPOCHS)
 sst2_TRAIN = --epochs 4
 # Questions turn on rarer words: whitened vectors, which give every component the same say, suit them better.
 trec_PCA = --eigenvalue-weight 0
-trec_TRAIN = --label-order none --width 128 --blocks 2 --word-dropout 0.2 --valid-share 0 --epochs 4
+trec_TRAIN = --label-order none --width 128 --blocks 2 --word-dropout 0.2 --embedding-lr 0.3 --valid-share 0 --epochs 5
 FOLDS ?= 5
 
 imdb: build/imdb/table.txt  ## Reviews: the default settings on IMDB, start to finish.
