@@ -56,7 +56,7 @@ def main() -> None:
         report = nlptx("evaluate", test_file, "-m", model)
         rows.append([report["accuracy"], report["log_loss"], trained["seconds"], trained["peak_memory_mb"]])
         print(f"fold {number + 1}/{arguments.folds}: accuracy {report['accuracy']:.4f}", file=sys.stderr)
-    result = pd.DataFrame(rows, columns=["accuracy", "log-loss", "seconds", "peak MB"])
+    result = pd.DataFrame(rows, columns=["accuracy", "log-loss", "seconds", "peak MB"], dtype=float)
     result.index = [f"fold {number + 1}" for number in range(arguments.folds)]
     result.loc["mean"] = result.mean()
     result.loc["std"] = result.iloc[:-1].std()
