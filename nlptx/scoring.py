@@ -20,7 +20,7 @@ from nlptx.tokens import default_jobs
 T = TypeVar("T")
 # Texts and tokens that go through the network together.
 BATCH = 64
-_BATCH_TOKENS = 16_384
+_BATCH_TOKENS = 4096
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -120,6 +121,8 @@ class Running:
             env=environment(**(env or {})),
             bufsize=0,
             start_new_session=True,
+            # A job in the background has Ctrl-C ignored, and so would its children.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         if slave is not None:
             os.close(slave)

@@ -23,8 +23,8 @@ from nlptx.training.step import batch_gradient, clip
 
 # Points of the loss curve kept per epoch.
 _CURVE_POINTS = 20
-# Texts validated at a time.
-_VALID_BATCH = 64
+# Texts validated at a time; few, as the attention weights of all of them are held.
+_VALID_BATCH = 8
 
 
 @dataclass

@@ -17,9 +17,9 @@ EPSILON = 1e-8
 def learning_rate(settings: TrainSettings, step: int, steps: int) -> float:
     """Return the rate of a step (from 0): a linear rise, then the schedule's fall to 0 at ``steps``.
 
-    Where the rate is to fall, the rise takes a fifth of the steps at most, so that short runs fall too.
+    The rise takes all steps at most; half of them where the rate is to fall, so that short runs fall too.
     """
-    warmup = settings.warmup if settings.schedule == "constant" else min(settings.warmup, steps // 5)
+    warmup = min(settings.warmup, steps if settings.schedule == "constant" else steps // 2)
     if step < warmup:
         return settings.lr * (step + 1) / warmup
     done = (step - warmup) / max(steps - warmup, 1)
