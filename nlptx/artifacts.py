@@ -221,6 +221,14 @@ def need_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | Non
     return array
 
 
+def read_tokenizer(details: dict[str, Any]) -> Tokenizer:
+    """Take the tokenizer out of an artifact's details. Raises CorruptError."""
+    name, lowercase = details.pop("tokenizer", None), details.pop("lowercase", None)
+    if name not in ("words", "spaces") or not isinstance(lowercase, bool):
+        raise CorruptError(f"its tokenizer is {name!r}")
+    return Tokenizer(name, lowercase)
+
+
 def read_vocabulary(artifact: Artifact, tokenizer: Tokenizer) -> Vocabulary:
     """Read the word list every artifact carries. Raises CorruptError."""
     need_array(artifact, "words", "uint8", (None,))

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts import Artifact, load, need_array, read_vocabulary
+from nlptx.artifacts import Artifact, load, need_array, read_tokenizer, read_vocabulary
 from nlptx.errors import CorruptError, DataError
 from nlptx.settings import SEED
-from nlptx.text import Tokenizer, Vocabulary
+from nlptx.text import Vocabulary
 
 KIND = "embeddings"
 TEXT_SUFFIXES = (".txt", ".vec")
@@ -106,14 +106,6 @@ class Embeddings:
             made_from=artifact.made_from,
             seed=artifact.seed,
         )
-
-
-def read_tokenizer(details: dict[str, Any]) -> Tokenizer:
-    """Take the tokenizer out of an artifact's details. Raises CorruptError."""
-    name, lowercase = details.pop("tokenizer", None), details.pop("lowercase", None)
-    if name not in ("words", "spaces") or not isinstance(lowercase, bool):
-        raise CorruptError(f"its tokenizer is {name!r}")
-    return Tokenizer(name, lowercase)
 
 
 def load_embeddings(path: str) -> Embeddings:

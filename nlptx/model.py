@@ -12,8 +12,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts import Artifact, load, need_array, read_vocabulary, write
-from nlptx.embeddings import Embeddings, read_tokenizer
+from nlptx.artifacts import Artifact, load, need_array, read_tokenizer, read_vocabulary, write
+from nlptx.embeddings import Embeddings
 from nlptx.errors import ArtifactError, CorruptError, SettingsError
 from nlptx.evidence import Evidence, evidence_width
 from nlptx.network import Network
@@ -83,8 +83,7 @@ class Model:
 
     def encode(self, text: str) -> NDArray[np.int32]:
         """Return the ids of the known words the network will read."""
-        ids = self.vocabulary.encode(text)
-        return ids[: self.settings.window] if self.settings.long_texts == "head" else ids
+        return self.vocabulary.encode(text)[: self.settings.most_words]
 
     def outputs(self, encoded: Sequence[NDArray[np.int32]]) -> tuple[NDArray, Any, Layout]:
         """Run the network over texts of at least one known word: (B, outputs), its cache and the layout."""

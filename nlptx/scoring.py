@@ -76,8 +76,7 @@ def score(model: Model, texts: Iterable[str], *, jobs: int | None = None, batch:
 
 def _score_batch(model: Model, texts: Sequence[str]) -> list[Scored]:
     whole = [model.vocabulary.encode(text) for text in texts]
-    window = model.settings.window
-    read = [ids[:window] for ids in whole] if model.settings.long_texts == "head" else whole
+    read = [ids[: model.settings.most_words] for ids in whole]
     probabilities = np.concatenate([model.probabilities(part) for part in _by_tokens(read)])
     return [
         Scored(row, len(ids), len(ids) < len(all_ids))

@@ -170,6 +170,11 @@ class NetworkSettings(Settings):
         if self.pool == "flatten" and self.long_texts != "head":
             raise SettingsError("--pool flatten needs a fixed number of words", hint="Add --long-texts head.")
 
+    @property
+    def most_words(self) -> int | None:
+        """Words of a text that are read at all; None for all of them."""
+        return self.window if self.long_texts == "head" else None
+
 
 @dataclass(frozen=True)
 class TrainSettings(NetworkSettings):

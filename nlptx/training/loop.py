@@ -32,7 +32,6 @@ class Best:
     """The best weights so far, by validation loss."""
 
     loss: float = float("inf")
-    accuracy: float = 0.0
     epoch: int = 0
     weights: list[NDArray] = field(default_factory=list)
 
@@ -169,7 +168,7 @@ class Training:
                 raise self._diverged(self.step, f"held-out texts have the loss {valid_loss}")
             improved = not len(self.valid) or valid_loss < self.best.loss
             if improved:
-                self.best = Best(valid_loss, valid_accuracy, epoch, [weight.copy() for weight in self.weights])
+                self.best = Best(valid_loss, epoch, [weight.copy() for weight in self.weights])
         if len(self.valid):
             record.update(valid_loss=round(valid_loss, 5), valid_accuracy=round(valid_accuracy, 5))
         self.epochs.append(record)

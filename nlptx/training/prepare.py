@@ -91,7 +91,7 @@ def prepare(
     tokenizer = embeddings.vocabulary.tokenizer
     tokens = [tokenizer(text) for text in texts]
     vocabulary, table = _extend(embeddings, tokens, settings)
-    head = settings.window if settings.long_texts == "head" else None
+    head = settings.most_words
     ids = [vocabulary.encode_tokens(words)[:head] for words in tokens]
     if valid is None:
         rows, held_out = stratified_split(targets, settings.valid_share, np.random.default_rng(seed))
