@@ -1,0 +1,50 @@
+"""Timing one thing beside another, run in turn; what every benchmark here shares."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Work = Callable[[], Any]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a benchmark is given.
+
+    Args:
+        data: an aclImdb archive, or None where there is none.
+        folder: a scratch folder, shared by all benchmarks of a run.
+        runs: how often each thing is timed.
+    """
+
+    data: Path | None
+    folder: Path
+    runs: int
+
+
+def alternate(ours: Work, peer: Work | None, runs: int) -> tuple[float, float | None]:
+    """Return the median seconds of both, run in turn so that a drifting machine hits both alike."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(runs):
+        for work, kept in zip((ours, peer), times, strict=True):
+            if work is not None:
+                start = time.perf_counter()
+                work()
+                kept.append(time.perf_counter() - start)
+    return statistics.median(times[0]), statistics.median(times[1]) if peer else None
+
+
+def pair(ours: Work, peer: Work | None, runs: int) -> dict[str, Any]:
+    seconds, other = alternate(ours, peer, runs)
+    return {"seconds": seconds, "peer_seconds": other, "ratio": None if other is None else other / seconds}
+
+
+def command(*arguments: str, **kwargs: Any) -> Work:
+    return lambda: subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **kwargs)
