@@ -12,7 +12,7 @@ DATA ?= $(NLPTX_SHARED_DATA)/aclImdb_dev.tar.gz
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help demo test check format bench imdb goldstraw bloem sst2 trec default-model build clean FORCE
+.PHONY: help demo test torture check format bench imdb goldstraw bloem sst2 trec default-model build clean FORCE
 
 help:  ## Show this help.
 	@echo "make TARGET [DATA=path/to/aclImdb.tar.gz]"; echo
@@ -52,6 +52,10 @@ demo: $(INSTALLED)  ## Install, run the four stages on the bundled sentences, sc
 
 test: $(INSTALLED)  ## Install and run the tests.
 	$(VENV)/bin/python -m pytest -n auto
+
+# TORTURE_SCALE=0.1 for a tenth of it; PYTEST="-k crashes" for a part.
+torture: $(INSTALLED)  ## Strike the stages while they work, and count what survives (tens of minutes).
+	$(VENV)/bin/python -m pytest -m torture -n auto $(PYTEST) tests/torture
 
 check: $(TOOLS)  ## Lint, check formatting and types.
 	ruff check .

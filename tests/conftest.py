@@ -4,6 +4,7 @@ import random
 
 import pytest
 from command import run
+from tally import table
 
 PLAIN = [
     "the",
@@ -33,6 +34,12 @@ TELLING = {
 COUNT = ("--min-count", "1")
 PCA = ("--components", "8")
 TRAIN = ("--epochs", "3", "--lr", "0.01", "--warmup", "0", "--heads", "2")
+
+
+def pytest_terminal_summary(terminalreporter):
+    reports = [report for reports in terminalreporter.stats.values() for report in reports]
+    for line in table(reports) if terminalreporter.config.option.markexpr == "torture" else ():
+        terminalreporter.write_line(line)
 
 
 def one_step(work, *more):

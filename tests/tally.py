@@ -1,0 +1,49 @@
+"""Counts what the torture tests did, and shows it in a table at the end of the run."""
+
+from collections import defaultdict
+
+COLUMNS = ("faults injected", "survived", "runs", "bytes compared")
+_KEY = "tally"
+
+
+class Tally:
+    """The counts of one test. They travel with its report, so they reach the table from other processes too."""
+
+    def __init__(self, request, item):
+        self.counts = dict.fromkeys(COLUMNS, 0) | {"item": item}
+        request.node.user_properties.append((_KEY, self.counts))
+
+    def injected(self):
+        self.counts["faults injected"] += 1
+
+    def survived(self):
+        """All that was asked after the last fault holds."""
+        self.counts["survived"] += 1
+
+    def ran(self):
+        self.counts["runs"] += 1
+
+    def same(self, one, other, what=""):
+        """Fail unless the bytes are the same, and count them."""
+        assert one == other, f"{what}: {len(one):,} and {len(other):,} bytes that differ"
+        self.counts["bytes compared"] += len(one)
+
+
+def table(reports):
+    """Return the lines of the table: a row per item, with the seconds its tests took."""
+    rows = defaultdict(lambda: dict.fromkeys((*COLUMNS, "tests", "seconds"), 0))
+    for report in reports:
+        for name, counts in getattr(report, "user_properties", ()):
+            if name == _KEY and report.when == "call":
+                row = rows[counts["item"]]
+                for column in COLUMNS:
+                    row[column] += counts[column]
+                row["tests"] += 1
+                row["seconds"] += report.duration
+    if not rows:
+        return []
+    columns = ("tests", *COLUMNS, "seconds")
+    lines = [("item", *columns)]
+    lines += [(item, *(f"{round(row[column]):,}" for column in columns)) for item, row in sorted(rows.items())]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    return ["  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]) for line in lines]
