@@ -3,7 +3,8 @@
 The header holds the format version, the kind, the version of nlptx, the resolved settings, the names of the
 arrays, and the header of the artifact this one was made from, back to the digest of the corpus. It holds no
 time, host, user or path, so the same command writes the same bytes. Nothing is pickled and nothing compressed:
-a file never takes more memory than its size on disk, and the CRC-32 of every entry is checked before use.
+a file never takes more memory than its size on disk, and the CRC-32 of every entry is checked before use. What
+the arrays and values mean, :mod:`nlptx.parts` checks.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 import re
 import sys
 import zipfile
@@ -21,11 +23,10 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx import __version__
+from nlptx import __version__, strict_json
 from nlptx.errors import ArtifactError, CorruptError, NewerFormatError, SettingsError, WrongKindError
 from nlptx.output import atomic_output
 from nlptx.settings import SEED
-from nlptx.text import Tokenizer, Vocabulary
 
 T = TypeVar("T")
 FORMAT = 1
@@ -135,10 +136,14 @@ def read(path: str, *kinds: str) -> Artifact:
 
 
 def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
+    size = file.seek(0, os.SEEK_END)
     with zipfile.ZipFile(file) as container:
         entries = [entry.filename for entry in container.infolist()]
         if len(set(entries)) != len(entries):
             raise CorruptError("an entry stands twice")
+        # Entries that lie over one another would make many arrays of the same bytes.
+        if sum(entry.file_size for entry in container.infolist()) > size:
+            raise CorruptError("its entries are larger than the file")
         if _HEADER + ".npy" not in entries:
             raise CorruptError("not an nlptx artifact: it has no header")
         header = _parse_header(_array(container, _HEADER))
@@ -149,7 +154,7 @@ def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
                 f" expected {' or '.join(f'{wanted} (nlptx {KINDS[wanted]})' for wanted in kinds)}"
             )
         # The list of entries, unlike their contents, has no checksum.
-        if {f"{name}.npy" for name in [_HEADER, *header["arrays"]]} != set(entries):
+        if sorted(f"{name}.npy" for name in [_HEADER, *header["arrays"]]) != sorted(entries):
             raise CorruptError(f"it holds {', '.join(entries)}; its header lists {', '.join(header['arrays'])}")
         arrays = {name: _array(container, name) for name in header["arrays"]}
     return Artifact(
@@ -185,10 +190,16 @@ def _array(container: zipfile.ZipFile, name: str) -> NDArray:
 def _parse_header(blob: NDArray) -> dict[str, Any]:
     if blob.dtype != np.uint8 or blob.size > _LARGEST_HEADER:
         raise CorruptError("the header is not text")
-    try:
-        header = json.loads(blob.tobytes().decode("utf-8", "surrogatepass"))
-    except RecursionError as error:
-        raise CorruptError("the header is nested too deeply") from error
+    header = strict_json.loads(blob.tobytes().decode("utf-8", "surrogatepass"))
+    _check_header(header)
+    ancestor = header
+    while ancestor.get("made_from") is not None:
+        ancestor = ancestor["made_from"]
+        _check_header(ancestor)
+    return header
+
+
+def _check_header(header: Any) -> None:
     expected = {"kind": str, "nlptx": str, "seed": int, "settings": dict, "details": dict, "arrays": list}
     if not isinstance(header, dict) or type(header.get("format")) is not int:
         raise CorruptError("not an nlptx artifact: its header has no format")
@@ -201,41 +212,6 @@ def _parse_header(blob: NDArray) -> dict[str, Any]:
         raise CorruptError("the header is incomplete")
     if not all(isinstance(name, str) for name in header["arrays"]):
         raise CorruptError("the header's list of arrays is damaged")
-    if not isinstance(header.get("made_from"), dict | None):
-        raise CorruptError("the header's provenance is damaged")
-    return header
-
-
-def need_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | None, ...]) -> NDArray:
-    """Return array ``name``. Raises CorruptError unless it has this dtype and shape (None: any length)."""
-    array = artifact.arrays.get(name)
-    if array is None:
-        raise CorruptError(f"it has no array {name!r}")
-    fits = len(array.shape) == len(shape) and all(
-        want in (None, have) for want, have in zip(shape, array.shape, strict=True)
-    )
-    if array.dtype.name != dtype or not fits:
-        raise CorruptError(f"array {name!r} is {array.dtype}{list(array.shape)}; expected {dtype}{list(shape)}")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise CorruptError(f"array {name!r} holds a NaN or an infinity")
-    return array
-
-
-def read_tokenizer(details: dict[str, Any]) -> Tokenizer:
-    """Take the tokenizer out of an artifact's details. Raises CorruptError."""
-    name, lowercase = details.pop("tokenizer", None), details.pop("lowercase", None)
-    if name not in ("words", "spaces") or not isinstance(lowercase, bool):
-        raise CorruptError(f"its tokenizer is {name!r}")
-    return Tokenizer(name, lowercase)
-
-
-def read_vocabulary(artifact: Artifact, tokenizer: Tokenizer) -> Vocabulary:
-    """Read the word list every artifact carries. Raises CorruptError."""
-    need_array(artifact, "words", "uint8", (None,))
-    counts = need_array(artifact, "word_counts", "int64", (None,))
-    if (counts < 0).any():
-        raise CorruptError("a word count is negative")
-    return Vocabulary.from_arrays(artifact.arrays, tokenizer)
 
 
 def load(path: str, kind: str, make: Callable[[Artifact], T]) -> T:
@@ -254,5 +230,5 @@ def build(artifact: Artifact, make: Callable[[Artifact], T], path: str) -> T:
     except ArtifactError as error:
         error.where = error.where or path
         raise
-    except (SettingsError, TypeError, KeyError, ValueError) as error:
+    except (SettingsError, ArithmeticError, KeyError, TypeError, ValueError) as error:
         raise CorruptError(f"its parts do not fit together ({error})", where=path) from error

@@ -13,14 +13,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.artifacts import Artifact, need_array, read_vocabulary
+from nlptx.artifacts import Artifact
 from nlptx.errors import CorruptError, DataError
 from nlptx.pairs import count_pairs, unit_weights
+from nlptx.parts import need_array, read_vocabulary
 from nlptx.settings import CountSettings
 from nlptx.text import Tokenizer, Vocabulary, rank_words
 from nlptx.tokens import TokenStream, default_jobs, read_tokens
 
 KIND = "cooccurrence"
+# Counts are sums of integers, exact up to here.
+_LARGEST_COUNT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,10 @@ class Cooccurrence:
             raise CorruptError("the matrix' row bounds are impossible")
         if len(indices) and (indices.min() < 0 or indices.max() >= size):
             raise CorruptError("the matrix names a word that does not exist")
-        if (data < 0).any():
-            raise CorruptError("the matrix holds a negative count")
+        if (data <= 0).any() or (data > _LARGEST_COUNT).any():
+            raise CorruptError("the matrix holds a count that is zero, negative or beyond 2^53")
+        if (need_array(artifact, "shape", "int64", (2,)) != size).any():
+            raise CorruptError(f"the matrix is not one of {size} x {size} words")
         matrix = sp.csr_matrix((data, indices, indptr), shape=(size, size), copy=False)
         if not matrix.has_canonical_format:
             raise CorruptError("the matrix' entries are unsorted or repeated")

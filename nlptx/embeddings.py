@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts import Artifact, load, need_array, read_tokenizer, read_vocabulary
+from nlptx.artifacts import Artifact, load
 from nlptx.errors import CorruptError, DataError
+from nlptx.parts import need_array, read_tokenizer, read_vocabulary
 from nlptx.settings import SEED
 from nlptx.text import Vocabulary
 
@@ -61,7 +62,9 @@ class Embeddings:
         return place
 
     def _unit_vectors(self) -> NDArray[np.float32]:
-        lengths = np.linalg.norm(self.vectors, axis=1, keepdims=True)
+        # In float64, as the square of a large float32 is none.
+        squares = np.einsum("vr,vr->v", self.vectors, self.vectors, dtype=np.float64)
+        lengths = np.sqrt(squares)[:, None]
         return np.divide(self.vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
     def _closest(self, goal: NDArray, left_out: list[int], top: int) -> list[tuple[str, float]]:

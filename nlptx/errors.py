@@ -27,6 +27,8 @@ class NlptxError(Exception):
     """
 
     exit_code = 1
+    # Characters shown of a message, which may quote anything that stands in the data.
+    _LONGEST = 1000
 
     def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(message)
@@ -36,8 +38,8 @@ class NlptxError(Exception):
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
-        advice = f"\n  {self.hint}" if self.hint else ""
-        return f"{place}{self.message}{advice}"
+        lines = [" ".join(part.splitlines()) for part in (place + self.message, self.hint) if part]
+        return "\n  ".join(line if len(line) <= self._LONGEST else line[: self._LONGEST] + " ..." for line in lines)
 
 
 class OutputError(NlptxError):

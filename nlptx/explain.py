@@ -46,8 +46,8 @@ def explain(model: Model, text: str, label: str | None = None) -> Explanation:
     ids = model.encode(text)
     if not len(ids):
         raise DataError("the text has no word that the model knows")
-    _, cache, layout = model.outputs([ids])
     probabilities = model.probabilities([ids])[0]
+    _, cache, layout = model.outputs([ids])
     if label is not None and label not in model.labels:
         raise DataError(f"{label!r} is not one of the model's labels: {', '.join(model.labels)}")
     chosen = int(probabilities.argmax()) if label is None else model.labels.index(label)

@@ -7,17 +7,18 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts import Artifact, load, need_array, read_tokenizer, read_vocabulary, write
+from nlptx.artifacts import Artifact, load, write
 from nlptx.embeddings import Embeddings
 from nlptx.errors import ArtifactError, CorruptError, SettingsError
 from nlptx.evidence import Evidence, evidence_width
 from nlptx.network import Network
 from nlptx.nn import Layout, flatten
+from nlptx.parts import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.settings import SEED, TrainSettings
 from nlptx.text import Vocabulary
 
@@ -71,8 +72,7 @@ class Model:
         evidence: Evidence | None = None,
     ) -> Self:
         """Return an untrained model. Raises SettingsError where the settings do not fit the data."""
-        known = (0, 0) if evidence is None else (evidence.order * evidence.width, evidence.width)
-        network = Network(settings, table.shape[1], len(labels), np.random.default_rng(seed), *known)
+        network = Network(settings, table.shape[1], len(labels), np.random.default_rng(seed), *_widths(evidence))
         flat = flatten(network, table.dtype)
         return cls(vocabulary, table, labels, values, priors, settings, network, flat, {}, None, seed, evidence)
 
@@ -94,7 +94,8 @@ class Model:
             places = np.concatenate([text.places for text in known])
             whole = np.stack([text.whole for text in known])
         x = self.table[np.concatenate(encoded)].astype(self.flat.dtype, copy=False)
-        outputs, cache = self.network.forward(x, layout, None, places, whole)
+        with np.errstate(over="ignore", invalid="ignore"):  # whoever uses the outputs sees it
+            outputs, cache = self.network.forward(x, layout, None, places, whole)
         return outputs, cache, layout
 
     def in_double(self) -> Self:
@@ -188,26 +189,32 @@ class Model:
         settings = TrainSettings.from_dict(artifact.settings)
         details = dict(artifact.details)
         labels, values = details.get("labels"), details.get("values")
-        history, source = details.get("history"), details.get("source")
+        history, source = read_history(details), details.get("source")
         if not isinstance(labels, list) or len(labels) < 2 or not all(isinstance(label, str) for label in labels):
             raise CorruptError(f"its labels are {labels!r}")
+        if len(set(labels)) != len(labels):
+            raise CorruptError(f"a label stands twice: {labels!r}")
         if values is not None and (len(values) != len(labels) or not all(-1 <= value <= 1 for value in values)):
             raise CorruptError(f"its label values are {values!r}")
-        if not isinstance(history, dict) or not isinstance(source, dict):
-            raise CorruptError("its history is damaged")
+        if not isinstance(source, dict):
+            raise CorruptError("what it says of its training data is damaged")
         vocabulary = read_vocabulary(artifact, read_tokenizer(details))
         table = _need_floats(artifact, "table", settings, (len(vocabulary), None))
         flat = need_array(artifact, "flat", "float32", (None,))
         priors = need_array(artifact, "priors", "float64", (len(labels),))
         if (priors < 0).any() or abs(priors.sum() - 1) > 1e-6:
             raise CorruptError("its prior probabilities do not sum to 1")
-        _check_size(settings, table.shape[1], len(labels), len(flat))
         evidence = _read_evidence(artifact, settings, len(vocabulary), len(labels))
-        model = cls.fresh(vocabulary, table, labels, values, priors, settings, artifact.seed, evidence)
-        if len(model.flat) != len(flat):
-            raise CorruptError(f"it has {len(flat)} parameters; its settings need {len(model.flat)}")
-        model.flat[:] = flat
-        return replace(model, history=history, made_from=artifact.made_from, source=source)
+        network = _unset_network(settings, table.shape[1], len(labels), _widths(evidence), len(flat))
+        own = flatten(network)
+        own[:] = flat
+        made = (history, artifact.made_from, artifact.seed, evidence, source)
+        return cls(vocabulary, table, labels, values, priors, settings, network, own, *made)
+
+
+def _widths(evidence: Evidence | None) -> tuple[int, int]:
+    """Return how many features of each place, and of each text, the evidence gives."""
+    return (0, 0) if evidence is None else (evidence.order * evidence.width, evidence.width)
 
 
 def _need_floats(
@@ -231,11 +238,25 @@ def _read_evidence(artifact: Artifact, settings: TrainSettings, words: int, clas
     return Evidence(settings.ngrams, words, keys, ratios, weights, bias)
 
 
-def _check_size(settings: TrainSettings, components: int, classes: int, parameters: int) -> None:
-    """Refuse settings that would build a network far larger than the weights in the file."""
+class _Unset:
+    """Stands in for a random generator where weights are about to be read: its arrays take no memory."""
+
+    def uniform(self, low: float, high: float, size: tuple[int, ...]) -> NDArray:
+        return np.lib.stride_tricks.as_strided(np.zeros(1), size, (0,) * len(size))
+
+    normal = uniform
+
+
+def _unset_network(
+    settings: TrainSettings, components: int, classes: int, known: tuple[int, int], have: int
+) -> Network:
+    """Build the network of a file with ``have`` parameters; a small file cannot ask for a large one."""
     width = settings.width or components
-    at_least = settings.blocks * 2 * width * (settings.hidden or 4 * width) + width * classes
-    if components == 0 or (at_least > 2 * parameters + 4 * width * classes):
-        raise CorruptError(f"it has {parameters} parameters; its settings need more than {at_least}")
-    if settings.window * width > 1 << 26:
-        raise CorruptError(f"a window of {settings.window} words of width {width} is beyond what can be trained")
+    at_least = settings.blocks * 2 * width * (settings.hidden or 4 * width) + known[1] ** 2
+    if not components or at_least > have:
+        raise CorruptError(f"it has {have} parameters; its settings need more than {at_least}")
+    network = Network(settings, components, classes, cast(np.random.Generator, _Unset()), *known)
+    needed = sum(parameter.value.size for _, parameter in network.parameters())
+    if needed != have:
+        raise CorruptError(f"it has {have} parameters; its settings need {needed}")
+    return network

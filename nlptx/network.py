@@ -45,7 +45,7 @@ class Encoder(Layer):
         self.projection = Linear(components, width, rng, bias=False) if width != components else None
         self.positions: Layer | None = None
         if settings.positions == "sinusoidal":
-            self.positions = SinusoidalPositions(settings.window, width)
+            self.positions = SinusoidalPositions()
         elif settings.positions == "learned":
             self.positions = LearnedPositions(settings.window, width, rng)
         self.dropout = Dropout(settings.dropout)

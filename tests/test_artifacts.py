@@ -12,9 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nlptx.artifacts import FORMAT, Artifact, need_array, read, read_vocabulary, write
+from nlptx.artifacts import FORMAT, Artifact, read, write
 from nlptx.errors import ArtifactError, CorruptError, NewerFormatError, SettingsError, WrongKindError
-from nlptx.text import Tokenizer
 
 
 def artifact(arrays=None, **fields):
@@ -24,7 +23,7 @@ def artifact(arrays=None, **fields):
             "kind": "embeddings",
             "settings": {"components": 3, "normalize": False, "tolerance": 1e-3},
             "arrays": arrays,
-            "made_from": {"kind": "cooccurrence", "details": {"sha256": "00"}, "made_from": None},
+            "made_from": Artifact("cooccurrence", {}, {}, None, {"sha256": "00"}).header,
             "details": {"labels": ["neg", "pos"], "word": "\ud800é"},
             "seed": 3,
             **fields,
@@ -389,46 +388,6 @@ def test_a_header_without_one_of_its_keys_is_refused(path, name):
         assert read(str(container(path, X, {**header, "made_from": None}))).made_from is None
     else:
         refused(container(path, X, header))
-
-
-# ---------------------------------------------------------------- checks of single arrays
-
-
-def test_need_array_returns_what_fits():
-    array = np.ones((2, 3), np.float32)
-    assert need_array(artifact({"x": array}), "x", "float32", (None, 3)) is array
-
-
-@pytest.mark.parametrize(
-    ("name", "dtype", "shape"),
-    [
-        ("y", "float32", (2, 3)),
-        ("x", "float64", (2, 3)),
-        ("x", "float32", (3, 3)),
-        ("x", "float32", (2, 4)),
-        ("x", "float32", (None,)),
-        ("x", "float32", (None, None, None)),
-        ("x", "float32", ()),
-    ],
-)
-def test_need_array_names_what_does_not_fit(name, dtype, shape):
-    with pytest.raises(CorruptError, match=f"'{name}'"):
-        need_array(artifact(), name, dtype, shape)
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_need_array_refuses_nan_and_infinity(value, dtype):
-    array = np.ones((2, 3), dtype)
-    array[1, 2] = value
-    with pytest.raises(CorruptError, match="NaN"):
-        need_array(artifact({"x": array}), "x", dtype, (2, 3))
-
-
-def test_read_vocabulary_refuses_negative_counts():
-    arrays = {"words": np.frombuffer(b"a\nb", np.uint8), "word_counts": np.array([1, -1], np.int64)}
-    with pytest.raises(CorruptError, match="negative"):
-        read_vocabulary(artifact(arrays), Tokenizer())
 
 
 def test_a_written_file_has_the_permissions_any_new_file_has(path):

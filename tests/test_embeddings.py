@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nlptx.artifacts import read, write
+from nlptx.artifacts import Artifact, read, write
 from nlptx.embeddings import KIND, Embeddings, load_embeddings
 from nlptx.errors import CorruptError, DataError, OutputError, SettingsError, WrongKindError
 from nlptx.text import Tokenizer, Vocabulary
@@ -137,7 +137,7 @@ def equal(a, b):
             "explained": np.array([0.5, 0.2, 0.1]),
             "settings": {"components": 3},
             "details": {"products": 12},
-            "made_from": {"kind": "cooccurrence", "made_from": None},
+            "made_from": Artifact("cooccurrence", {}, {}, None, {}).header,
             "seed": 7,
         },
     ],

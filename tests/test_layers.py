@@ -107,7 +107,7 @@ CASES = [
     Case("post-norm block without gain, training", lambda rng: block(rng, "post", False, 0.25), training=True),
     Case("dropout, training", lambda rng: Dropout(0.25), training=True),
     Case("dropout, not training", lambda rng: Dropout(0.25)),
-    Case("sinusoidal positions", lambda rng: SinusoidalPositions(4, WIDTH)),
+    Case("sinusoidal positions", lambda rng: SinusoidalPositions()),
     Case("learned positions", lambda rng: LearnedPositions(4, WIDTH, rng)),
     # A flat vector has room for one window; the other pools span the windows of a text.
     *(

@@ -169,7 +169,7 @@ def test_sinusoids_are_those_of_vaswani(width: int) -> None:
 
 
 def test_positions_count_from_zero_in_each_window() -> None:
-    y, _ = SinusoidalPositions(4, 6).forward(np.zeros((10, 6)), Layout(np.array([3, 7]), 4))
+    y, _ = SinusoidalPositions().forward(np.zeros((10, 6)), Layout(np.array([3, 7]), 4))
     assert_array_equal(y, sinusoids(4, 6)[[0, 1, 2, 0, 1, 2, 3, 0, 1, 2]])
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import json
-import math
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from nlptx import strict_json
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.sources import Source
 from nlptx.errors import DataError, DecodingError, NlptxError
@@ -132,33 +131,12 @@ def _json_rows(source: Source, options: ReadOptions) -> Iterator[tuple[int, dict
         if not line.strip():
             continue
         try:
-            value = json.loads(
-                line, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique_keys
-            )
-        except (ValueError, RecursionError) as error:
-            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-            raise DataError(f"not a JSON object: {reason}", where=f"{source.name}:{number}") from error
+            value = strict_json.loads(line)
+        except ValueError as error:
+            raise DataError(f"not a JSON object: {error}", where=f"{source.name}:{number}") from error
         if not isinstance(value, dict):
             raise DataError(f"a JSON {type(value).__name__}; expected an object", where=f"{source.name}:{number}")
         yield number, value
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if math.isinf(number):
-        raise ValueError(f"{digits} is too large")
-    return number
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise ValueError("a key stands twice")
-    return fields
 
 
 def _parquet_rows(source: Source, options: ReadOptions) -> Iterator[tuple[int, dict[str, Any]]]:

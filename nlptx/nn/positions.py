@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,16 +23,21 @@ def sinusoids(positions: int, width: int) -> NDArray[np.float64]:
     return table
 
 
+@lru_cache(maxsize=8)
+def _table(positions: int, width: int) -> NDArray[np.float64]:
+    return sinusoids(positions, width)
+
+
 class SinusoidalPositions(Layer):
     """y = x + s with the fixed sinusoids s of Vaswani et al. (2017)."""
 
-    def __init__(self, window: int, width: int) -> None:
-        self.table = sinusoids(window, width)
-
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, None]:
         y = x.copy()
+        # As long as the longest text needs, and not as a window that a model's file may set to anything.
+        longest = int(layout.windows.max(initial=1))
+        table = _table(1 << (longest - 1).bit_length(), x.shape[1])
         for run in layout.views(y):
-            run += self.table[: run.shape[1]].astype(x.dtype, copy=False)
+            run += table[: run.shape[1]].astype(x.dtype, copy=False)
         return y, None
 
     def backward(self, dy: NDArray, cache: None, grads: Gradients | None = None) -> NDArray:

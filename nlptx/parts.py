@@ -1,0 +1,77 @@
+"""The parts of an artifact that several stages read: arrays, tokenizer, vocabulary, each checked before use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.artifacts import Artifact
+from nlptx.errors import CorruptError
+from nlptx.text import Tokenizer, Vocabulary
+
+# Beyond this a number of a history is no loss, step or share, and cannot be drawn.
+_LARGEST_NUMBER = 1e15
+
+
+def need_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | None, ...]) -> NDArray:
+    """Return array ``name``. Raises CorruptError unless it has this dtype and shape (None: any length)."""
+    array = artifact.arrays.get(name)
+    if array is None:
+        raise CorruptError(f"it has no array {name!r}")
+    fits = len(array.shape) == len(shape) and all(
+        want in (None, have) for want, have in zip(shape, array.shape, strict=True)
+    )
+    if array.dtype.name != dtype or not fits:
+        raise CorruptError(f"array {name!r} is {array.dtype}{list(array.shape)}; expected {dtype}{list(shape)}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise CorruptError(f"array {name!r} holds a NaN or an infinity")
+    return array
+
+
+def read_tokenizer(details: dict[str, Any]) -> Tokenizer:
+    """Take the tokenizer out of an artifact's details. Raises CorruptError."""
+    name, lowercase = details.pop("tokenizer", None), details.pop("lowercase", None)
+    if name not in ("words", "spaces") or not isinstance(lowercase, bool):
+        raise CorruptError(f"its tokenizer is {name!r}")
+    return Tokenizer(name, lowercase)
+
+
+def read_vocabulary(artifact: Artifact, tokenizer: Tokenizer) -> Vocabulary:
+    """Read the word list every artifact carries. Raises CorruptError."""
+    need_array(artifact, "words", "uint8", (None,))
+    counts = need_array(artifact, "word_counts", "int64", (None,))
+    if (counts < 0).any():
+        raise CorruptError("a word count is negative")
+    return Vocabulary.from_arrays(artifact.arrays, tokenizer)
+
+
+def read_history(details: dict[str, Any]) -> dict[str, Any]:
+    """Read what a training recorded, empty for none. Raises CorruptError unless it can be shown and drawn."""
+    history = details.get("history")
+    if not isinstance(history, dict):
+        raise CorruptError("its history is damaged")
+    if not history:
+        return history
+    epochs, curve, best = (history.get(name) for name in ("epochs", "curve", "best_epoch"))
+    if not isinstance(epochs, list) or not isinstance(curve, list) or type(best) is not int:
+        raise CorruptError("its history is incomplete")
+    for epoch in epochs:
+        if not isinstance(epoch, dict) or not {"epoch", "step"} <= set(epoch) or not _numbers(epoch.values()):
+            raise CorruptError("an epoch of its history is damaged")
+        if ("valid_loss" in epoch) != ("valid_accuracy" in epoch):
+            raise CorruptError("a validation of its history is damaged")
+    if not all(isinstance(point, list) and len(point) == 2 and _numbers(point) for point in curve):
+        raise CorruptError("the loss curve of its history is damaged")
+    if any(after[0] < before[0] for before, after in pairwise(curve)):
+        raise CorruptError("the loss curve of its history goes back")
+    if not 0 <= best <= len(epochs):
+        raise CorruptError(f"its history says epoch {best} of {len(epochs)} was best")
+    return history
+
+
+def _numbers(values: Iterable[Any]) -> bool:
+    return all(type(value) in (int, float) and abs(value) <= _LARGEST_NUMBER for value in values)
