@@ -7,12 +7,22 @@ from dataclasses import fields
 from typing import Any
 
 from nlptx.artifacts import Artifact
+from nlptx.errors import CorruptError
 from nlptx.settings import SEED, CountSettings, PcaSettings, Settings, TrainSettings
 
 _STAGES: dict[str, tuple[str, type[Settings], str]] = {
     "cooccurrence": ("cooccur", CountSettings, "cooccur.npz"),
     "embeddings": ("pca", PcaSettings, "embeddings.npz"),
     "model": ("train", TrainSettings, "model.npz"),
+}
+
+# Fields of ReadOptions and the options that set them.
+_READING = {
+    "text_column": "--text-column",
+    "label_column": "--label-column",
+    "format": "--input-format",
+    "splits": "--split",
+    "encoding_errors": "--encoding-errors",
 }
 
 
@@ -28,6 +38,25 @@ def chain(header: dict[str, Any]) -> list[dict[str, Any]]:
     while headers[0].get("made_from"):
         headers.insert(0, headers[0]["made_from"])
     return headers
+
+
+def _source(header: dict[str, Any]) -> dict[str, Any]:
+    """Return what a header says of the texts it was made from."""
+    source = header["details"].get("source", {}) if header["kind"] == "model" else header["details"]
+    if not isinstance(source, dict):
+        raise CorruptError("what it says of its texts is damaged")
+    return source
+
+
+def _reading_options(reading: Any) -> list[str]:
+    """Return the options that read the texts as they were read."""
+    if not isinstance(reading, dict) or not set(reading) <= set(_READING):
+        raise CorruptError(f"it says that its texts were read with {reading!r}")
+    words = []
+    for name, value in reading.items():
+        values = (value or ["all"]) if name == "splits" else [value]
+        words += [word for part in values for word in (_READING[name], part)]
+    return words
 
 
 def is_made_here(header: dict[str, Any]) -> bool:
@@ -46,7 +75,7 @@ def command(header: dict[str, Any]) -> str:
     else:
         parent = header.get("made_from")
         words += ["DATA", "-e", "embeddings.npz" if parent is None or is_made_here(parent) else "vectors.txt"]
-        if header["details"].get("source", {}).get("valid_sha256"):
+        if _source(header).get("valid_sha256"):
             words += ["--valid", "VALID"]
     for item in fields(cls):
         value = header["settings"].get(item.name, item.default)
@@ -56,12 +85,7 @@ def command(header: dict[str, Any]) -> str:
         words += (
             [f"--{option}" if value else f"--no-{option}"] if isinstance(value, bool) else [f"--{option}", str(value)]
         )
-    details = header["details"].get("source", {}) if name == "train" else header["details"]
-    for option, value in details.get("reading", {}).items():
-        if option == "splits":
-            words += [part for split in value or ["all"] for part in ("--split", split)]
-        else:
-            words += [f"--{option.replace('_', '-')}", value]
+    words += _reading_options(_source(header).get("reading", {}))
     if header["seed"] != SEED and name != "cooccur":
         words += ["--seed", str(header["seed"])]
     return " ".join(shlex.quote(word) for word in [*words, "-o", output])

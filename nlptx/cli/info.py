@@ -64,7 +64,7 @@ def _draw(
     talk = run.talk
     plain = {name: value for name, value in found.details.items() if not isinstance(value, list | dict)}
     facts = [("kind", found.kind), ("written by", f"nlptx {found.version}"), ("seed", str(found.seed)), *plain.items()]
-    if "labels" in found.details:
+    if found.kind == "model":
         facts.append(("labels", ", ".join(found.details["labels"])))
     facts += [(name, " x ".join(map(str, shape))) for name, shape in sizes.items() if name != "words"]
     talk.facts(path, facts)

@@ -169,5 +169,4 @@ def reading_options(splits: tuple[str, ...]) -> Callable[[Function], Function]:
 def special_reading(reading: ReadOptions, splits: tuple[str, ...]) -> dict[str, Any]:
     """Return the reading options that are not at a command's default, to be kept with what was read."""
     usual = ReadOptions(splits=splits)
-    names = ("text_column", "label_column", "splits", "encoding_errors")
-    return {name: getattr(reading, name) for name in names if getattr(reading, name) != getattr(usual, name)}
+    return {name: value for name, value in vars(reading).items() if value != getattr(usual, name)}

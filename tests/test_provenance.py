@@ -1,0 +1,98 @@
+"""The command printed by ``info`` holds every option that shaped an artifact; hostile headers are refused."""
+
+import shlex
+from dataclasses import asdict, fields, replace
+
+import pytest
+
+from nlptx.artifacts import Artifact
+from nlptx.cli import nlptx
+from nlptx.cli.options import special_reading
+from nlptx.corpus import ReadOptions
+from nlptx.errors import CorruptError
+from nlptx.provenance import chain, command
+from nlptx.settings import CountSettings, PcaSettings, TrainSettings
+
+STAGES = {"cooccurrence": CountSettings, "embeddings": PcaSettings, "model": TrainSettings}
+SPLITS = {"cooccurrence": ("train", "unsup"), "model": ("train",)}
+READINGS = [
+    {"text_column": "--my review's"},
+    {"label_column": "stars; rm x"},
+    {"format": "jsonl"},
+    {"splits": ()},
+    {"splits": ("test", "train")},
+    {"encoding_errors": "replace"},
+]
+
+
+def header(kind, settings=None, reading=None, **fields):
+    told = {} if reading is None else {"reading": reading}
+    details = {"source": told} if kind == "model" else told
+    return Artifact(kind, asdict(settings or STAGES[kind]()), {}, None, details, **fields).header
+
+
+def parsed(line):
+    """The values click finds on a command line, as it hands them to the command."""
+    program, name, *words = shlex.split(line)
+    assert program == "nlptx"
+    with nlptx.make_context("nlptx", [name, *words]) as context:
+        group, rest = nlptx.resolve_command(context, [name, *words])[1:]
+        return group.make_context(name, rest, parent=context).params
+
+
+def other(item):
+    """A value of a setting that is not its default."""
+    if isinstance(item.default, bool):
+        return not item.default
+    if item.metadata["choices"]:
+        return next(choice for choice in item.metadata["choices"] if choice != item.default)
+    values = [item.default + 1, item.default / 2, 1e-05, 0.25]
+    low, high = item.metadata["low"], item.metadata["high"]
+    return next(v for v in map(type(item.default), values) if v != item.default and low <= v <= (high or v))
+
+
+CASES = [(kind, item) for kind, cls in STAGES.items() for item in fields(cls)]
+
+
+@pytest.mark.parametrize(("kind", "item"), CASES, ids=[f"{kind}-{item.name}" for kind, item in CASES])
+def test_every_setting_is_in_the_command(kind, item):
+    settings = replace(STAGES[kind](), **{item.name: other(item)})
+    found = parsed(command(header(kind, settings)))
+    assert {name: found[name] for name in asdict(settings)} == asdict(settings)
+
+
+@pytest.mark.parametrize("kind", SPLITS)
+@pytest.mark.parametrize("change", READINGS, ids=str)
+def test_every_way_of_reading_is_in_the_command(kind, change):
+    reading = replace(ReadOptions(splits=SPLITS[kind]), **change)
+    found = parsed(command(header(kind, reading=special_reading(reading, SPLITS[kind]))))
+    split = tuple(name for name in found["split"] if name != "all")
+    assert reading == ReadOptions(
+        found["text_column"], found["label_column"], found["input_format"], split, found["encoding_errors"]
+    )
+
+
+def test_no_way_of_reading_is_left_out_above():
+    assert {name for change in READINGS for name in change} == {item.name for item in fields(ReadOptions)}
+
+
+@pytest.mark.parametrize("kind", ["embeddings", "model"])
+def test_the_seed_is_in_the_command(kind):
+    assert parsed(command(header(kind, seed=7)))["seed"] == 7
+
+
+@pytest.mark.parametrize("reading", [[], "x", {"output": "elsewhere"}, {"text_column": "a", "model": "b"}], ids=str)
+def test_a_header_cannot_smuggle_options_into_the_command(reading):
+    with pytest.raises(CorruptError):
+        command(header("cooccurrence", reading=reading))
+
+
+def test_a_damaged_source_is_refused():
+    with pytest.raises(CorruptError):
+        command({**header("model"), "details": {"source": "here"}})
+
+
+def test_the_chain_goes_back_to_the_corpus():
+    first = header("cooccurrence")
+    second = {**header("embeddings"), "made_from": first}
+    assert chain({**header("model"), "made_from": second})[:2] == [first, second]
