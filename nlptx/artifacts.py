@@ -27,6 +27,7 @@ from nlptx import __version__, strict_json
 from nlptx.errors import ArtifactError, CorruptError, NewerFormatError, SettingsError, WrongKindError
 from nlptx.output import atomic_output
 from nlptx.settings import SEED
+from nlptx.spool import Spool, as_bytes
 
 T = TypeVar("T")
 FORMAT = 1
@@ -60,7 +61,7 @@ class Artifact:
 
     kind: str
     settings: dict[str, Any]
-    arrays: dict[str, NDArray]
+    arrays: dict[str, Any]
     made_from: dict[str, Any] | None
     details: dict[str, Any]
     seed: int = SEED
@@ -92,14 +93,25 @@ def write(path: str, artifact: Artifact) -> None:
         raise SettingsError(
             "artifacts are not written to a terminal", hint="Give -o FILE, or pipe into the next stage."
         )
-    arrays = {name: np.asarray(array, order="C") for name, array in artifact.arrays.items()}
-    for name, array in arrays.items():
+    for name, array in artifact.arrays.items():
         if array.dtype.str not in _DTYPES:
             raise TypeError(f"array {name!r} is {array.dtype}; an artifact holds {', '.join(sorted(_DTYPES))}")
     text = json.dumps(artifact.header, ensure_ascii=False, sort_keys=True, allow_nan=False)
     blob = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
-    with atomic_output(path) as file:
-        np.savez(file, **{_HEADER: blob, **arrays})  # type: ignore[arg-type]
+    with atomic_output(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as container:
+        for name, array in {_HEADER: blob, **artifact.arrays}.items():
+            _write_array(container, name, array)
+
+
+def _write_array(container: zipfile.ZipFile, name: str, array: NDArray | Spool) -> None:
+    """Write one entry as ``numpy.savez`` does, a growing array part by part."""
+    parts = array.parts() if isinstance(array, Spool) else [np.asarray(array, order="C")]
+    # Without a date of its own, an entry has that of 1980.
+    with container.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
+        described = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
+        np.lib.format.write_array_header_1_0(entry, described)
+        for part in parts:
+            entry.write(as_bytes(part))
 
 
 def read(path: str, *kinds: str) -> Artifact:

@@ -14,12 +14,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.artifacts import Artifact
-from nlptx.errors import CorruptError, DataError
-from nlptx.pairs import count_pairs, unit_weights
+from nlptx.counting import Counts, count_rows
+from nlptx.errors import CorruptError
 from nlptx.parts import need_array, read_vocabulary
 from nlptx.settings import CountSettings
-from nlptx.text import Tokenizer, Vocabulary, rank_words
-from nlptx.tokens import TokenStream, default_jobs, read_tokens
+from nlptx.spool import Space, Spool
+from nlptx.text import Tokenizer, Vocabulary
 
 KIND = "cooccurrence"
 # Counts are sums of integers, exact up to here.
@@ -44,15 +44,7 @@ class Cooccurrence:
 
     def to_artifact(self) -> Artifact:
         """Return the artifact; its file also opens with ``scipy.sparse.load_npz``."""
-        arrays = {
-            "format": np.array(b"csr"),
-            "shape": np.array(self.matrix.shape, np.int64),
-            "indptr": self.matrix.indptr,
-            "indices": self.matrix.indices,
-            "data": self.matrix.data,
-            **self.vocabulary.to_arrays(),
-        }
-        return Artifact(KIND, self.settings.to_dict(), arrays, None, self.details)
+        return _artifact(self, self.matrix.indptr, self.matrix.indices.astype(np.int32, copy=False), self.matrix.data)
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Cooccurrence:
@@ -61,11 +53,8 @@ class Cooccurrence:
         vocabulary = read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase))
         size = len(vocabulary)
         data = need_array(artifact, "data", "float64", (None,))
-        index_type = artifact.arrays["indices"].dtype.name if "indices" in artifact.arrays else "int32"
-        if index_type not in ("int32", "int64"):
-            raise CorruptError(f"array 'indices' is {index_type}; expected integers")
-        indices = need_array(artifact, "indices", index_type, (len(data),))
-        indptr = need_array(artifact, "indptr", index_type, (size + 1,))
+        indices = need_array(artifact, "indices", "int32", (len(data),))
+        indptr = need_array(artifact, "indptr", _index_type(len(data)).__name__, (size + 1,))
         if indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
             raise CorruptError("the matrix' row bounds are impossible")
         if len(indices) and (indices.min() < 0 or indices.max() >= size):
@@ -81,57 +70,34 @@ class Cooccurrence:
 
 
 def count(texts: Iterable[str], settings: CountSettings | None = None, jobs: int | None = None) -> Cooccurrence:
-    """Count which words occur near each other.
-
-    Each word's context is the ``window`` words before and after it in its document; words outside the
-    vocabulary are left out first, as GloVe and word2vec do. Counts are exact sums of integers, divided once.
-
-    Args:
-        texts: the documents.
-        settings: see :class:`CountSettings`.
-        jobs: worker processes and threads; all cores by default. It does not change the result.
-
-    Raises:
-        DataError: no text, or no word is frequent enough.
-    """
-    settings = settings or CountSettings()
-    jobs = jobs or default_jobs()
-    tokenizer = Tokenizer(settings.tokenizer, settings.lowercase)
-    stream = read_tokens(texts, tokenizer, jobs)
-    vocabulary = _choose_words(stream.counts, settings, tokenizer)
-    ids, documents = _renumber(stream, vocabulary)
-    units, one = unit_weights(settings.weighting, settings.window)
-    matrix = count_pairs(ids, documents, len(vocabulary), units, jobs)
-    # Divided entry by entry: dividing the matrix would multiply by 1/one, which rounds twice.
-    matrix = sp.csr_matrix((matrix.data / one, matrix.indices, matrix.indptr), matrix.shape)
-    details = {"tokens": sum(stream.counts.values()), "known_tokens": len(ids), "distinct_words": len(stream.counts)}
-    return Cooccurrence(matrix, vocabulary, settings, details)
+    """Count which words occur near each other, with the matrix in memory; see :func:`nlptx.counting.count_rows`."""
+    with Space() as space:
+        counts = count_rows(texts, settings or CountSettings(), space, jobs)
+        run, size = counts.run, len(counts.vocabulary)
+        indptr = run.indptr().astype(_index_type(len(run.columns)))
+        matrix = sp.csr_matrix((run.values.array(), run.columns.array(), indptr), shape=(size, size))
+    return Cooccurrence(matrix, counts.vocabulary, counts.settings, counts.details)
 
 
-def _choose_words(counts: dict[str, int], settings: CountSettings, tokenizer: Tokenizer) -> Vocabulary:
-    if not counts:
-        raise DataError("the corpus is empty: no word was found in it")
-    words = rank_words(counts, settings.min_count, settings.max_words)
-    if not words:
-        top = max(counts, key=counts.__getitem__)
-        raise DataError(
-            f"no word occurs {settings.min_count} times; the most frequent, {top!r}, occurs {counts[top]} times",
-            hint="Lower --min-count, or give more text.",
-        )
-    return Vocabulary(words, np.array([counts[word] for word in words], np.int64), tokenizer)
+def counts_artifact(counts: Counts) -> Artifact:
+    """Return the artifact of counts; writing it brings them to memory in small parts only."""
+    return _artifact(counts, counts.run.indptr(), counts.run.columns, counts.run.values)
 
 
-def _renumber(stream: TokenStream, vocabulary: Vocabulary) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the vocabulary id, and the document, of each known token: two (N,) int32 arrays."""
-    place = np.fromiter((vocabulary.index.get(word, -1) for word in stream.counts), np.int32, len(stream.counts))
-    ids, documents = [], []
-    first = 0
-    while stream.chunks:
-        numbers, lengths = stream.chunks.pop(0)  # each chunk is freed as soon as it is renumbered
-        known = place[numbers]
-        document = np.repeat(np.arange(first, first + len(lengths), dtype=np.int32), lengths)
-        kept = known >= 0
-        ids.append(known[kept])
-        documents.append(document[kept])
-        first += len(lengths)
-    return np.concatenate(ids), np.concatenate(documents)
+def _artifact(
+    counts: Counts | Cooccurrence, indptr: NDArray, indices: NDArray | Spool, data: NDArray | Spool
+) -> Artifact:
+    size = len(counts.vocabulary)
+    arrays = {
+        "format": np.array(b"csr"),
+        "shape": np.array((size, size), np.int64),
+        "indptr": indptr.astype(_index_type(len(data)), copy=False),
+        "indices": indices,
+        "data": data,
+        **counts.vocabulary.to_arrays(),
+    }
+    return Artifact(KIND, counts.settings.to_dict(), arrays, None, counts.details)
+
+
+def _index_type(entries: int) -> type[np.signedinteger]:
+    return np.int32 if entries < 1 << 31 else np.int64

@@ -16,8 +16,8 @@ from nlptx.eigen import power_iteration
 from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError
 from nlptx.operators import StandardizedRows, transform
+from nlptx.parallel import default_jobs
 from nlptx.settings import SEED, PcaSettings
-from nlptx.tokens import default_jobs
 
 # Residuals below this are not reachable in float32.
 _FLOAT32_TOLERANCE = 1e-4

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from nlptx.model import Model
-from nlptx.tokens import default_jobs
+from nlptx.parallel import default_jobs
 
 T = TypeVar("T")
 # Texts and tokens that go through the network together.

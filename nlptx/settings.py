@@ -16,6 +16,8 @@ from nlptx.errors import CorruptError, SettingsError
 T = TypeVar("T")
 
 SEED = 1
+# Bytes a stage keeps to, beside the interpreter and its libraries, and the fewest it can do with.
+DEFAULT_MEMORY, LEAST_MEMORY = 4 << 30, 64 << 20
 
 
 def setting(

@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from nlptx.errors import CorruptError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+Word = TypeVar("Word", str, bytes)
 
 # HTML line breaks, as the IMDB reviews are full of them.
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
@@ -33,19 +35,24 @@ _INVISIBLE = re.compile(
 def split_words(text: str) -> list[str]:
     """Cut text into words, contractions and single punctuation marks.
 
-    HTML line breaks and invisible characters vanish; Unicode is composed (NFC) and curly apostrophes become
-    straight.
+    This says what a token is; :mod:`nlptx.scan` finds the same ones in many texts at once. HTML line breaks
+    and invisible characters vanish; Unicode is composed (NFC) and curly apostrophes become straight.
 
     >>> split_words("I don't like it.<br />Not at all!")
     ['I', 'do', "n't", 'like', 'it', '.', 'Not', 'at', 'all', '!']
     """
+    text = clean(text)
+    token = _ASCII_TOKEN if text.isascii() else _unicode_token()
+    return token.findall(_NOT_SHOUTED.sub(" N'T", _NOT.sub(" n't", text)))
+
+
+def clean(text: str) -> str:
+    """Return ``text`` without HTML line breaks and invisible characters, composed, its apostrophes straight."""
     if "<" in text:
         text = _LINE_BREAK.sub(" ", text)
-    token = _ASCII_TOKEN
     if not text.isascii():
         text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text)).replace("\u2019", "'")
-        token = _unicode_token()
-    return token.findall(_NOT_SHOUTED.sub(" N'T", _NOT.sub(" n't", text)))
+    return text
 
 
 @cache
@@ -138,7 +145,10 @@ class Vocabulary:
         return cls(text.split("\n") if text else [], counts, tokenizer)
 
 
-def rank_words(counts: dict[str, int], min_count: int, max_words: int) -> list[str]:
-    """Return the words seen at least ``min_count`` times, most frequent first, at most ``max_words``."""
-    kept: Iterable[str] = (word for word, count in counts.items() if count >= min_count)
+def rank_words(counts: dict[Word, int], min_count: int, max_words: int) -> list[Word]:
+    """Return the words seen at least ``min_count`` times, most frequent first, at most ``max_words``.
+
+    Ties are in code-point order, whether words are text or its UTF-8 bytes.
+    """
+    kept: Iterable[Word] = (word for word, count in counts.items() if count >= min_count)
     return sorted(kept, key=lambda word: (-counts[word], word))[:max_words]

@@ -1,134 +1,175 @@
-"""A corpus as one stream of integer ids: tokenise and number the words, on all cores."""
+"""A corpus as one stream of integer ids: find the tokens, number the words, on all cores."""
 
 from __future__ import annotations
 
-import os
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
-from multiprocessing import get_context
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.parallel import in_order
+from nlptx.scan import Scan, Scanner
+from nlptx.spool import Space
 from nlptx.text import Tokenizer
 
-# Characters of text handed to a worker at a time: long enough that starting a task costs nothing.
-_CHUNK = 4_000_000
+# Characters handed to a thread at a time, and the part of them that is scanned at once: its arrays fit the cache.
+_CHUNK = 8_000_000
+_PIECE = 1 << 18
+# What a distinct word takes in the tables here.
+_BYTES_PER_WORD = 150
+# Words up to this many bytes are numbers themselves, their bytes in a uint64.
+_SHORT = 8
+_ONES = np.array([(1 << 8 * size) - 1 for size in range(_SHORT)] + [2**64 - 1], np.uint64)
+_SLOTS = 20
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
 class NumberedChunk:
-    """Some documents, their words numbered in order of appearance.
+    """Some documents, their words numbered.
 
     Args:
-        words: the distinct words; a word's number is its place here.
+        words: the distinct words, in UTF-8; a word's number is its place here.
         ids: (N,) int32, the words of all documents in order.
         lengths: (documents,) int64, words per document.
     """
 
-    words: list[str]
+    words: list[bytes]
     ids: NDArray[np.int32]
     lengths: NDArray[np.int64]
 
 
-def number_words(texts: list[str], tokenizer: Tokenizer) -> NumberedChunk:
-    """Tokenise ``texts`` and number their words."""
-    numbers: defaultdict[str, int] = defaultdict()
-    numbers.default_factory = numbers.__len__
-    lengths = np.empty(len(texts), np.int64)
-    parts = []
-    for row, text in enumerate(texts):
-        tokens = tokenizer(text)
-        lengths[row] = len(tokens)
-        parts.append(np.fromiter(map(numbers.__getitem__, tokens), np.int32, len(tokens)))
-    return NumberedChunk(list(numbers), np.concatenate(parts), lengths)
+def number_words(documents: list[str], scanner: Scanner) -> NumberedChunk:
+    """Find the tokens of ``documents`` and number the distinct words."""
+    keys, lengths = [], []
+    long: defaultdict[bytes, int] = defaultdict()
+    long.default_factory = long.__len__
+    spelled: list[tuple[NDArray[np.int64], list[int]]] = []
+    tokens = 0
+    for piece in _cut(documents, _PIECE):
+        scan = scanner.scan(piece)
+        key, written_out = _keys(scan)
+        text = scan.text.tobytes() if len(written_out) else b""
+        bounds = zip(scan.starts[written_out].tolist(), scan.ends[written_out].tolist(), strict=True)
+        spelled.append((written_out + tokens, [long[text[start:end]] for start, end in bounds]))
+        keys.append(key)
+        lengths.append(scan.lengths)
+        tokens += len(key)
+    key = np.concatenate(keys)
+    distinct = _distinct(key)
+    ids = _places(key, distinct)
+    for places, numbers in spelled:
+        ids[places] = np.array(numbers, np.int32) + len(distinct)
+    words = [*distinct.astype("<u8").view(f"S{_SHORT}").tolist(), *long]
+    return NumberedChunk(words, ids, np.concatenate(lengths))
 
 
-@dataclass(frozen=True)
+def _keys(scan: Scan) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return each token's bytes as a number, 0 where they are too many, and the places of those tokens."""
+    words = np.frombuffer(scan.text.data, "<u8", len(scan.text) // 8)
+    sizes = scan.ends - scan.starts
+    shift = (scan.starts & 7).astype(np.uint64) << np.uint64(3)
+    place = scan.starts >> 3
+    key = words[place] >> shift
+    # Shifted twice, as a shift by 64 is not defined.
+    key |= words[place + 1] << np.uint64(1) << (np.uint64(63) - shift)
+    key &= _ONES[np.minimum(sizes, _SHORT)]
+    long = sizes > _SHORT
+    if (scan.text == 0).any():
+        # A zero byte at the end of a word would not show in the number.
+        zeros = np.concatenate([[0], np.cumsum(scan.text == 0)])
+        long |= zeros[scan.ends] > zeros[scan.starts]
+    key[long] = 0
+    return key, np.flatnonzero(long)
+
+
+def _distinct(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the keys that are not 0, each once, sorted. ``np.unique`` would hash, which takes longer."""
+    ordered = np.concatenate([[np.uint64(0)], keys])
+    ordered.sort()
+    return ordered[1:][ordered[1:] != ordered[:-1]]
+
+
+def _places(keys: NDArray[np.uint64], distinct: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """Return where in sorted ``distinct`` each key stands; anything for keys that do not.
+
+    A hash table with a slot for one key finds nearly all of them; a binary search finds the rest.
+    """
+    shift = np.uint64(64 - _SLOTS)
+    table = np.zeros(1 << _SLOTS, np.int32)
+    table[(distinct * _GOLDEN) >> shift] = np.arange(len(distinct), dtype=np.int32)
+    ids = table[(keys * _GOLDEN) >> shift]
+    if len(distinct):
+        missed = np.flatnonzero(distinct[ids] != keys)
+        ids[missed] = np.searchsorted(distinct, keys[missed])
+    return ids
+
+
 class TokenStream:
-    """A whole corpus as ids.
+    """A corpus as ids, and how often each word was seen.
+
+    Where more distinct words turn up than there is memory for, the rarest are dropped on the way, as
+    word2vec does; each may have been seen up to ``dropped`` times, and is counted anew if it comes again.
 
     Args:
-        counts: every distinct word -> how often it was seen; its id is its place.
-        chunks: pairs of (N,) int32 ids and (documents,) int64 lengths.
+        space: how much memory there is, and where ids go that do not fit.
+
+    Attributes:
+        numbers: word, in UTF-8 -> its number.
+        totals: (numbers or more,) int64, how often each number was seen.
+        ids: int32, the numbers of all tokens.
+        lengths: int64, tokens of each document that has any.
+        dropped: the count up to which words may have been dropped; 0 if none was.
     """
 
-    counts: dict[str, int]
-    chunks: list[tuple[NDArray[np.int32], NDArray[np.int64]]]
+    def __init__(self, space: Space) -> None:
+        self.numbers: defaultdict[bytes, int] = defaultdict(itertools.count().__next__)
+        self.totals = np.zeros(1024, np.int64)
+        self.ids = space.spool(np.int32, space.memory // 16)
+        self.lengths = space.spool(np.int64, space.memory // 16)
+        self.dropped = 0
+        self._most_words = space.memory // (8 * _BYTES_PER_WORD)
+
+    def read(self, texts: Iterable[str], tokenizer: Tokenizer, jobs: int) -> None:
+        """Tokenise and number a corpus. The result depends on the texts alone, not on ``jobs``."""
+        scanner = Scanner(tokenizer)
+        for chunk in in_order(lambda part: number_words(part, scanner), _cut(texts, _CHUNK), jobs):
+            number = np.fromiter(map(self.numbers.__getitem__, chunk.words), np.int32, len(chunk.words))
+            missing = int(number.max(initial=-1)) + 1 - len(self.totals)
+            if missing > 0:
+                self.totals = np.concatenate([self.totals, np.zeros(max(len(self.totals), missing), np.int64)])
+            # Each word stands once in `number`, so this indexed sum loses nothing.
+            self.totals[number] += np.bincount(chunk.ids, minlength=len(chunk.words))
+            self.ids.append(number[chunk.ids])
+            self.lengths.append(chunk.lengths[chunk.lengths > 0])
+            if len(self.numbers) > self._most_words:
+                self._drop_rare_words()
+
+    def _drop_rare_words(self) -> None:
+        """Forget the rarest words, so that at most half as many remain as there is memory for."""
+        counts = self.totals[np.fromiter(self.numbers.values(), np.int64, len(self.numbers))]
+        counts.sort()
+        self.dropped = max(self.dropped, int(counts[-(self._most_words // 2 + 1)]))
+        kept = {word: number for word, number in self.numbers.items() if self.totals[number] > self.dropped}
+        self.numbers = defaultdict(self.numbers.default_factory, kept)
+
+    def counts(self) -> dict[bytes, int]:
+        """Return how often each word was seen."""
+        return {word: int(self.totals[number]) for word, number in self.numbers.items()}
 
 
-def read_tokens(texts: Iterable[str], tokenizer: Tokenizer, jobs: int) -> TokenStream:
-    """Tokenise and number a corpus. The result depends on the texts alone, not on ``jobs``."""
-    numbers: defaultdict[str, int] = defaultdict()
-    numbers.default_factory = numbers.__len__
-    totals = np.zeros(1024, np.int64)
-    chunks = []
-    for chunk in _in_order(_cut(texts), number_words, tokenizer, jobs):
-        renumber = np.fromiter(map(numbers.__getitem__, chunk.words), np.int32, len(chunk.words))
-        if len(numbers) > len(totals):
-            totals = np.concatenate([totals, np.zeros(max(len(totals), len(numbers) - len(totals)), np.int64)])
-        # Each word stands once in `renumber`, so this indexed sum loses nothing.
-        totals[renumber] += np.bincount(chunk.ids, minlength=len(chunk.words))
-        chunks.append((renumber[chunk.ids], chunk.lengths))
-    return TokenStream(dict(zip(numbers, totals.tolist(), strict=False)), chunks)
-
-
-def _cut(texts: Iterable[str]) -> Iterator[list[str]]:
+def _cut(texts: Iterable[str], most: int) -> Iterator[list[str]]:
+    """Group texts into lists of about ``most`` characters."""
     chunk: list[str] = []
     size = 0
     for text in texts:
         chunk.append(text)
-        size += len(text)
-        if size >= _CHUNK:
+        size += len(text) + 1
+        if size >= most:
             yield chunk
             chunk, size = [], 0
     if chunk:
         yield chunk
-
-
-def _in_order(
-    chunks: Iterator[list[str]],
-    work: Callable[[list[str], Tokenizer], NumberedChunk],
-    tokenizer: Tokenizer,
-    jobs: int,
-) -> Iterator[NumberedChunk]:
-    """Apply ``work`` to each chunk in worker processes, results in order, few chunks in memory at once."""
-    first = list(islice(chunks, 2))
-    chunks = chain(first, chunks)
-    if len(first) < 2 or jobs == 1:
-        # Not worth, or not allowed, a second process.
-        yield from (work(chunk, tokenizer) for chunk in chunks)
-        return
-    waiting: deque[list[str]] = deque()
-    results: deque[Future[NumberedChunk]] = deque()
-    try:
-        with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_ignore_interrupt) as pool:
-            for chunk in chunks:
-                waiting.append(chunk)
-                results.append(pool.submit(work, chunk, tokenizer))
-                if len(results) > jobs + 1:
-                    yield results.popleft().result()
-                    waiting.popleft()
-            while results:
-                yield results.popleft().result()
-                waiting.popleft()
-    except BrokenProcessPool:
-        # A worker begins by importing the main module, which fails for a script on standard input and for one
-        # that does its work unguarded. The chunks without a result are still here.
-        yield from (work(chunk, tokenizer) for chunk in chain(waiting, chunks))
-
-
-def _ignore_interrupt() -> None:
-    """Leave Ctrl-C to the parent, which ends its workers."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def default_jobs() -> int:
-    """Return the number of cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

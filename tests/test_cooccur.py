@@ -1,11 +1,12 @@
 """Co-occurrence counts against a plain dictionary counter."""
 
 import math
-import subprocess
-import sys
+import os
+import shutil
 from collections import Counter
 from fractions import Fraction
 from itertools import chain
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,9 +16,12 @@ from hypothesis import strategies as st
 
 from nlptx import pairs, tokens
 from nlptx.artifacts import read, write
-from nlptx.cooccur import KIND, Cooccurrence, count
-from nlptx.errors import ArtifactError, CorruptError, DataError, SettingsError
+from nlptx.cooccur import KIND, Cooccurrence, count, counts_artifact
+from nlptx.counting import count_rows
+from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
 from nlptx.settings import CountSettings
+from nlptx.spool import Space
+from nlptx.text import Tokenizer
 
 WEIGHTS = {
     "harmonic": lambda d, window: Fraction(1, d),
@@ -172,7 +176,7 @@ def test_harmonic_weights_beyond_window_20_are_rounded_to_the_nearest_unit(windo
     units, one = pairs.unit_weights("harmonic", window)
     assert len(units) == window
     for d, unit in enumerate(units.tolist(), start=1):
-        assert abs(Fraction(unit, one) - Fraction(1, d)) <= Fraction(1, 2**33)
+        assert abs(Fraction(unit, one) - Fraction(1, d)) <= Fraction(1, 2**27)
 
 
 @pytest.mark.parametrize("weighting", WEIGHTS)
@@ -202,48 +206,91 @@ def test_jobs_do_not_change_a_small_result():
     same(count_words(sample(), jobs=1), count_words(sample(), jobs=2))
 
 
-@pytest.mark.parametrize("block", [1, 2, 3, 7, 64])
+@pytest.mark.parametrize("pairs_at_once", [1, 7, 64, 1000])
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_the_size_of_a_block_does_not_change_the_counts(monkeypatch, block, jobs):
-    # A window of 4 reaches over more than one block of 1, 2 or 3 positions.
+def test_the_pairs_counted_at_once_do_not_change_the_counts(monkeypatch, pairs_at_once, jobs):
     documents = sample(documents=8)
     whole = count_words(documents, window=4, min_count=2)
-    monkeypatch.setattr(pairs, "_BLOCK_PAIRS", block)
+    monkeypatch.setattr(pairs, "_PAIRS", pairs_at_once)
     same(count_words(documents, jobs, window=4, min_count=2), whole)
 
 
+@pytest.mark.parametrize("dense", [0, 40, 1 << 40], ids=["all dense", "some dense", "all sorted"])
+def test_frequent_and_rare_words_are_counted_alike(monkeypatch, dense):
+    documents = sample()
+    expected, _ = reference(documents, 3, "harmonic", 1)
+    monkeypatch.setattr(pairs, "_DENSE_PAIRS", dense)
+    found = count_words(documents, window=3, min_count=1)
+    assert tabulate(found) == {pair: float(weight) for pair, weight in expected.items()}
+
+
 @pytest.mark.parametrize("chunk", [1, 50, 400])
-def test_the_size_of_a_chunk_of_text_does_not_change_the_counts(monkeypatch, chunk):
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_size_of_a_chunk_of_text_does_not_change_the_counts(monkeypatch, chunk, jobs):
     whole = count_words(sample())
     monkeypatch.setattr(tokens, "_CHUNK", chunk)
-    same(count_words(sample()), whole)
+    monkeypatch.setattr(tokens, "_PIECE", chunk // 3)
+    same(count_words(sample(), jobs), whole)
 
 
-def test_worker_processes_do_not_change_the_counts(monkeypatch):
-    whole = count_words(sample())
-    # Several chunks, or no process would be started; few, as each costs a little.
-    monkeypatch.setattr(tokens, "_CHUNK", 1000)
-    monkeypatch.setattr(pairs, "_BLOCK_PAIRS", 100)
-    same(count_words(sample(), jobs=2), whole)
+# ---------------------------------------------------------------- in bounded memory
 
 
-def test_a_script_on_standard_input_counts_without_worker_processes():
-    # A worker cannot import such a main module; the chunks it was to have must not get lost.
-    script = """
-from nlptx import cooccur, settings, tokens
-tokens._CHUNK = 10
-print(cooccur.count([f"a b{n}" for n in range(40)], settings.CountSettings(min_count=1), 2).details)
-"""
-    done = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout == "{'tokens': 80, 'known_tokens': 80, 'distinct_words': 41}\n"
+def count_in(space, documents, jobs=1, **options):
+    """Count in ``space`` and write what it counted; return the bytes."""
+    with space:
+        counted = count_rows(map(" ".join, documents), CountSettings(tokenizer="spaces", **options), space, jobs)
+        target = os.path.join(space.folder, "counts.npz")
+        write(target, counts_artifact(counted))
+    with open(target, "rb") as file:
+        return file.read()
+
+
+@pytest.mark.parametrize("memory", [200, 5_000, 50_000])
+@pytest.mark.parametrize("weighting", WEIGHTS)
+def test_a_corpus_counted_in_blocks_gives_the_same_bytes(tmp_path, monkeypatch, memory, weighting):
+    # The smallest memory makes a block of nearly every document, and more runs than are summed at once.
+    documents = sample()
+    options = {"window": 4, "min_count": 2, "weighting": weighting}
+    write(str(tmp_path / "whole.npz"), count_words(documents, **options).to_artifact())
+    monkeypatch.setattr(tokens, "_BYTES_PER_WORD", 0.1)
+    assert count_in(Space(memory, str(tmp_path)), documents, **options) == (tmp_path / "whole.npz").read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {"whole.npz", "counts.npz"}
+
+
+def test_temporary_files_need_room_that_is_estimated_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**6))
+    with pytest.raises(OutputError, match=r"temporary files need about .* MB, and 1 MB are free"):
+        count_in(Space(5_000, str(tmp_path)), sample(), min_count=1)
+
+
+def test_a_folder_for_temporary_files_that_is_not_there(tmp_path):
+    with pytest.raises(OutputError, match="No such file"):
+        count_in(Space(5_000, str(tmp_path / "nowhere")), sample(), min_count=1)
 
 
 def test_many_distinct_words_in_many_chunks_are_all_counted(monkeypatch):
     # More words than the running totals have room for at first, growing chunk by chunk.
     monkeypatch.setattr(tokens, "_CHUNK", 5000)
     documents = [[f"w{n}" for n in range(start, start + 900)] for start in range(0, 6000, 600)]
-    stream = tokens.read_tokens(map(" ".join, documents), lambda text: text.split(), 1)
-    assert stream.counts == Counter(chain.from_iterable(documents))
+    stream = tokens.TokenStream(Space())  # never so large that it would open a file
+    stream.read(map(" ".join, documents), Tokenizer("spaces"), 1)
+    assert stream.counts() == {word.encode(): n for word, n in Counter(chain.from_iterable(documents)).items()}
+    numbers = {number: word.decode() for word, number in stream.numbers.items()}
+    assert [numbers[number] for number in stream.ids.array().tolist()] == list(chain.from_iterable(documents))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_words_dropped_for_want_of_memory_are_told(monkeypatch, jobs):
+    # Two frequent words among many that come once: those go, and the frequent ones keep every count.
+    monkeypatch.setattr(tokens, "_CHUNK", 300)
+    documents = [["often", "again", f"once{n}"] for n in range(500)]
+    with Space(8 * tokens._BYTES_PER_WORD * 100) as space:
+        counted = count_rows(map(" ".join, documents), CountSettings(tokenizer="spaces", min_count=3), space, jobs)
+    assert counted.vocabulary.words == ["again", "often"]
+    assert counted.vocabulary.counts.tolist() == [500, 500]
+    assert counted.details["dropped_up_to"] == 1
+    assert counted.details["distinct_words"] <= 102
 
 
 def test_texts_are_read_once_and_may_be_a_generator():

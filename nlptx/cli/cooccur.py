@@ -10,6 +10,7 @@ import click
 from nlptx.cli import inputs_or_stdin, one_standard_input
 from nlptx.cli.options import (
     Run,
+    memory_options,
     output_option,
     preset_option,
     reading_options,
@@ -31,10 +32,18 @@ SPLITS = ("train", "unsup")
 @preset_option
 @settings_options(CountSettings)
 @seed_option
+@memory_options
 @reading_options(SPLITS)
 @run_options()
 def cooccur(
-    inputs: tuple[str, ...], output: str, settings: CountSettings, seed: int, reading: ReadOptions, run: Run
+    inputs: tuple[str, ...],
+    output: str,
+    settings: CountSettings,
+    seed: int,
+    memory: int,
+    tmp_dir: str | None,
+    reading: ReadOptions,
+    run: Run,
 ) -> None:
     """Count which words occur near each other.
 
@@ -52,21 +61,29 @@ def cooccur(
     stage = Stage(run, output)
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx import artifacts
-    from nlptx.cooccur import count
+    from nlptx.cooccur import counts_artifact
     from nlptx.corpus import Corpus
+    from nlptx.counting import count_rows
+    from nlptx.spool import Space
 
     corpus = Corpus(inputs, reading)
-    with run.talk.meter("reading") as meter:
+    with Space(memory, tmp_dir) as space:
+        with run.talk.meter("reading") as meter:
 
-        def texts() -> Iterator[str]:
-            for number, document in enumerate(corpus, start=1):
-                yield document.text
-                if number % 1000 == 0:
-                    meter(None, f"{number:,} documents")
+            def texts() -> Iterator[str]:
+                for number, document in enumerate(corpus, start=1):
+                    yield document.text
+                    if number % 1000 == 0:
+                        meter(None, f"{number:,} documents")
 
-        counts = count(texts(), settings, run.jobs)
-    details = {**counts.details, "documents": corpus.documents, "sha256": corpus.sha256}
-    details["reading"] = special_reading(reading, SPLITS)
-    artifacts.write(output, dataclasses.replace(counts, details=details).to_artifact())
-    facts = {name: value for name, value in details.items() if name not in ("sha256", "reading")}
-    stage.finish("counts", {**facts, "words": len(counts.vocabulary), "entries": counts.matrix.nnz})
+            counts = count_rows(texts(), settings, space, run.jobs)
+        details = {**counts.details, "documents": corpus.documents, "sha256": corpus.sha256}
+        details["reading"] = special_reading(reading, SPLITS)
+        if "dropped_up_to" in details:
+            run.talk.note(
+                f"more distinct words than --memory has room for: words seen up to {details['dropped_up_to']} times"
+                " were dropped on the way, and counted anew when they came again"
+            )
+        artifacts.write(output, counts_artifact(dataclasses.replace(counts, details=details)))
+        facts = {name: value for name, value in details.items() if name not in ("sha256", "reading")}
+        stage.finish("counts", {**facts, "words": len(counts.vocabulary), "entries": len(counts.run.columns)})

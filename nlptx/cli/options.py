@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
@@ -12,7 +13,7 @@ import click
 from nlptx.cli.console import Talk
 from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
 from nlptx.presets import PRESETS
-from nlptx.settings import SEED, Settings
+from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, SEED, Settings
 
 Function = Callable[..., Any]
 
@@ -55,6 +56,44 @@ def output_option(default: str | None, help: str) -> Callable[[Function], Functi
 
 seed_option = click.option("--seed", type=click.IntRange(0), default=SEED, show_default=True,
                            help="Seed of all random numbers.")  # fmt: skip
+
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+class Size(click.ParamType):
+    """A number of bytes, such as 512M or 1.5G."""
+
+    name = "size"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?)(?:i?B)?", value.strip(), re.IGNORECASE)
+        if found is None:
+            self.fail(f"{value!r} is not a size; expected a number of bytes such as 512M or 2G.", parameter, context)
+        return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+def memory_options(function: Function) -> Function:
+    """Add how much memory a stage may take, and where temporary files go."""
+
+    def check(context: click.Context, parameter: click.Parameter, value: int) -> int:
+        if value < LEAST_MEMORY:
+            raise click.BadParameter(f"at least {LEAST_MEMORY >> 20}M is needed.", context, parameter)
+        return value
+
+    memory = click.option(
+        "--memory",
+        type=Size(),
+        default=DEFAULT_MEMORY,
+        show_default=f"{DEFAULT_MEMORY >> 30}G",
+        metavar="SIZE",
+        callback=check,
+        help="Memory to keep to; what does not fit goes to temporary files.",
+    )
+    folder = click.option("--tmp-dir", metavar="FOLDER", help="Where temporary files go.  [default: the system's]")
+    return memory(folder(function))
 
 
 def settings_options(cls: type[Settings]) -> Callable[[Function], Function]:

@@ -9,8 +9,8 @@ from threadpoolctl import threadpool_limits
 
 from nlptx.embeddings import Embeddings
 from nlptx.model import Model
+from nlptx.parallel import default_jobs
 from nlptx.settings import SEED, TrainSettings
-from nlptx.tokens import default_jobs
 from nlptx.training.loop import Training
 from nlptx.training.prepare import prepare
 from nlptx.training.pretrain import pretrain

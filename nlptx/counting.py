@@ -1,0 +1,146 @@
+"""Counting a corpus in bounded memory: number its words, count block by block, sum the blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.errors import DataError
+from nlptx.pairs import count_pairs, unit_weights
+from nlptx.parallel import default_jobs
+from nlptx.runs import Run, merge
+from nlptx.settings import CountSettings
+from nlptx.spool import Space, Spool
+from nlptx.text import Tokenizer, Vocabulary, rank_words
+from nlptx.tokens import TokenStream
+
+# What a token takes while its block is counted, as a share of the memory: half of it.
+_BYTES_PER_TOKEN = 48
+# Runs summed at once: each has two open files.
+_FAN_IN = 16
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A corpus as it was counted, its matrix in memory or in temporary files.
+
+    Args:
+        run: the symmetric matrix.
+        vocabulary: its V words.
+        settings: how it was counted.
+        details: tokens, those known, distinct words.
+    """
+
+    run: Run
+    vocabulary: Vocabulary
+    settings: CountSettings
+    details: dict[str, Any]
+
+
+def count_rows(texts: Iterable[str], settings: CountSettings, space: Space, jobs: int | None = None) -> Counts:
+    """Count which words occur near each other, in bounded memory.
+
+    Each word's context is the ``window`` words before and after it in its document; words outside the
+    vocabulary are left out first, as GloVe and word2vec do. Counts are exact sums of integers, divided once.
+
+    The corpus is counted in blocks that fit in memory; the counts of several blocks wait in temporary files
+    and are summed at the end, some rows at a time.
+
+    Args:
+        texts: the documents.
+        settings: see :class:`CountSettings`.
+        space: how much memory there is, and where the rest goes; the counts live until it is closed. It does not
+            change them, unless more distinct words turn up than there is memory for: see :class:`TokenStream`.
+        jobs: threads; all cores by default. They do not change the counts.
+
+    Raises:
+        DataError: no text, or no word is frequent enough.
+        OutputError: temporary files cannot be written.
+    """
+    jobs = jobs or default_jobs()
+    tokenizer = Tokenizer(settings.tokenizer, settings.lowercase)
+    stream = TokenStream(space)
+    stream.read(texts, tokenizer, jobs)
+    vocabulary, known = _choose_words(stream, settings, tokenizer)
+    words = len(vocabulary)
+    units, one = unit_weights(settings.weighting, settings.window)
+    most = max(1, space.memory // _BYTES_PER_TOKEN)
+    single = len(stream.ids) <= most
+    runs: list[Run] = []
+    done = known_tokens = 0
+    for lengths in _blocks(stream.lengths, most):
+        ids = known[stream.ids.read(done, done + int(lengths.sum()))]
+        done += len(ids)
+        ids, lengths = _without_unknown(ids, lengths)
+        known_tokens += len(ids)
+        run = Run(words, space, one if single else 1)
+        for rows in count_pairs(ids, lengths, words, units, jobs):
+            run.append(rows)
+        if not single:
+            run.leave_memory(space, done / len(stream.ids))
+        runs.append(run)
+        if len(runs) == _FAN_IN:
+            runs = [merge(runs, space, jobs)]
+    tokens = len(stream.ids)
+    stream.ids.close()
+    stream.lengths.close()
+    details = {"tokens": tokens, "known_tokens": known_tokens, "distinct_words": len(stream.numbers)}
+    if stream.dropped:
+        details["dropped_up_to"] = stream.dropped
+    run = runs[0] if single else merge(runs, space, jobs, one)
+    return Counts(run, vocabulary, settings, details)
+
+
+def _choose_words(
+    stream: TokenStream, settings: CountSettings, tokenizer: Tokenizer
+) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """Return the vocabulary, and the id there of each number of the stream; -1 for words left out."""
+    counts = stream.counts()
+    if not counts:
+        raise DataError("the corpus is empty: no word was found in it")
+    words = rank_words(counts, settings.min_count, settings.max_words)
+    if not words:
+        top = max(counts, key=counts.__getitem__)
+        raise DataError(
+            f"no word occurs {settings.min_count} times; the most frequent, {_text(top)!r}, occurs {counts[top]} times",
+            hint="Lower --min-count, or give more text.",
+        )
+    known = np.full(len(stream.totals), -1, np.int32)
+    known[[stream.numbers[word] for word in words]] = np.arange(len(words), dtype=np.int32)
+    totals = np.array([counts[word] for word in words], np.int64)
+    return Vocabulary([_text(word) for word in words], totals, tokenizer), known
+
+
+def _text(word: bytes) -> str:
+    return word.decode("utf-8", "surrogatepass")
+
+
+def _blocks(lengths: Spool, most: int) -> Iterator[NDArray[np.int64]]:
+    """Group documents, given their lengths, so that each group has at most ``most`` tokens, or is one document."""
+    group: list[NDArray[np.int64]] = []
+    tokens = 0
+    for part in lengths.parts():
+        while len(part):
+            fit = int(np.searchsorted(np.cumsum(part), most - tokens, side="right"))
+            if not fit and not group:
+                fit = 1
+            if fit:
+                group.append(part[:fit])
+                tokens += int(part[:fit].sum())
+                part = part[fit:]
+            if len(part):
+                yield np.concatenate(group)
+                group, tokens = [], 0
+    if group:
+        yield np.concatenate(group)
+
+
+def _without_unknown(ids: NDArray[np.int32], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Leave out the words with id -1, and documents that had only such words."""
+    known = ids >= 0
+    left = np.add.reduceat(known, np.cumsum(lengths) - lengths, dtype=np.int64)
+    return ids[known], left[left > 0]
