@@ -66,17 +66,21 @@ def count_rows(texts: Iterable[str], settings: CountSettings, space: Space, jobs
     stream = TokenStream(space)
     stream.read(texts, tokenizer, jobs)
     vocabulary, known = _choose_words(stream, settings, tokenizer)
+    details = {"tokens": len(stream.ids), "known_tokens": 0, "distinct_words": len(stream.numbers)}
+    if stream.dropped:
+        details["dropped_up_to"] = stream.dropped
+    stream.numbers.clear()
     words = len(vocabulary)
     units, one = unit_weights(settings.weighting, settings.window)
     most = max(1, space.memory // _BYTES_PER_TOKEN)
     single = len(stream.ids) <= most
     runs: list[Run] = []
-    done = known_tokens = 0
+    done = 0
     for lengths in _blocks(stream.lengths, most):
         ids = known[stream.ids.read(done, done + int(lengths.sum()))]
         done += len(ids)
         ids, lengths = _without_unknown(ids, lengths)
-        known_tokens += len(ids)
+        details["known_tokens"] += len(ids)
         run = Run(words, space, one if single else 1)
         for rows in count_pairs(ids, lengths, words, units, jobs):
             run.append(rows)
@@ -85,12 +89,7 @@ def count_rows(texts: Iterable[str], settings: CountSettings, space: Space, jobs
         runs.append(run)
         if len(runs) == _FAN_IN:
             runs = [merge(runs, space, jobs)]
-    tokens = len(stream.ids)
-    stream.ids.close()
-    stream.lengths.close()
-    details = {"tokens": tokens, "known_tokens": known_tokens, "distinct_words": len(stream.numbers)}
-    if stream.dropped:
-        details["dropped_up_to"] = stream.dropped
+    stream.close()
     run = runs[0] if single else merge(runs, space, jobs, one)
     return Counts(run, vocabulary, settings, details)
 

@@ -131,7 +131,7 @@ class TokenStream:
         self.ids = space.spool(np.int32, space.memory // 16)
         self.lengths = space.spool(np.int64, space.memory // 16)
         self.dropped = 0
-        self._most_words = space.memory // (8 * _BYTES_PER_WORD)
+        self._most_words = int(space.memory / (2 * _BYTES_PER_WORD))
 
     def read(self, texts: Iterable[str], tokenizer: Tokenizer, jobs: int) -> None:
         """Tokenise and number a corpus. The result depends on the texts alone, not on ``jobs``."""
@@ -155,6 +155,11 @@ class TokenStream:
         self.dropped = max(self.dropped, int(counts[-(self._most_words // 2 + 1)]))
         kept = {word: number for word, number in self.numbers.items() if self.totals[number] > self.dropped}
         self.numbers = defaultdict(self.numbers.default_factory, kept)
+
+    def close(self) -> None:
+        """Let go of the ids."""
+        self.ids.close()
+        self.lengths.close()
 
     def counts(self) -> dict[bytes, int]:
         """Return how often each word was seen."""

@@ -285,7 +285,7 @@ def test_words_dropped_for_want_of_memory_are_told(monkeypatch, jobs):
     # Two frequent words among many that come once: those go, and the frequent ones keep every count.
     monkeypatch.setattr(tokens, "_CHUNK", 300)
     documents = [["often", "again", f"once{n}"] for n in range(500)]
-    with Space(8 * tokens._BYTES_PER_WORD * 100) as space:
+    with Space(2 * tokens._BYTES_PER_WORD * 100) as space:
         counted = count_rows(map(" ".join, documents), CountSettings(tokenizer="spaces", min_count=3), space, jobs)
     assert counted.vocabulary.words == ["again", "often"]
     assert counted.vocabulary.counts.tolist() == [500, 500]
