@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import DataError
-from nlptx.pairs import count_pairs, unit_weights
-from nlptx.parallel import default_jobs
+from nlptx.pairs import Segment, count_pairs, unit_weights
+from nlptx.parallel import default_jobs, in_order
 from nlptx.runs import Run, merge
 from nlptx.settings import CountSettings
-from nlptx.spool import Space, Spool
+from nlptx.spool import Space
 from nlptx.text import Tokenizer, Vocabulary, rank_words
 from nlptx.tokens import TokenStream
 
 # What a token takes while its block is counted, as a share of the memory: half of it.
 _BYTES_PER_TOKEN = 48
+# Tokens grouped by word at once, in one thread.
+_SEGMENT = 1 << 21
 # Runs summed at once: each has two open files.
 _FAN_IN = 16
 
@@ -76,13 +79,22 @@ def count_rows(texts: Iterable[str], settings: CountSettings, space: Space, jobs
     single = len(stream.ids) <= most
     runs: list[Run] = []
     done = 0
-    for lengths in _blocks(stream.lengths, most):
-        ids = known[stream.ids.read(done, done + int(lengths.sum()))]
-        done += len(ids)
-        ids, lengths = _without_unknown(ids, lengths)
-        details["known_tokens"] += len(ids)
+
+    for lengths in _grouped(stream.lengths.parts(), most):
+        reach = min(settings.window, max(int(lengths.max()) - 1, 1))  # no document has pairs farther apart
+        shares = list(_grouped([lengths], _SEGMENT))
+        starts = [done + start for start in accumulate((int(share.sum()) for share in shares), initial=0)]
+
+        def segment(place: tuple[int, NDArray[np.int64]], reach: int = reach) -> Segment:
+            start, lengths = place
+            ids = known[stream.ids.read(start, start + int(lengths.sum()))]
+            return Segment(*_without_unknown(ids, lengths), words, reach)
+
+        segments = list(in_order(segment, zip(starts, shares, strict=False), jobs))
+        done = starts[-1]
+        details["known_tokens"] += sum(len(segment.places) for segment in segments)
         run = Run(words, space, one if single else 1)
-        for rows in count_pairs(ids, lengths, words, units, jobs):
+        for rows in count_pairs(segments, words, units[:reach], jobs):
             run.append(rows)
         if not single:
             run.leave_memory(space, done / len(stream.ids))
@@ -118,19 +130,17 @@ def _text(word: bytes) -> str:
     return word.decode("utf-8", "surrogatepass")
 
 
-def _blocks(lengths: Spool, most: int) -> Iterator[NDArray[np.int64]]:
+def _grouped(lengths: Iterable[NDArray[np.int64]], most: int) -> Iterator[NDArray[np.int64]]:
     """Group documents, given their lengths, so that each group has at most ``most`` tokens, or is one document."""
     group: list[NDArray[np.int64]] = []
     tokens = 0
-    for part in lengths.parts():
+    for part in lengths:
         while len(part):
             fit = int(np.searchsorted(np.cumsum(part), most - tokens, side="right"))
-            if not fit and not group:
-                fit = 1
-            if fit:
-                group.append(part[:fit])
-                tokens += int(part[:fit].sum())
-                part = part[fit:]
+            fit = max(fit, 0 if group else 1)
+            group.append(part[:fit])
+            tokens += int(part[:fit].sum())
+            part = part[fit:]
             if len(part):
                 yield np.concatenate(group)
                 group, tokens = [], 0

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,8 +25,6 @@ _FIXED_POINT = 1 << 26
 _PAIRS = 1 << 17
 # Summing a row in a dense vector costs as much as sorting so many pairs, and one for every few words.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
-# Parts of a block that are grouped by word on their own, so that threads can share the work.
-_SEGMENTS = 4
 
 
 def unit_weights(weighting: str, window: int) -> tuple[NDArray[np.int64], int]:
@@ -63,16 +60,44 @@ class Rows:
     lengths: NDArray[np.int64]
 
 
-def count_pairs(
-    ids: NDArray[np.int32], lengths: NDArray[np.int64], words: int, units: NDArray[np.int64], jobs: int
-) -> Iterator[Rows]:
+class Segment:
+    """Some documents, their positions grouped by the word that stands there.
+
+    Args:
+        ids: (N,) int32, word at each position, N below 2^31.
+        lengths: (documents,) int64, positions of each document, at least 1.
+        words: V, the number of words.
+        reach: positions to each side that count as near.
+    """
+
+    def __init__(self, ids: NDArray[np.int32], lengths: NDArray[np.int64], words: int, reach: int) -> None:
+        # Between documents, and at both ends, stands a word that is none, so that no window reaches across.
+        text = np.full(len(ids) + reach * (len(lengths) + 1), words, np.int32)
+        places = np.arange(len(ids), dtype=np.int32)
+        places += np.repeat(np.arange(0, reach * len(lengths), reach, dtype=np.int32), lengths)
+        text[places + np.int32(reach)] = ids
+        # The window around a place as one item, which is copied at once.
+        window = 2 * reach + 1
+        self.windows = np.ndarray((max(len(text) - 2 * reach, 0),), f"V{4 * window}", text.data, 0, (4,))
+        order = ids.astype(np.int64)
+        order <<= 32
+        order |= places
+        order.sort()
+        self.places = (order & 0xFFFFFFFF).astype(np.int32)
+        self.starts = np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=words))])
+
+    def around(self, first: int, after: int) -> NDArray[np.void]:
+        """Return the windows around each position of words ``first`` to ``after``."""
+        return self.windows[self.places[self.starts[first] : self.starts[after]]]
+
+
+def count_pairs(segments: list[Segment], words: int, units: NDArray[np.int64], jobs: int) -> Iterator[Rows]:
     """Count the pairs of words of one document at most ``len(units)`` positions apart.
 
     Entry [a, b] sums over the positions of ``a`` and those of ``b`` around them, so the matrix is symmetric.
 
     Args:
-        ids: (N,) int32, word at each position.
-        lengths: (documents,) int64, positions of each document, at least 1.
+        segments: the text, made with a reach of ``len(units)``.
         words: V, the number of words.
         units: (window,) int64, what a pair at distance 1, 2, ... adds.
         jobs: threads.
@@ -80,45 +105,31 @@ def count_pairs(
     Yields:
         all V rows, in order, some at a time.
     """
-    units = units[: max(int(lengths.max(initial=1)) - 1, 1)]  # no document has pairs farther apart
-    block = _Block(ids, lengths, words, units, jobs)
-    return in_order(block.count, block.tasks(), jobs)
+    counter = _Counter(segments, words, units)
+    return in_order(counter.count, counter.tasks(), jobs)
 
 
-class _Block:
-    """A text ready for counting; see :func:`count_pairs`."""
+class _Counter:
+    """The work of :func:`count_pairs`, in tasks."""
 
-    def __init__(
-        self, ids: NDArray[np.int32], lengths: NDArray[np.int64], words: int, units: NDArray[np.int64], jobs: int
-    ) -> None:
+    def __init__(self, segments: list[Segment], words: int, units: NDArray[np.int64]) -> None:
+        self.segments = segments
         self.words = words
-        reach = len(units)
-        self.span = 2 * reach + 1
         self.weights = np.concatenate([units[::-1], [0], units]).astype(np.float64)
-        # Between documents, and at both ends, stands a word that is none, so that no window reaches across.
-        text = np.full(len(ids) + reach * (len(lengths) + 1), words, np.int32)
-        places = np.arange(len(ids), dtype=np.int32)  # of the words in `windows`
-        places += np.repeat(np.arange(0, reach * len(lengths), reach, dtype=np.int32), lengths)
-        text[places + np.int32(reach)] = ids
-        # The window around a place, starting `reach` before it, as one item: copied at once it costs least.
-        self.windows = np.ndarray((len(text) - 2 * reach,), f"V{4 * self.span}", text.data, 0, (4,))
-        cuts = np.linspace(0, len(ids), _SEGMENTS + 1).astype(int)
-        shares = [(ids[a:b], places[a:b]) for a, b in pairwise(cuts)]
-        self.groups = list(in_order(lambda share: _grouped(*share, words), shares, jobs))
-        self.first = np.sum([first for _, first in self.groups], axis=0)
-        self.step = max(1, _PAIRS // self.span)
+        self.window = len(self.weights)
+        self.step = max(1, _PAIRS // self.window)
         self.tiled = np.tile(self.weights, self.step)
+        self.starts = np.sum([segment.starts for segment in segments], axis=0)
 
     def tasks(self) -> Iterator[tuple[int, int]]:
         """Yield ranges of rows: a frequent word alone, rare ones together."""
-        dense = (_DENSE_PAIRS + self.words // _DENSE_WORDS) // self.span
+        dense = (_DENSE_PAIRS + self.words // _DENSE_WORDS) // self.window
         row = 0
         while row < self.words:
-            if self.first[row + 1] - self.first[row] > dense:
-                after = row + 1
-            else:
-                after = int(np.searchsorted(self.first, self.first[row] + self.step, side="right")) - 1
-                after = min(max(after, row + 1), self.words)
+            after = row + 1
+            if self.starts[after] - self.starts[row] <= dense:
+                full = int(np.searchsorted(self.starts, self.starts[row] + self.step, side="right")) - 1
+                after = min(max(full, after), self.words)
             yield row, after
             row = after
 
@@ -126,52 +137,36 @@ class _Block:
         first, after = rows
         return self._row(first) if after == first + 1 else self._sorted(first, after)
 
-    def _positions(self, first: int, after: int) -> list[NDArray[np.int32]]:
-        return [places[starts[first] : starts[after]] for places, starts in self.groups]
-
     def _row(self, word: int) -> Rows:
         """Sum one row in a dense vector: the product of a (V, positions) matrix, a window a column, with ones."""
         row = np.zeros(self.words + 1)
-        for positions in self._positions(word, word + 1):
-            for start in range(0, len(positions), self.step):
-                some = positions[start : start + self.step]
-                around = self.windows[some].view(np.int32)
-                starts = np.arange(0, len(around) + 1, self.span, dtype=np.int32)
-                shape = (len(row), len(some))
-                row += sp.csc_matrix((self.tiled[: len(around)], around, starts), shape) @ np.ones(len(some))
+        for segment in self.segments:
+            for start in range(segment.starts[word], segment.starts[word + 1], self.step):
+                stop = min(start + self.step, segment.starts[word + 1])
+                around = segment.windows[segment.places[start:stop]].view(np.int32)
+                starts = np.arange(0, len(around) + 1, self.window, dtype=np.int32)
+                shape = (len(row), stop - start)
+                row += sp.csc_matrix((self.tiled[: len(around)], around, starts), shape) @ np.ones(stop - start)
         columns = np.flatnonzero(row[: self.words])
         return Rows(columns.astype(np.int32), row[columns], np.array([len(columns)]))
 
     def _sorted(self, first: int, after: int) -> Rows:
         """Sum several rows: a pair becomes the integer (row, column, place in the window); equal ones are summed."""
-        around = self.windows[np.concatenate(self._positions(first, after))].view(np.int32).reshape(-1, self.span)
-        bits = self.span.bit_length()
+        around = np.concatenate([segment.around(first, after) for segment in self.segments])
+        words = around.view(np.int32).reshape(-1, self.window)
+        bits = self.window.bit_length()
         columns = self.words + 1
-        row = around[:, self.span // 2].astype(np.int64) - first
-        keys = around.astype(np.int64)
+        row = words[:, self.window // 2].astype(np.int64) - first
+        keys = words.astype(np.int64)
         keys += row[:, None] * columns
         keys <<= bits
-        keys += np.arange(self.span)
+        keys += np.arange(self.window)
         pairs = keys.ravel()
         pairs.sort()
         worth = self.weights[pairs & ((1 << bits) - 1)]
         pairs >>= bits
-        starts = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]])[: len(pairs)])
-        sums = np.add.reduceat(worth, starts) if len(starts) else worth
+        starts = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
+        sums = np.add.reduceat(worth, starts)
         rows, places = np.divmod(pairs[starts], columns)
         kept = (places < self.words) & (sums > 0)
-        lengths = np.bincount(rows[kept], minlength=after - first)
-        return Rows(places[kept].astype(np.int32), sums[kept], lengths)
-
-
-def _grouped(
-    ids: NDArray[np.int32], places: NDArray[np.int32], words: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return ``places`` ordered by word, and where each word's begin, (V + 1,)."""
-    order = ids.astype(np.int64)
-    order <<= 32
-    order |= np.arange(len(ids))
-    order.sort()
-    order &= 0xFFFFFFFF
-    starts = np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=words))])
-    return places[order], starts
+        return Rows(places[kept].astype(np.int32), sums[kept], np.bincount(rows[kept], minlength=after - first))

@@ -258,6 +258,13 @@ def test_a_corpus_counted_in_blocks_gives_the_same_bytes(tmp_path, monkeypatch, 
     assert {path.name for path in tmp_path.iterdir()} == {"whole.npz", "counts.npz"}
 
 
+def test_a_block_without_a_known_word_counts_nothing(tmp_path, monkeypatch):
+    documents = [["a", "b"], *([f"once{n}"] for n in range(50)), ["b", "a"]]
+    write(str(tmp_path / "whole.npz"), count_words(documents, min_count=2).to_artifact())
+    monkeypatch.setattr(tokens, "_BYTES_PER_WORD", 0.1)
+    assert count_in(Space(200, str(tmp_path)), documents, min_count=2) == (tmp_path / "whole.npz").read_bytes()
+
+
 def test_temporary_files_need_room_that_is_estimated_first(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**6))
     with pytest.raises(OutputError, match=r"temporary files need about .* MB, and 1 MB are free"):
