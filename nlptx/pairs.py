@@ -153,6 +153,8 @@ class _Counter:
     def _sorted(self, first: int, after: int) -> Rows:
         """Sum several rows: a pair becomes the integer (row, column, place in the window); equal ones are summed."""
         around = np.concatenate([segment.around(first, after) for segment in self.segments])
+        if not len(around):  # no word of these in this part of the corpus
+            return Rows(np.empty(0, np.int32), np.empty(0), np.zeros(after - first, np.int64))
         words = around.view(np.int32).reshape(-1, self.window)
         bits = self.window.bit_length()
         columns = self.words + 1
