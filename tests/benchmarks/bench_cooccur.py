@@ -4,30 +4,40 @@ from __future__ import annotations
 
 import shutil
 import sys
+from pathlib import Path
 
 from measure import Bench, Row, command, pair
 
 from nlptx.corpus import Corpus, ReadOptions
+from nlptx.text import split_words
+
+
+def write_corpora(bench: Bench) -> tuple[Path, Path]:
+    """Write all reviews of the archive a line each: tokenised and in lower case, and as they are."""
+    clean, raw = bench.folder / "corpus.txt", bench.folder / "raw.txt"
+    if not raw.exists():
+        splits = ("train", "test", "unsup")
+        texts = [document.text for document in Corpus([str(bench.data)], ReadOptions(splits=splits))]
+        lines = (" ".join(split_words(text.lower())) for text in texts)
+        clean.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        raw.write_text("\n".join(" ".join(text.split()) for text in texts) + "\n", encoding="utf-8")
+    return clean, raw
+
+
+def counting(corpus: Path | str, bench: Bench, *options: str) -> list[str]:
+    """Return the command that counts ``corpus`` as GloVe's programs do."""
+    output = str(bench.folder / "counts.npz")
+    return [sys.executable, "-m", "nlptx", "cooccur", str(corpus), "--min-count", "10", "-q", "-o", output, *options]
 
 
 def rows(bench: Bench) -> list[Row]:
     """Clean, space-tokenised text on one line a review, against GloVe's two programs."""
-    from nlptx.text import split_words
-
     if bench.data is None:
         print("no archive of reviews: counting left out", file=sys.stderr)
         return []
-    splits = ("train", "test", "unsup")
-    texts = [document.text for document in Corpus([str(bench.data)], ReadOptions(splits=splits))]
-    corpus = bench.folder / "corpus.txt"
-    corpus.write_text("\n".join(" ".join(split_words(text.lower())) for text in texts) + "\n", encoding="utf-8")
-    ours = command(sys.executable, "-m", "nlptx", "cooccur", str(corpus), "--tokenizer", "spaces", "--min-count", "10",
-                   "-q", "-o", str(bench.folder / "c.npz"))  # fmt: skip
-    raw = bench.folder / "raw.txt"
-    raw.write_text("\n".join(" ".join(text.split()) for text in texts) + "\n", encoding="utf-8")
-    ours_raw = command(
-        sys.executable, "-m", "nlptx", "cooccur", str(raw), "--min-count", "10", "-q", "-o", str(bench.folder / "r.npz")
-    )
+    corpus, raw = write_corpora(bench)
+    clean = counting(corpus, bench, "--tokenizer", "spaces")
+    ours, alone, ours_raw = command(*clean), command(*clean, "--jobs", "1"), command(*counting(raw, bench))
     peer = None
     if shutil.which("vocab_count") and shutil.which("cooccur"):
         words, pairs = bench.folder / "v.txt", bench.folder / "glove.bin"
@@ -37,5 +47,6 @@ def rows(bench: Bench) -> list[Row]:
         print("GloVe's vocab_count and cooccur are not on the PATH: left out", file=sys.stderr)
     return [
         {"stage": "cooccur, clean text", "peer": "GloVe (C)", **pair(ours, peer, bench.runs)},
+        {"stage": "cooccur, clean text", "peer": "one job", **pair(ours, alone, bench.runs)},
         {"stage": "cooccur, raw text", "peer": "clean text", **pair(ours_raw, ours, bench.runs)},
     ]

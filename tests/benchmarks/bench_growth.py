@@ -1,0 +1,76 @@
+"""How time and memory grow with the input: counting under a memory limit, training with longer texts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from bench_cooccur import counting, write_corpora
+from bench_train import SAME, our_epoch
+from measure import Bench, Row, alternate
+
+from nlptx.settings import TrainSettings
+
+MEMORY = "1G"
+TOKENS, WORDS = 8192, 20_000
+
+
+def rows(bench: Bench) -> list[Row]:
+    return [*growth_of_counting(bench), *growth_of_training(bench)]
+
+
+def growth_of_counting(bench: Bench) -> list[Row]:
+    """The corpus once, four times and sixteen times over, with the same memory."""
+    if bench.data is None:
+        print("no archive of reviews: growth of counting left out", file=sys.stderr)
+        return []
+    corpus, _ = write_corpora(bench)
+    result = []
+    for times in (1, 4, 16):
+        options = ["--tokenizer", "spaces", "--memory", MEMORY, "--tmp-dir", str(bench.folder)]
+        start = time.perf_counter()
+        peak = peak_memory(counting("-", bench, *options), corpus, times)
+        seconds = time.perf_counter() - start
+        stage = f"cooccur, corpus x {times}, --memory {MEMORY}"
+        result.append({"stage": stage, "seconds": seconds, "peak_memory_mb": peak})
+    return beside_first(result, "once")
+
+
+def beside_first(result: list[Row], peer: str) -> list[Row]:
+    """Compare the rows with the first of them."""
+    for row in result:
+        row |= {"peer": peer, "peer_seconds": result[0]["seconds"], "ratio": result[0]["seconds"] / row["seconds"]}
+    return result
+
+
+def peak_memory(command: list[str], corpus: Path, times: int) -> int:
+    """Run ``command`` with the corpus so many times over on its standard input; return its peak memory in MB."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        for _ in range(times):
+            with corpus.open("rb") as file:
+                while part := file.read(1 << 20):
+                    process.stdin.write(part)
+        process.stdin.close()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return round(usage.ru_maxrss * 1024 / 1e6)
+
+
+def growth_of_training(bench: Bench) -> list[Row]:
+    """A step with texts of T tokens, as many texts as make 8,192 tokens."""
+    result: list[Row] = []
+    rng = np.random.default_rng(0)
+    for tokens in (64, 128, 256, 512, 1024):
+        texts = [rng.integers(0, WORDS, tokens, np.int32) for _ in range(TOKENS // tokens)]
+        settings = TrainSettings(window=tokens, batch=len(texts), **SAME)
+        step = our_epoch(settings, 128, WORDS, texts, rng.integers(0, 2, len(texts)), os.cpu_count() or 1)
+        seconds, _ = alternate(step, None, bench.runs)
+        result.append({"stage": f"train step, {TOKENS:,} tokens in texts of {tokens}", "seconds": seconds})
+    return beside_first(result, "texts of 64")
