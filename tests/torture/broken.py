@@ -54,6 +54,42 @@ def orphans():
     subprocess.Popen(["sleep", "60"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+def hashed():
+    """Let words stand in the order of a set."""
+    from nlptx import text
+
+    text.rank_words = lambda counts, least, most: list(set(counts))[:most]
+
+
+def counts_its_jobs():
+    """Tell in the artifact how it was made."""
+    import dataclasses
+
+    from nlptx import cooccur
+
+    honest = cooccur.count
+
+    def count(texts, settings, jobs, *more):
+        counts = honest(texts, settings, jobs, *more)
+        return dataclasses.replace(counts, details={**counts.details, "jobs": jobs})
+
+    cooccur.count = count
+
+
+def sociable():
+    """Let the company of a text show in its probabilities."""
+    from nlptx.model import Model
+
+    honest = Model.probabilities
+
+    def probabilities(self, encoded):
+        rows = honest(self, encoded)
+        share = 1e-5 * len(encoded)
+        return (1 - share) * rows + share / rows.shape[1]
+
+    Model.probabilities = probabilities
+
+
 DEFECTS = {name: value for name, value in globals().items() if callable(value) and not name.startswith("_")}
 
 

@@ -154,9 +154,12 @@ def _read_and_close(file):
         return file.read()
 
 
-def finish(*words, code=0, **options):
-    """Run to the end; it must end with ``code``."""
-    done = end(start(*words, **options))
+def finish(*words, code=0, given=b"", **options):
+    """Run to the end, with ``given`` on standard input; it must end with ``code``."""
+    with tempfile.TemporaryFile() as stdin:
+        stdin.write(given)
+        stdin.seek(0)
+        done = end(start(*words, **({"stdin": stdin} | options)))
     assert done.code == code, f"exit {done.code}, expected {code}: {done.stderr}"
     assert TRACEBACK not in done.stderr, done.stderr
     return done

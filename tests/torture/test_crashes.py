@@ -5,7 +5,7 @@ import signal
 import time
 
 import pytest
-from command import TRACEBACK, contents
+from command import TRACEBACK, contents, header_of
 from harness import NLPTX, Target, amounts, broken, end, finish, make_stages, seeded, start
 from tally import Tally
 
@@ -52,9 +52,16 @@ class Struck(Target):
             assert not exact or name != "SIGKILL", "it was not struck"
             self.tally.same(content, self.new, "success was told")
         else:
-            assert done.code in CODES[name], done.stderr
+            # A Ctrl-C that meets the interpreter before it is ready is answered by the interpreter.
+            unready = name == "SIGINT" and done.code == 1 and "Fatal Python error: init" in done.stderr
+            assert unready or done.code in CODES[name], done.stderr
             assert not exact or TRACEBACK not in done.stderr, done.stderr
-            self.tally.same(content, self.stage.old if content == self.stage.old else self.new, f"after {name}")
+            expected = self.stage.old if content == self.stage.old else self.new
+            if (self.stage.name, name, done.code) == ("train", "SIGINT", 130) and content != expected:
+                # Ctrl-C ends a training early, and its best model so far is a whole one that says so.
+                assert header_of(self.path)["details"]["history"]["interrupted"]
+                expected = content
+            self.tally.same(content, expected, f"after {name}")
         assert done.orphans == [], "a process outlived the one that was killed"
         if name != "SIGKILL":
             assert contents(self.temporary) == {}

@@ -1,0 +1,110 @@
+"""The same text makes the same bytes, for any number of jobs, hash seed, batch, and way the text arrives."""
+
+import gzip
+import itertools
+import subprocess
+
+import pytest
+from harness import COUNT, NLPTX, PCA, SCALE, TRAIN, broken, finish, torture, write_corpus
+from tally import Tally
+
+JOBS, HASH_SEEDS, WAYS = (1, 2, 4), (0, 1, 2), ("file", "pipe", "pieces", "gzip")
+GRID = list(itertools.product(WAYS, JOBS, HASH_SEEDS))
+# Each value once at least, and two of them changed at a time.
+DIAGONAL = [("pipe", 2, 0), ("pieces", 4, 1), ("gzip", 1, 2)]
+# Bytes of text. From 4 MB on counting hands chunks to other processes.
+SIZES = {"cooccur": 9_000_000, "pca": 3_000_000, "train": 500_000, "predict": 2_000_000}
+BATCHES = (1, 7, 64, 1000)
+
+
+@pytest.fixture
+def tally(request):
+    return Tally(request, "same bytes")
+
+
+def amounts(stage):
+    scaled = max(40_000, round(SIZES[stage] * SCALE))
+    return [
+        pytest.param(stage, 40_000, DIAGONAL, id=f"quick-{stage}"),
+        torture(stage, scaled, GRID, id=f"full-{stage}"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def artifacts(tmp_path_factory):
+    """A folder with a vocabulary's worth of embeddings, and a model."""
+    folder = tmp_path_factory.mktemp("artifacts")
+    write_corpus(folder / "train.tsv", 100_000, seed=3, labels=("neg", "pos"))
+    finish("cooccur", folder / "train.tsv", *COUNT, "-o", folder / "cooccur.npz")
+    finish("pca", folder / "cooccur.npz", *PCA, "-o", folder / "embeddings.npz")
+    finish("train", folder / "train.tsv", "-e", folder / "embeddings.npz", *TRAIN, "-o", folder / "model.npz")
+    return folder
+
+
+class Command:
+    """A stage on an input of some size, and all the ways to hand it over."""
+
+    def __init__(self, stage, size, artifacts, folder, tally):
+        self.tally = tally
+        if stage == "pca":
+            corpus = write_corpus(folder / "corpus.txt", size, seed=4)
+            self.input = folder / "cooccur.npz"
+            finish("cooccur", corpus, *COUNT, "-o", self.input)
+        else:
+            self.input = folder / ("train.tsv" if stage == "train" else "corpus.txt")
+            write_corpus(self.input, size, seed=5, labels=("neg", "pos") if stage == "train" else ())
+        self.before, self.more = {
+            "cooccur": (("cooccur",), COUNT),
+            "pca": (("pca",), PCA),
+            "train": (("train",), (*TRAIN, "--batch", "128", "-e", artifacts / "embeddings.npz")),
+            "predict": (("predict",), ("-m", artifacts / "model.npz")),
+        }[stage]
+        self.ways = ("file", "pipe") if stage == "pca" else WAYS
+        self.zipped = folder / f"{self.input.name}.gz"
+        self.zipped.write_bytes(gzip.compress(self.input.read_bytes()))
+        self.pieces = self.cut(folder)
+
+    def cut(self, folder):
+        """Cut the input into three files; each piece of a table has the header."""
+        header, *lines = self.input.read_bytes().splitlines(keepends=True)
+        if self.input.suffix == ".txt":
+            header, lines = b"", [header, *lines]
+        pieces = [folder / f"piece{number}{self.input.suffix}" for number in range(3)]
+        for number, piece in enumerate(pieces):
+            first, last = number * len(lines) // 3, (number + 1) * len(lines) // 3
+            piece.write_bytes(header + b"".join(lines[first:last]))
+        return pieces
+
+    def bytes(self, way, jobs, hash_seed, nlptx=NLPTX):
+        """What the command writes."""
+        self.tally.ran()
+        inputs = {"file": [self.input], "pipe": ["-"], "pieces": self.pieces, "gzip": [self.zipped]}[way]
+        words = [*self.before, *inputs, *self.more, "-j", jobs, "-q", "-o", "-"]
+        if way == "pipe" and self.input.suffix == ".tsv":
+            words += ["--input-format", "tsv"]
+        env = {"PYTHONHASHSEED": str(hash_seed)}
+        if way != "pipe":
+            return finish(*words, env=env, nlptx=nlptx).stdout
+        with subprocess.Popen(["cat", self.input], stdout=subprocess.PIPE) as cat:
+            return finish(*words, env=env, nlptx=nlptx, stdin=cat.stdout).stdout
+
+
+@pytest.mark.parametrize(("stage", "size", "grid"), [row for stage in SIZES for row in amounts(stage)])
+def test_same_bytes(stage, size, grid, artifacts, tmp_path, tally):
+    command = Command(stage, size, artifacts, tmp_path, tally)
+    expected = command.bytes("file", 1, "random")
+    assert len(expected) > size / 100
+    for way, jobs, hash_seed in grid:
+        if way in command.ways:
+            tally.same(command.bytes(way, jobs, hash_seed), expected, f"{stage} {way} -j {jobs} seed {hash_seed}")
+
+
+# ---------------------------------------------------------------- the tests notice
+
+
+@pytest.mark.parametrize("defect", ["hashed", "counts_its_jobs"])
+def test_a_defect_is_noticed(defect, artifacts, tmp_path, tally):
+    command = Command("cooccur", 20_000, artifacts, tmp_path, tally)
+    expected = command.bytes("file", 1, 0, nlptx=broken(defect))
+    with pytest.raises(AssertionError, match="differ"):
+        tally.same(command.bytes("file", 2, 1, nlptx=broken(defect)), expected)
