@@ -23,6 +23,10 @@ class Tally:
     def ran(self):
         self.counts["runs"] += 1
 
+    def note(self, text):
+        """Show a measured figure below the table."""
+        self.counts.setdefault("notes", []).append(text)
+
     def same(self, one, other, what=""):
         """Fail unless the bytes are the same, and count them."""
         assert one == other, f"{what}: {len(one):,} and {len(other):,} bytes that differ"
@@ -30,7 +34,8 @@ class Tally:
 
 
 def table(reports):
-    """Return the lines of the table: a row per item, with the seconds its tests took."""
+    """Return the lines of the table, a row per item, with the seconds its tests took; and of the notes below it."""
+    notes = []
     rows = defaultdict(lambda: dict.fromkeys((*COLUMNS, "tests", "seconds"), 0))
     for report in reports:
         for name, counts in getattr(report, "user_properties", ()):
@@ -39,6 +44,7 @@ def table(reports):
                 for column in COLUMNS:
                     row[column] += counts[column]
                 row["tests"] += 1
+                notes += [f"{counts['item']}: {note}" for note in counts.get("notes", ())]
                 row["seconds"] += report.duration
     if not rows:
         return []
@@ -46,4 +52,4 @@ def table(reports):
     lines = [("item", *columns)]
     lines += [(item, *(f"{round(row[column]):,}" for column in columns)) for item, row in sorted(rows.items())]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-    return ["  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]) for line in lines]
+    return ["  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]) for line in lines] + notes

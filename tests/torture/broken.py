@@ -90,6 +90,44 @@ def sociable():
     Model.probabilities = probabilities
 
 
+def hoarding():
+    """Read all of the text before the first of it is used."""
+    from nlptx import corpus
+
+    honest = corpus.Corpus.__iter__
+    corpus.Corpus.__iter__ = lambda self: iter(list(honest(self)))
+
+
+def careless():
+    """Open a file for each text, and close none."""
+    from nlptx import corpus
+
+    honest, kept = corpus.Corpus.__iter__, []
+
+    def texts(self):
+        for text in honest(self):
+            kept.append(os.open(os.devnull, os.O_RDONLY))
+            yield text
+
+    corpus.Corpus.__iter__ = texts
+
+
+def forgetful():
+    """Lose a text now and then."""
+    from nlptx import corpus
+
+    honest = corpus.Corpus.__iter__
+    corpus.Corpus.__iter__ = lambda self: (text for number, text in enumerate(honest(self)) if number % 999 != 998)
+
+
+def moody():
+    """Score by the process id."""
+    from nlptx.cli import rows
+
+    honest = rows.Rows._short
+    rows.Rows._short = lambda *arguments: f"{honest(*arguments)}{os.getpid()}"
+
+
 DEFECTS = {name: value for name, value in globals().items() if callable(value) and not name.startswith("_")}
 
 

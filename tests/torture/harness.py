@@ -43,10 +43,11 @@ def seeded(*parts):
 # ---------------------------------------------------------------- text
 
 
-def write_corpus(path, size, *, seed, labels=(), words=3000):
+def write_corpus(path, size, *, seed, labels=(), words=3000, longest=60, padding=""):
     """Write ``size`` bytes of text or a little more, a document a line; as a table if it is to have labels.
 
-    Words are as unevenly frequent as in a language, and some depend on the label.
+    Words are as unevenly frequent as in a language, and some depend on the label. ``padding`` ends each text: with
+    one long word, there is much to read and little to compute.
     """
     rng = random.Random(seed)
     shares = list(itertools.accumulate(1 / rank for rank in range(1, words + 1)))
@@ -54,11 +55,11 @@ def write_corpus(path, size, *, seed, labels=(), words=3000):
         file.write("text\tlabel\n" if labels else "")
         number = 0
         while file.tell() < size:
-            text = [f"w{rank}" for rank in rng.choices(range(words), cum_weights=shares, k=rng.randint(3, 60))]
+            text = [f"w{rank}" for rank in rng.choices(range(words), cum_weights=shares, k=rng.randint(3, longest))]
             if labels:
                 label = labels[number % len(labels)]
                 text[rng.randrange(len(text))] = f"{label}{rng.randrange(20)}"
-            file.write(" ".join(text) + (f"\t{label}\n" if labels else "\n"))
+            file.write(" ".join(text) + padding + (f"\t{label}\n" if labels else "\n"))
             number += 1
     return path
 
@@ -168,12 +169,13 @@ def finish(*words, code=0, given=b"", **options):
 def _outliving(session, grace=3):
     """Return the processes of a session that are still there after ``grace`` seconds (where /proc tells)."""
     until = time.monotonic() + grace
-    while (living := _members(session)) and time.monotonic() < until:
+    while (living := members(session)) and time.monotonic() < until:
         time.sleep(0.02)
     return living
 
 
-def _members(session):
+def members(session):
+    """Return the living processes of a session."""
     found = []
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
         with contextlib.suppress(OSError):

@@ -13,7 +13,7 @@ GRID = list(itertools.product(WAYS, JOBS, HASH_SEEDS))
 # Each value once at least, and two of them changed at a time.
 DIAGONAL = [("pipe", 2, 0), ("pieces", 4, 1), ("gzip", 1, 2)]
 # Bytes of text. From 4 MB on counting hands chunks to other processes.
-SIZES = {"cooccur": 9_000_000, "pca": 3_000_000, "train": 500_000, "predict": 2_000_000}
+SIZES = {"cooccur": 9_000_000, "pca": 3_000_000, "train": 500_000, "predict": 600_000}
 BATCHES = (1, 7, 64, 1000)
 
 

@@ -1,0 +1,54 @@
+"""Watches what a running process and those it started take: memory, and open files."""
+
+import contextlib
+import os
+import re
+import threading
+from pathlib import Path
+
+import pytest
+from harness import members
+
+needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="no /proc to look into")
+
+
+class Watch(threading.Thread):
+    """Looks every few milliseconds until the process has ended.
+
+    ``megabytes`` is the most resident memory of all its processes together, ``files`` the most files that one of
+    them had open at a time, and ``looks`` how often something was seen.
+    """
+
+    def __init__(self, process):
+        super().__init__()
+        self.process = process
+        self.megabytes, self.files, self.looks = 0.0, 0, 0
+        self._ended = threading.Event()
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *error):
+        self._ended.set()
+        self.join()
+
+    def run(self):
+        while not self._ended.wait(0.01):
+            self.look()
+
+    def look(self):
+        """Note what is taken now."""
+        resident = 0
+        for member in members(self.process.pid):
+            with contextlib.suppress(OSError):
+                resident += _megabytes(member)
+                self.files = max(self.files, len(os.listdir(f"/proc/{member}/fd")))
+                self.looks += 1
+        self.megabytes = max(self.megabytes, resident)
+        return resident
+
+
+def _megabytes(number):
+    found = re.search(r"VmRSS:\s+(\d+) kB", Path("/proc", str(number), "status").read_text())
+    return int(found[1]) / 1024 if found else 0
