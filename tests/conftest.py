@@ -89,3 +89,11 @@ def work(tmp_path_factory):
 def model(work):
     """The model that tells neg from pos."""
     return work / "model.npz"
+
+
+@pytest.fixture(scope="session")
+def stages(tmp_path_factory):
+    """The commands that the torture tests strike, by name."""
+    from harness import make_stages  # a helper of tests/torture, found only when its tests are collected
+
+    return make_stages(tmp_path_factory.mktemp("stages"), 60_000)

@@ -21,6 +21,10 @@ COMMANDS = ("cooccur", "pca", "train", "predict", "evaluate", "neighbors", "expl
 INTERRUPTED, READER_GONE, TERMINATED = 130, 141, 143
 
 
+class _Terminated(BaseException):
+    """SIGTERM came. Not an Exception, which some reader on the way could take for damage in what it reads."""
+
+
 class LazyGroup(click.Group):
     """Imports a command's module only when it is needed."""
 
@@ -125,6 +129,8 @@ def _run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         print_error("interrupted")
         return INTERRUPTED
+    except _Terminated:
+        return TERMINATED
     except MemoryError:
         if os.environ.get("NLPTX_DEBUG"):
             raise
@@ -141,7 +147,7 @@ def _run(arguments: list[str]) -> int:
 
 def _terminate(number: int, frame: FrameType | None) -> None:
     """Turn SIGTERM into an exception, so that temporary files are removed on the way out."""
-    raise click.exceptions.Exit(TERMINATED)
+    raise _Terminated
 
 
 def _drop_stdout() -> None:

@@ -1,23 +1,33 @@
 """Killed at any moment, a stage leaves the old file or the new one, and nothing that the next run does not clean up."""
 
+import fcntl
 import json
+import os
 import signal
+import termios
 import time
 
 import pytest
 from command import TRACEBACK, contents, header_of
-from harness import NLPTX, Target, amounts, broken, end, finish, make_stages, seeded, start
+from harness import (
+    COUNT,
+    NLPTX,
+    Target,
+    amounts,
+    broken,
+    end,
+    finish,
+    members,
+    seeded,
+    start,
+    write_corpus,
+)
 from tally import Tally
 
 STAGES = ("cooccur", "pca", "train", "predict")
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT")
 # The program's own answer, and that of the system before the program has begun.
 CODES = {"SIGKILL": {-9}, "SIGTERM": {143, -15}, "SIGINT": {130, -2}}
-
-
-@pytest.fixture(scope="module")
-def stages(tmp_path_factory):
-    return make_stages(tmp_path_factory.mktemp("stages"), 60_000)
 
 
 @pytest.fixture
@@ -99,6 +109,49 @@ def test_a_process_that_can_still_act_leaves_no_litter_at_once(name, stages, tmp
     done = end(start(*target.words, fault=json.dumps({"step": step, "after": False, "do": name})))
     assert done.code in CODES[name]
     assert contents(target.folder) == {target.stage.output: target.stage.old}
+    tally.survived()
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "cooccur -",
+        "pca -",
+        "train - --input-format tsv -e embeddings.npz",
+        "predict corpus.txt -m -",
+        "predict -m model.npz -",
+    ],
+)
+def test_a_signal_while_input_is_awaited_is_not_taken_for_a_fault_of_the_input(words, name, stages, tmp_path, tally):
+    reading, writing = os.pipe()
+    folder = stages["cooccur"].words[1].parent
+    with open(reading, "rb") as pipe, open(writing, "wb", buffering=0) as feed:
+        process = start(*words.split(), "-q", "-o", tmp_path / "out", stdin=pipe, cwd=folder)
+        feed.write(b"text\tlabel\n")
+        while fcntl.ioctl(feed, termios.FIONREAD, bytes(4)) != bytes(4):
+            assert process.poll() is None
+            time.sleep(0.01)
+        tally.injected()
+        process.send_signal(getattr(signal, name))
+        done = end(process)
+    assert (done.code, TRACEBACK in done.stderr) == ({"SIGTERM": 143, "SIGINT": 130}[name], False), done.stderr
+    assert done.stderr == ("nlptx: interrupted\n" if name == "SIGINT" else "")
+    assert contents(tmp_path) == {}
+    tally.survived()
+
+
+@pytest.mark.xfail(strict=True, reason="workers of cooccur wait for ever for work from a parent that was killed")
+def test_workers_do_not_outlive_a_parent_that_was_killed(tmp_path, tally):
+    corpus = write_corpus(tmp_path / "corpus.txt", 12_000_000, seed=7, longest=8, padding=" " + "x" * 1000)
+    process = start("cooccur", corpus, *COUNT, "-j", "2", "-o", tmp_path / "out.npz")
+    until = time.monotonic() + 2
+    while len(members(process.pid)) < 4 and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.01)
+    assert process.poll() is None
+    tally.injected()
+    process.kill()
+    assert end(process).orphans == []
     tally.survived()
 
 

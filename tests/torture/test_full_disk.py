@@ -5,18 +5,13 @@ import os
 
 import pytest
 from command import TRACEBACK, contents
-from harness import NLPTX, Target, amounts, broken, end, finish, make_stages, seeded, start
+from harness import NLPTX, Target, amounts, broken, end, finish, seeded, start
 from tally import Tally
 
 STAGES = ("cooccur", "pca", "train", "predict")
 ERRORS = {"ENOSPC": "the disk is full", "EDQUOT": "the disk is full", "EIO": "Input/output error", "EROFS": "Read-only"}
 # Failing at these does no harm: without locks litter stays; and what is removed has been renamed already.
 HARMLESS = ("flock", "unlink")
-
-
-@pytest.fixture(scope="module")
-def stages(tmp_path_factory):
-    return make_stages(tmp_path_factory.mktemp("stages"), 60_000)
 
 
 @pytest.fixture

@@ -8,18 +8,13 @@ import time
 
 import pytest
 from command import contents
-from harness import NLPTX, TIMEOUT, amounts, broken, end, finish, make_stages, start
+from harness import NLPTX, TIMEOUT, amounts, broken, end, finish, start
 from tally import Tally
 from watch import Watch, needs_proc
 
 PROCESSES = 10
 # Lines that fit into all pipes and buffers between a writer and a reader that has fallen asleep.
 MOST_UNDER_WAY = 100_000
-
-
-@pytest.fixture(scope="module")
-def stages(tmp_path_factory):
-    return make_stages(tmp_path_factory.mktemp("stages"), 60_000)
 
 
 @pytest.fixture

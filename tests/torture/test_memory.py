@@ -2,7 +2,7 @@
 
 import pytest
 from command import contents
-from harness import NLPTX, SCALE, broken, end, make_stages, start, torture, write_corpus
+from harness import NLPTX, SCALE, broken, end, start, torture, write_corpus
 from tally import Tally
 from watch import Watch, needs_proc
 
@@ -11,11 +11,6 @@ TIMES = 16
 MOST_FILES = 64
 # Bytes of the smaller input.
 AMOUNTS = [pytest.param(500_000, id="quick"), torture(max(500_000, round(4_000_000 * SCALE)), id="full")]
-
-
-@pytest.fixture(scope="module")
-def stages(tmp_path_factory):
-    return make_stages(tmp_path_factory.mktemp("stages"), 60_000)
 
 
 @pytest.fixture

@@ -53,10 +53,12 @@ class Command:
         else:
             self.input = folder / ("train.tsv" if stage == "train" else "corpus.txt")
             write_corpus(self.input, size, seed=5, labels=("neg", "pos") if stage == "train" else ())
+        # A table in a pipe needs --input-format, and as the artifact keeps all options, it is always given.
+        table = ("--input-format", "tsv")
         self.before, self.more = {
             "cooccur": (("cooccur",), COUNT),
             "pca": (("pca",), PCA),
-            "train": (("train",), (*TRAIN, "--batch", "128", "-e", artifacts / "embeddings.npz")),
+            "train": (("train",), (*TRAIN, *table, "--batch", "128", "-e", artifacts / "embeddings.npz")),
             "predict": (("predict",), ("-m", artifacts / "model.npz")),
         }[stage]
         self.ways = ("file", "pipe") if stage == "pca" else WAYS
@@ -80,8 +82,6 @@ class Command:
         self.tally.ran()
         inputs = {"file": [self.input], "pipe": ["-"], "pieces": self.pieces, "gzip": [self.zipped]}[way]
         words = [*self.before, *inputs, *self.more, "-j", jobs, "-q", "-o", "-"]
-        if way == "pipe" and self.input.suffix == ".tsv":
-            words += ["--input-format", "tsv"]
         env = {"PYTHONHASHSEED": str(hash_seed)}
         if way != "pipe":
             return finish(*words, env=env, nlptx=nlptx).stdout
