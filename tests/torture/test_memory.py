@@ -2,35 +2,16 @@
 
 import pytest
 from command import contents
-from harness import NLPTX, SCALE, broken, end, start, torture, write_corpus
+from harness import NLPTX, broken, write_corpus
 from tally import Tally
-from watch import Watch, needs_proc
+from watch import AMOUNTS, MOST_FILES, TIMES, measure, needs_proc
 
 pytestmark = needs_proc
-TIMES = 16
-MOST_FILES = 64
-# Bytes of the smaller input.
-AMOUNTS = [pytest.param(500_000, id="quick"), torture(max(500_000, round(4_000_000 * SCALE)), id="full")]
 
 
 @pytest.fixture
 def tally(request):
     return Tally(request, "memory")
-
-
-def measure(words, tally, text=None, nlptx=NLPTX):
-    """Run a command, with a file or with ``text`` on standard input, and return what it took."""
-    tally.ran()
-    if text is None:
-        process = start(*words, nlptx=nlptx)
-    else:
-        with open(text, "rb") as file:
-            process = start(*words, nlptx=nlptx, stdin=file)
-    with Watch(process) as watch:
-        done = end(process)
-    assert done.code == 0, done.stderr
-    assert watch.looks > 10
-    return watch
 
 
 def padded(path, size, seed):

@@ -7,8 +7,13 @@ import threading
 from pathlib import Path
 
 import pytest
-from harness import members
+from harness import NLPTX, SCALE, end, members, start, torture
 
+# How many times as large the larger input is.
+TIMES = 16
+MOST_FILES = 64
+# Bytes of the smaller input.
+AMOUNTS = [pytest.param(500_000, id="quick"), torture(max(500_000, round(4_000_000 * SCALE)), id="full")]
 needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="no /proc to look into")
 
 
@@ -52,3 +57,18 @@ class Watch(threading.Thread):
 def _megabytes(number):
     found = re.search(r"VmRSS:\s+(\d+) kB", Path("/proc", str(number), "status").read_text())
     return int(found[1]) / 1024 if found else 0
+
+
+def measure(words, tally, text=None, nlptx=NLPTX):
+    """Run a command, with a file or with ``text`` on standard input, and return what it took."""
+    tally.ran()
+    if text is None:
+        process = start(*words, nlptx=nlptx)
+    else:
+        with open(text, "rb") as file:
+            process = start(*words, nlptx=nlptx, stdin=file)
+    with Watch(process) as watch:
+        done = end(process)
+    assert done.code == 0, done.stderr
+    assert watch.looks > 10
+    return watch
