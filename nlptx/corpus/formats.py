@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NoReturn
 
 from nlptx import strict_json
@@ -12,14 +13,16 @@ from nlptx.corpus.sources import Source
 from nlptx.errors import DataError, DecodingError, NlptxError
 
 _BOM = b"\xef\xbb\xbf"
-# A field may be as long as a text may be; the csv module's own limit is 128 KiB.
-_LONGEST_FIELD = 2**31 - 1
+# Characters of a CSV field: where a quote is not closed, the rest of the file is one. The csv module's own limit,
+# 128 KiB, is less than a long text.
+_LONGEST_FIELD = 16 << 20
+_BLOCK = 1 << 20
 
 
 def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
     """Read one document a line, or for ``document`` sources the whole stream as one."""
     if source.format == "document":
-        text = _decode(source.stream.read().removeprefix(_BOM), source.name, 0, options)
+        text = _decode(_whole(source).removeprefix(_BOM), source.name, 0, options)
         yield Document(text.strip(), source.label, source.name, format=source.format)
         return
     for number, line in _lines(source, options):
@@ -71,10 +74,29 @@ def _decode(data: bytes, name: str, line: int, options: ReadOptions) -> str:
 
 def _lines(source: Source, options: ReadOptions) -> Iterator[tuple[int, str]]:
     """Number and decode the lines, line ends kept."""
-    for number, line in enumerate(source.stream, start=1):
+    for number, line in enumerate(iter(partial(source.stream.readline, source.longest + 1), b""), start=1):
+        if len(line) > source.longest:
+            _too_long(source, number)
         if number == 1:
             line = line.removeprefix(_BOM)
         yield number, _decode(line, source.name, number, options)
+
+
+def _whole(source: Source) -> bytes:
+    blocks: list[bytes] = []
+    size = 0
+    while block := source.stream.read(_BLOCK):
+        blocks.append(block)
+        size += len(block)
+        if size > source.longest:
+            _too_long(source, 0)
+    return b"".join(blocks)
+
+
+def _too_long(source: Source, number: int) -> NoReturn:
+    where = f"{source.name}:{number}" if number else source.name
+    hint = "Unpack it first if it is not damaged." if source.packed else "Put one document on a line."
+    raise DataError(f"a text of more than {source.longest >> 20} MiB", where=where, hint=hint)
 
 
 def _csv_rows(source: Source, options: ReadOptions) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import lzma
 import os
 import sys
@@ -13,19 +11,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, Self, cast
+from typing import BinaryIO, Self, cast
 
 from nlptx.corpus.document import SPLITS, ReadOptions
+from nlptx.corpus.packed import is_packed, open_by_content, open_by_name
 from nlptx.errors import DataError, SettingsError
 
 STDIN = "-"
-_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_MAGIC: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 # Text files that corpora (aclImdb above all) lay beside their documents.
 _NO_DOCUMENTS = (".", "urls_", "imdbEr.", "README.")
 _BLOCK = 1 << 20
+# Bytes of one text or row. A whole corpus may come as one line, as some do; but a compressed file of some
+# kilobytes must not take all memory.
+_LONGEST, _LONGEST_PACKED = 1 << 30, 16 << 20
+# Of what an archive says about one member: long names, times, rights.
+_LONGEST_MEMBER_HEADER = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Source:
         stream: its bytes, decompressed.
         format: ``text`` (a document a line), ``document`` (one whole) or a table format.
         label: label given by the folder it lies in, or None.
+        packed: whether the stream is decompressed, or comes out of an archive.
         columns: of a table, once its header has been read.
     """
 
@@ -44,7 +47,13 @@ class Source:
     stream: BinaryIO
     format: str
     label: str | None = None
+    packed: bool = False
     columns: list[str] = field(default_factory=list)
+
+    @property
+    def longest(self) -> int:
+        """Most bytes of one text or row."""
+        return _LONGEST_PACKED if self.packed else _LONGEST
 
 
 def open_input(name: str, options: ReadOptions) -> Iterator[Source]:
@@ -89,11 +98,11 @@ def _standard_input(options: ReadOptions) -> Source:
 
 
 def _file(name: str, options: ReadOptions) -> Iterator[Source]:
-    base, suffix = os.path.splitext(name)
-    opener = _OPENERS.get(suffix.lower())
-    by_name = _TABLES.get(os.path.splitext(base)[1].lower() if opener else suffix.lower(), "text")
-    with (opener or open)(name, "rb") as stream:
-        yield Source(name, cast(BinaryIO, stream), by_name if options.format == "auto" else options.format)
+    packed = is_packed(name)
+    inner = os.path.splitext(name)[0] if packed else name
+    by_name = _TABLES.get(os.path.splitext(inner)[1].lower(), "text")
+    with open_by_name(name) as stream:
+        yield Source(name, stream, by_name if options.format == "auto" else options.format, packed=packed)
 
 
 def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:
@@ -108,6 +117,13 @@ def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:
         raise _nothing_in(str(folder), options)
 
 
+# Members that tell of the one behind them: its long name, and whatever pax headers hold.
+_ABOUT_THE_NEXT = (
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+)
+
+
 class _Member(tarfile.TarInfo):
     """A member whose damage is an error: tarfile takes a bad header after the first for the archive's end."""
 
@@ -117,35 +133,40 @@ class _Member(tarfile.TarInfo):
             return super().fromtarfile(archive)
         except (tarfile.EmptyHeaderError, tarfile.EOFHeaderError):  # type: ignore[attr-defined]
             raise  # the end
-        except (tarfile.HeaderError, ArithmeticError, LookupError, ValueError) as error:
+        except (tarfile.HeaderError, ArithmeticError, LookupError, RecursionError, ValueError) as error:
             raise tarfile.ReadError(str(error)) from error
+
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        """Read on, after a header; what it announces is read into memory, so it is not taken at its word."""
+        if self.type in _ABOUT_THE_NEXT and self.size > _LONGEST_MEMBER_HEADER:
+            raise tarfile.ReadError(f"{self.size} bytes about a member")
+        if self.type == tarfile.GNUTYPE_SPARSE:
+            raise tarfile.ReadError("a file with holes")
+        return super()._proc_member(archive)  # type: ignore[misc]
+
+    def _proc_gnusparse_10(self, *arguments: object) -> None:
+        raise tarfile.ReadError("a file with holes")
 
 
 def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
     """Read members in place. Nothing is unpacked, so names with ``..`` and links are harmless."""
     found = False
-    with _unpacked(name) as file, tarfile.open(fileobj=file, mode="r|", tarinfo=_Member) as archive:
+    with open_by_content(name) as file, tarfile.open(fileobj=file, mode="r|", tarinfo=_Member) as archive:
         for member in archive:
             place = _place(PurePosixPath(member.name), "", options) if member.isreg() else None
             stream = archive.extractfile(member) if place is not None else None
             if place is not None and stream is not None:
                 found = True
-                yield Source(f"{name}:{member.name}", cast(BinaryIO, stream), "document", place.label)
-            archive.members.clear()  # type: ignore[attr-defined]  # else the list grows with the archive
+                yield Source(f"{name}:{member.name}", cast(BinaryIO, stream), "document", place.label, packed=True)
+            # Else these grow with the archive.
+            archive.members.clear()  # type: ignore[attr-defined]
+            archive.pax_headers.clear()  # type: ignore[attr-defined]
         # On to the very end: there the checksum of the compressed data is, and damage or a second archive may be.
         while rest := archive.fileobj.read(_BLOCK):
             if rest.strip(b"\0"):
                 raise tarfile.ReadError("data after its end")
     if not found:
         raise _nothing_in(name, options)
-
-
-def _unpacked(name: str) -> BinaryIO:
-    """Open an archive by its first bytes: browsers unpack a download and leave its name."""
-    with open(name, "rb") as file:
-        start = file.read(6)
-    opener = next((opener for magic, opener in _MAGIC.items() if start.startswith(magic)), open)
-    return cast(BinaryIO, opener(name, "rb"))
 
 
 @dataclass(frozen=True)
@@ -164,7 +185,7 @@ def _place(path: PurePosixPath, root: str, options: ReadOptions) -> _Place | Non
     split = next((part for part in reversed(inside) if part in SPLITS), None)
     if options.splits and split is not None and split not in options.splits:
         return None
-    parent = path.parent.name  # empty at the top
+    parent = " ".join(path.parent.name.split())  # empty at the top; no line break may enter a label
     return _Place(None if parent in (*SPLITS, "", "..") else parent)
 
 

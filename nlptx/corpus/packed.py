@@ -1,0 +1,122 @@
+"""Compressed files -> their contents, in little memory whatever the file says, and all of them or an error."""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import os
+import zlib
+from collections.abc import Callable
+from typing import Any, BinaryIO, cast
+
+_BLOCK = 1 << 16
+# An .xz file names the memory it wants, up to 4 GiB; the strongest preset, xz -9, takes half of this.
+_XZ_MEMORY = 128 << 20
+
+
+def _open_bz2(name: str) -> BinaryIO:
+    return _open_streams(name, bz2.BZ2Decompressor)
+
+
+def _open_xz(name: str) -> BinaryIO:
+    return _open_streams(name, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY))
+
+
+def _open_gzip(name: str) -> BinaryIO:
+    return _open_streams(name, _GzipDecompressor)
+
+
+def _open_plain(name: str) -> BinaryIO:
+    return open(name, "rb")
+
+
+_BY_SUFFIX = {".gz": _open_gzip, ".bz2": _open_bz2, ".xz": _open_xz}
+_BY_MAGIC = {b"\x1f\x8b": _open_gzip, b"BZh": _open_bz2, b"\xfd7zXZ\0": _open_xz}
+
+
+def is_packed(name: str) -> bool:
+    """Say whether the name is that of a compressed file."""
+    return os.path.splitext(name)[1].lower() in _BY_SUFFIX
+
+
+def open_by_name(name: str) -> BinaryIO:
+    """Open a file for reading, decompressed if its name ends in .gz, .bz2 or .xz."""
+    return _BY_SUFFIX.get(os.path.splitext(name)[1].lower(), _open_plain)(name)
+
+
+def open_by_content(name: str) -> BinaryIO:
+    """Open a file for reading, decompressed if its first bytes are those of a compressed one."""
+    with open(name, "rb") as file:
+        start = file.read(6)
+    return next((opener for magic, opener in _BY_MAGIC.items() if start.startswith(magic)), _open_plain)(name)
+
+
+def _open_streams(name: str, new_stream: Callable[[], Any]) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedReader(_Streams(open(name, "rb"), new_stream), _BLOCK))
+
+
+class _GzipDecompressor:
+    """One stream of a .gz file, its checksum checked, behind the methods of BZ2Decompressor."""
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def decompress(self, packed: bytes, most: int) -> bytes:
+        data = self._inner.decompress(self._inner.unconsumed_tail + packed, most)
+        # A full answer may leave more behind, even when all input has gone in.
+        self.needs_input = not self._inner.unconsumed_tail and len(data) < most
+        return data
+
+
+class _Streams(io.RawIOBase):
+    """The contents of a compressed file, which is a row of compressed streams.
+
+    The classes of the standard library take an empty .gz file for a sound one, damage after the first stream of
+    a .bz2 or .xz file for its end, and let an .xz file have all the memory it asks for.
+
+    Args:
+        file: the compressed bytes; closed together with this one.
+        new_stream: makes a decompressor of one stream.
+    """
+
+    def __init__(self, file: BinaryIO, new_stream: Callable[[], Any]) -> None:
+        self._file = file
+        self._new_stream = new_stream
+        self._stream = new_stream()
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def readinto(self, buffer: Any) -> int:
+        while True:
+            packed = b""
+            if self._stream.eof:
+                # Between streams there may be zeros.
+                packed = self._stream.unused_data.lstrip(b"\0")
+                while not packed and (block := self._file.read(_BLOCK)):
+                    packed = block.lstrip(b"\0")
+                if not packed:
+                    return 0
+                self._stream = self._new_stream()
+            elif self._stream.needs_input:
+                packed = self._file.read(_BLOCK)
+                if not packed:
+                    raise EOFError("it ends in the middle of a stream")
+            data = self._stream.decompress(packed, len(buffer))
+            if data:
+                buffer[: len(data)] = data
+                return len(data)
