@@ -14,23 +14,26 @@ def largest():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def campaign(name, count, mutate, use, allowed, start=0):
-    """Make mutations ``start`` to ``start + count``; each must be used in peace or refused by an error of ``allowed``.
+def campaign(name, count, mutate, use, allowed, tally=None):
+    """Make ``count`` mutations; each must be used in peace or refused by an error of ``allowed``.
 
     Args:
         name: of the specimen; with the number it makes the mutation again.
         mutate: takes a generator; returns what ``use`` takes.
         use: does with a mutant all that can be done with it.
         allowed: classes of errors.
+        tally: counts them.
 
     Returns:
         how often what came out.
     """
     outcomes = Counter()
     before = largest()
-    for number in range(start, start + count):
+    for number in range(count):
         mutant = mutate(numbered(name, number))
-        began = time.monotonic()
+        if tally is not None:
+            tally.injected()
+        began = time.process_time()
         try:
             use(mutant)
             outcomes["accepted"] += 1
@@ -38,6 +41,8 @@ def campaign(name, count, mutate, use, allowed, start=0):
             outcomes[type(error).__name__] += 1
         except Exception as error:
             raise AssertionError(f"mutation {name}/{number}: {error!r}") from error
-        assert time.monotonic() - began < SECONDS, f"mutation {name}/{number} takes too long"
+        assert time.process_time() - began < SECONDS, f"mutation {name}/{number} takes too long"
+        if tally is not None:
+            tally.survived()
     assert largest() - before < MEGABYTES, f"some mutation of {name} takes too much memory"
     return outcomes

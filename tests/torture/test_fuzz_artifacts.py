@@ -1,16 +1,17 @@
-"""Thousands of damaged artifacts: refused, or as good as whole. ``make torture`` runs many more of them."""
+"""Thousands of damaged artifacts: refused, or as good as whole. In ``make torture``, a hundred thousand."""
 
 import json
 
 import pytest
 import specimens
 from fuzzing import campaign
+from harness import amounts
 from mutations import Specimen, mutate_bytes, numbered
+from tally import Tally
 
 from nlptx import artifacts
 from nlptx.errors import ArtifactError, DataError, OutputError
 
-QUICK = 150
 NAMES = ("cooccurrence", "embeddings", "kinds", *specimens.MODELS)
 
 
@@ -19,12 +20,17 @@ def made(tmp_path_factory):
     return specimens.make(tmp_path_factory.mktemp("specimens"))
 
 
+@pytest.fixture
+def tally(request):
+    return Tally(request, "fuzz artifacts")
+
+
 def content(artifact):
     arrays = {name: (array.dtype.str, array.shape, array.tobytes()) for name, array in artifact.arrays.items()}
     return json.dumps(artifact.header, sort_keys=True), arrays
 
 
-def damaged_bytes(name, data, path, count, start=0):
+def damaged_bytes(name, data, path, count, tally):
     """Flip, cut and overwrite bytes: what is read all the same must be equal to what was written."""
     path.write_bytes(data)
     whole = content(artifacts.read(str(path)))
@@ -33,10 +39,10 @@ def damaged_bytes(name, data, path, count, start=0):
         path.write_bytes(mutant)
         assert content(artifacts.read(str(path))) == whole
 
-    return campaign(f"bytes/{name}", count, lambda rng: mutate_bytes(rng, data), use, ArtifactError, start)
+    return campaign(f"bytes/{name}", count, lambda rng: mutate_bytes(rng, data), use, ArtifactError, tally)
 
 
-def forged_parts(name, data, path, count, start=0):
+def forged_parts(name, data, path, count, tally):
     """Wrong arrays and values behind right checksums: refused, or used from end to end without an exception."""
     specimen = Specimen(data)
 
@@ -45,22 +51,24 @@ def forged_parts(name, data, path, count, start=0):
         specimens.use(path)
 
     allowed = (ArtifactError, DataError, OutputError)
-    return campaign(f"parts/{name}", count, lambda rng: specimen.mutant(rng)[0], use, allowed, start)
+    return campaign(f"parts/{name}", count, lambda rng: specimen.mutant(rng)[0], use, allowed, tally)
 
 
+@amounts(quick=150, full=2500)
 @pytest.mark.parametrize("name", NAMES)
-def test_damaged_bytes_are_noticed_or_mean_nothing(name, made, tmp_path):
-    outcomes = damaged_bytes(name, made[name], tmp_path / "a.npz", QUICK)
-    assert outcomes.total() == QUICK
-    assert outcomes["CorruptError"] > QUICK / 2
+def test_damaged_bytes_are_noticed_or_mean_nothing(name, amount, made, tmp_path, tally):
+    outcomes = damaged_bytes(name, made[name], tmp_path / "a.npz", amount, tally)
+    assert outcomes.total() == amount
+    assert outcomes["CorruptError"] > amount / 2
 
 
+@amounts(quick=150, full=5000)
 @pytest.mark.parametrize("name", NAMES)
-def test_forged_parts_are_refused_or_usable(name, made, tmp_path):
-    outcomes = forged_parts(name, made[name], tmp_path / "a.npz", QUICK)
+def test_forged_parts_are_refused_or_usable(name, amount, made, tmp_path, tally):
+    outcomes = forged_parts(name, made[name], tmp_path / "a.npz", amount, tally)
     # Both must happen, or the mutations are too wild or too tame to tell anything.
-    assert outcomes["accepted"] > 5
-    assert outcomes["CorruptError"] > QUICK / 3
+    assert outcomes["accepted"] > amount / 20
+    assert outcomes["CorruptError"] > amount / 3
 
 
 def test_mutations_are_the_same_every_time(made):
