@@ -32,7 +32,7 @@ from nlptx.spool import Spool, as_bytes
 T = TypeVar("T")
 FORMAT = 1
 STDIN = "-"
-KINDS = {"cooccurrence": "cooccur", "embeddings": "pca", "model": "train"}
+KINDS = {"cooccurrence": "cooccur", "embeddings": "pca", "model": "train", "checkpoint": "train"}
 _HEADER = "header"
 # Types of arrays as .npy files name them; |S3 is for the word csr, by which SciPy knows a sparse matrix.
 _DTYPES = {"|u1", "<i4", "<i8", "<f2", "<f4", "<f8", "|S3"}
@@ -162,7 +162,7 @@ def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
         kind = header["kind"]
         if kinds and kind not in kinds:
             raise WrongKindError(
-                f"holds {'a model' if kind == 'model' else kind}, the output of nlptx {KINDS[kind]};"
+                f"holds {'a ' if KINDS[kind] == 'train' else ''}{kind}, the output of nlptx {KINDS[kind]};"
                 f" expected {' or '.join(f'{wanted} (nlptx {KINDS[wanted]})' for wanted in kinds)}"
             )
         # The list of entries, unlike their contents, has no checksum.

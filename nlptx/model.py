@@ -20,6 +20,7 @@ from nlptx.network import Network
 from nlptx.nn import Layout, flatten
 from nlptx.parts import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.settings import SEED, TrainSettings
+from nlptx.streams import Stream, generator
 from nlptx.text import Vocabulary
 
 KIND = "model"
@@ -72,7 +73,7 @@ class Model:
         evidence: Evidence | None = None,
     ) -> Self:
         """Return an untrained model. Raises SettingsError where the settings do not fit the data."""
-        network = Network(settings, table.shape[1], len(labels), np.random.default_rng(seed), *_widths(evidence))
+        network = Network(settings, table.shape[1], len(labels), generator(seed, Stream.WEIGHTS), *_widths(evidence))
         flat = flatten(network, table.dtype)
         return cls(vocabulary, table, labels, values, priors, settings, network, flat, {}, None, seed, evidence)
 

@@ -144,7 +144,7 @@ def _spooled(path: str) -> Iterator[BinaryIO]:
 def _beside(target: Path, mode: int | None, path: str) -> Iterator[BinaryIO]:
     """Write beside ``target``, whose mode is ``mode`` if it exists, and take its place at the end."""
     with _failures(path):
-        _remove_litter(target)
+        remove_litter(target)
         # Until it has the mode of the old file, a new one is nobody else's to read.
         temporary, descriptor = _create(target, 0o666 if mode is None else 0o600)
     try:
@@ -166,7 +166,7 @@ def _beside(target: Path, mode: int | None, path: str) -> Iterator[BinaryIO]:
 def _create(target: Path, mode: int) -> tuple[Path, int]:
     """Create and lock a temporary file for ``target``; return its path and descriptor."""
     while True:
-        temporary = target.with_name(f".{_stem(target)}.{os.urandom(8).hex()}.tmp")
+        temporary = target.with_name(f".{stem_of(target)}.{os.urandom(8).hex()}.tmp")
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
         with suppress(OSError):  # without locks on this file system, nobody else can take it for litter either
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -177,9 +177,9 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
         os.close(descriptor)
 
 
-def _remove_litter(target: Path) -> None:
+def remove_litter(target: Path) -> None:
     """Remove the temporary files for ``target`` that nobody holds locked: their writers were killed."""
-    stem = _stem(target)
+    stem = stem_of(target)
     for path in target.parent.glob(f".{glob.escape(stem)}.*.tmp"):
         if not _RANDOM.fullmatch(path.name[len(stem) + 2 : -len(".tmp")]):
             continue
@@ -192,7 +192,7 @@ def _remove_litter(target: Path) -> None:
                 os.close(descriptor)
 
 
-def _stem(target: Path) -> str:
+def stem_of(target: Path) -> str:
     """Return the name of ``target``, cut where the longer temporary name would be more than a file system takes."""
     stem = target.name
     while len(os.fsencode(stem)) > _LONGEST_STEM:

@@ -60,8 +60,8 @@ def _reading_options(reading: Any) -> list[str]:
 
 
 def is_made_here(header: dict[str, Any]) -> bool:
-    """Say whether a stage made this, and not somebody else's program (word vectors read from text)."""
-    return header["kind"] != "embeddings" or "source" not in header["details"]
+    """Say whether a stage made this as its output, and not somebody else's program (word vectors read from text)."""
+    return header["kind"] in _STAGES and (header["kind"] != "embeddings" or "source" not in header["details"])
 
 
 def command(header: dict[str, Any]) -> str:

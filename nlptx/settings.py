@@ -18,6 +18,7 @@ T = TypeVar("T")
 SEED = 1
 # Bytes a stage keeps to, beside the interpreter and its libraries, and the fewest it can do with.
 DEFAULT_MEMORY, LEAST_MEMORY = 4 << 30, 64 << 20
+CHECKPOINT_MINUTES = 5.0
 
 
 def setting(
@@ -200,6 +201,11 @@ class TrainSettings(NetworkSettings):
     valid_share: float = setting(0.1, "Share of the training data held out for validation.", low=0, high=0.9)
     new_words: int = setting(
         2, "Learn vectors for training words the embeddings lack, seen this often; 0 for none.", low=0
+    )
+    class_weight: str = setting(
+        "none",
+        "balanced: every label weighs as much as any other in the loss, however rare; none: every text does.",
+        choices=("none", "balanced"),
     )
     label_order: str = setting("auto", "Whether labels that are numbers form a scale.", choices=("auto", "none"))
     ngrams: int = setting(

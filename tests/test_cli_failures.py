@@ -118,33 +118,34 @@ def interrupted(work, tmp_path, signal_name, *words, terminal=(), mark=b"epoch 2
     return result, seen.decode() + result.stderr
 
 
-def test_ctrl_c_keeps_the_best_model_so_far_and_says_so(work, tmp_path):
-    result, said = interrupted(work, tmp_path, "SIGINT")
-    assert result.code == 130
+CHECKPOINT = "out.npz.checkpoint"
+
+
+@pytest.mark.parametrize(("signal_name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_stopped_training_keeps_the_best_model_so_far_and_a_checkpoint(signal_name, code, work, tmp_path):
+    result, said = interrupted(work, tmp_path, signal_name)
+    assert result.code == code
     assert "out.npz holds the best model so far" in said
-    assert list(contents(tmp_path)) == ["out.npz"]
+    assert f"--resume goes on from {CHECKPOINT}" in said
+    assert sorted(contents(tmp_path)) == ["out.npz", CHECKPOINT]
     history = header_of(tmp_path / "out.npz")["details"]["history"]
     assert history["interrupted"]
     assert f"(epoch {history['best_epoch']})" in said
     assert len(run("predict", "-m", tmp_path / "out.npz", stdin="great\n").lines) == 1
 
 
-def test_ctrl_c_before_the_first_step_keeps_the_old_file(work, tmp_path):
+@pytest.mark.parametrize(("signal_name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_before_there_is_a_model_the_old_one_stays(signal_name, code, work, tmp_path):
     """While the encoder is pre-trained there is no classifier yet to keep."""
     (tmp_path / "out.npz").write_text("old\n")
     # Only a terminal is told of the progress of pre-training.
-    result, said = interrupted(work, tmp_path, "SIGINT", "--pretrain", "100000", terminal=(2,), mark=b"step ")
-    assert result.code == 130
-    assert "interrupted" in said
+    result, said = interrupted(work, tmp_path, signal_name, "--pretrain", "100000", terminal=(2,), mark=b"step 9")
+    assert result.code == code
+    assert "there is no model yet" in said
     assert "best model" not in said
-    assert contents(tmp_path) == {"out.npz": b"old\n"}
-
-
-def test_sigterm_leaves_no_litter(work, tmp_path):
-    (tmp_path / "out.npz").write_text("old\n")
-    result, _ = interrupted(work, tmp_path, "SIGTERM")
-    assert result.code == 143
-    assert contents(tmp_path) == {"out.npz": b"old\n"}
+    left = contents(tmp_path)
+    assert left.pop("out.npz") == b"old\n"
+    assert list(left) == [CHECKPOINT]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from nlptx.nn import EncoderBlock, FeedForward, Gradients, LayerNorm, Layout, Mu
 from nlptx.nn.attention import attend, attend_backward
 from nlptx.settings import TrainSettings
 from nlptx.training.batches import Share
-from nlptx.training.loop import classify
+from nlptx.training.judge import classify
 from nlptx.training.step import batch_gradient
 
 WHOLE_MODELS = {

@@ -34,7 +34,7 @@ def used(files, stage):
 def improves(model):
     epochs = model.history["epochs"]
     assert epochs[-1]["loss"] < epochs[0]["loss"]
-    assert epochs[-1]["accuracy"] > epochs[0]["accuracy"]
+    assert epochs[-1]["accuracy"] >= epochs[0]["accuracy"]
     assert model.history["best_epoch"] > 1  # by the loss on held-out texts
 
 

@@ -12,6 +12,7 @@ import nlptx
 from nlptx.model import Model
 from nlptx.nn import Gradients, Layout, Linear, flatten
 from nlptx.settings import TrainSettings
+from nlptx.streams import Stream, generator
 from nlptx.training import pretrain as pretraining
 from nlptx.training.pretrain import NextWord
 
@@ -61,7 +62,7 @@ def test_row_15_pretraining_loss_is_that_of_the_words_read_so_far():
     texts, labels = make_reviews(6)
     # Nothing moves at a rate of 0, so each text is judged by the first weights.
     model = small_fit(texts, labels, pretrain=1, lr=0.0, window=4, blocks=2, valid_share=0.0, **PLAIN)
-    out = Linear(8, len(model.vocabulary), np.random.default_rng([model.seed, 1]))
+    out = Linear(8, len(model.vocabulary), generator(model.seed, Stream.NEXT_WORD_WEIGHTS))
     losses = []
     for text in texts:
         ids = model.encode(text)

@@ -13,7 +13,7 @@ from nlptx.nn import Dropout, Gradients, Linear, flatten
 from nlptx.settings import TrainSettings
 from nlptx.training.average import WeightAverage
 from nlptx.training.batches import Share
-from nlptx.training.loop import classify
+from nlptx.training.judge import classify
 from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rate
 from nlptx.training.split import stratified_split
 from nlptx.training.step import ShareResult, clip

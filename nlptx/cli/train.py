@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nlptx.cli import INTERRUPTED, inputs_or_stdin, one_standard_input
+from nlptx.cli import inputs_or_stdin, one_standard_input
 from nlptx.cli.console import Meter
 from nlptx.cli.options import (
     Run,
@@ -24,11 +20,13 @@ from nlptx.cli.options import (
     special_reading,
 )
 from nlptx.cli.stage import Stage
+from nlptx.cli.stopping import stopping
 from nlptx.corpus.document import ReadOptions
-from nlptx.settings import TrainSettings
+from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
 
 if TYPE_CHECKING:
-    from nlptx.training import Progress
+    from nlptx.model import Model
+    from nlptx.training import Checkpoint, Progress
 
 SPLITS = ("train",)
 
@@ -44,6 +42,14 @@ SPLITS = ("train",)
 )
 @click.option("--valid", multiple=True, metavar="FILE", help="Validate on this file, not on a part of DATA.")
 @output_option("model.npz", "Where the model goes; - for standard output.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
+@click.option(
+    "--checkpoint-minutes",
+    type=click.FloatRange(0),
+    default=CHECKPOINT_MINUTES,
+    show_default=True,
+    help="Longest time between two checkpoints; 0 writes them at the ends of epochs alone.",
+)
 @preset_option
 @settings_options(TrainSettings)
 @seed_option
@@ -54,6 +60,8 @@ def train(
     embeddings: str,
     valid: tuple[str, ...],
     output: str,
+    resume: bool,
+    checkpoint_minutes: float,
     settings: TrainSettings,
     seed: int,
     reading: ReadOptions,
@@ -67,7 +75,8 @@ def train(
 
     DATA is a table with the columns text and label, or a folder or archive with a sub-folder per label.
     Training stops early when held-out texts no longer gain, and keeps the best weights; Ctrl-C keeps the
-    best so far.
+    best so far. A training that was stopped or killed goes on with --resume, to the same bytes as if nothing
+    had happened, from a checkpoint beside the output (model.npz.checkpoint; with -o - there is none).
     """
     data = inputs_or_stdin(data)
     one_standard_input(*data, embeddings, *valid)
@@ -75,53 +84,70 @@ def train(
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx.corpus import Corpus
     from nlptx.embeddings import load_embeddings
-    from nlptx.training import fit
+    from nlptx.training import Checkpoint, fit
 
-    vectors = load_embeddings(embeddings)
-    corpus = Corpus(data, reading)
-    texts, labels = _columns(corpus)
-    source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256}
-    source["reading"] = special_reading(reading, SPLITS)
-    held_out = None
-    if valid:
-        valid_corpus = Corpus(valid, reading)
-        held_out = _columns(valid_corpus)
-        source["valid_documents"], source["valid_sha256"] = valid_corpus.documents, valid_corpus.sha256
-    with run.talk.meter("training") as meter, _interrupt() as stop:
-        model = fit(
-            texts,
-            labels,
-            vectors,
-            settings,
-            valid=held_out,
-            seed=seed,
-            jobs=run.jobs,
-            on_progress=lambda progress: show(progress, meter),
-            stop=stop,
-        )
-    model.source = source
-    best = model.history["best_epoch"]
-    if not best:
-        raise KeyboardInterrupt
-    model.save(output)
-    chosen = model.history["epochs"][best - 1]
-    stage.finish(
-        "model",
-        {
-            "texts": len(texts),
-            "labels": ", ".join(model.labels),
-            "words": len(model.vocabulary),
-            "parameters": model.parameters,
-            "steps": model.history["steps"],
-            "best_epoch": best,
-            **{name: chosen[name] for name in ("loss", "accuracy", "valid_loss", "valid_accuracy") if name in chosen},
-        },
-    )
+    with Checkpoint(output, checkpoint_minutes, resume, run.talk.note) as checkpoint:
+        vectors = load_embeddings(embeddings)
+        corpus = Corpus(data, reading)
+        texts, labels = _columns(corpus)
+        source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256}
+        source["reading"] = special_reading(reading, SPLITS)
+        held_out = None
+        if valid:
+            valid_corpus = Corpus(valid, reading)
+            held_out = _columns(valid_corpus)
+            source["valid_documents"], source["valid_sha256"] = valid_corpus.documents, valid_corpus.sha256
+        with run.talk.meter("training") as meter, stopping() as stop:
+            model = fit(
+                texts,
+                labels,
+                vectors,
+                settings,
+                valid=held_out,
+                seed=seed,
+                jobs=run.jobs,
+                on_progress=lambda progress: show(progress, meter),
+                on_note=run.talk.note,
+                stop=stop,
+                checkpoint=checkpoint,
+            )
+        model.source = source
+        _keep(model, len(texts), stage, checkpoint)
     if model.history["interrupted"]:
-        run.talk.note(
-            f"interrupted in epoch {len(model.history['epochs'])}: {output} holds the best model so far (epoch {best})"
+        sys.exit(stop.exit_code)
+
+
+def _keep(model: Model, texts: int, stage: Stage, checkpoint: Checkpoint) -> None:
+    """Save the model, if it got so far, and say what there is now."""
+    history = model.history
+    best = history["best_epoch"]
+    if best:
+        model.save(stage.output)
+    if not history["interrupted"]:
+        checkpoint.remove()
+    if best:
+        chosen = history["epochs"][best - 1]
+        stage.finish(
+            "model",
+            {
+                "texts": texts,
+                "labels": ", ".join(model.labels),
+                "words": len(model.vocabulary),
+                "parameters": model.parameters,
+                "steps": history["steps"],
+                "best_epoch": best,
+                **{
+                    name: chosen[name]
+                    for name in ("loss", "accuracy", "valid_loss", "valid_accuracy")
+                    if name in chosen
+                },
+            },
         )
-        sys.exit(INTERRUPTED)
+    if history["interrupted"]:
+        when = f"in epoch {len(history['epochs'])}" if best else "before the first epoch"
+        kept = f"{stage.output} holds the best model so far (epoch {best})" if best else "there is no model yet"
+        more = f"; --resume goes on from {checkpoint.path.name}" if checkpoint.path and checkpoint.is_there else ""
+        stage.run.talk.note(f"interrupted {when}: {kept}{more}")
 
 
 def _columns(corpus: Any) -> tuple[list[str], list[str]]:
@@ -157,21 +183,3 @@ def show(progress: Progress, meter: Meter) -> None:
 def _duration(seconds: float) -> str:
     minutes, seconds = divmod(round(seconds), 60)
     return f"{minutes}:{seconds:02d}"
-
-
-@contextmanager
-def _interrupt() -> Iterator[Callable[[], bool]]:
-    """Turn the first Ctrl-C into a wish to stop; a second one stops at once."""
-    wished = False
-
-    def note(number: int, frame: FrameType | None) -> None:
-        nonlocal wished
-        if wished:
-            raise KeyboardInterrupt
-        wished = True
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield lambda: wished
-    finally:
-        signal.signal(signal.SIGINT, before)

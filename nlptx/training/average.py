@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ class WeightAverage:
         weights: the arrays, as training changes them in place.
         decay: per step; 0 averages nothing, so the weights themselves are used.
     """
+
+    STATE: ClassVar = ("steps", "taken", "averages")  # what a checkpoint must hold
 
     def __init__(self, weights: Sequence[NDArray], decay: float) -> None:
         self.weights = weights

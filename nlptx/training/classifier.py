@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from nlptx.embeddings import Embeddings
+from nlptx.errors import DivergenceError
 from nlptx.model import Model
 from nlptx.parallel import default_jobs
 from nlptx.settings import SEED, TrainSettings
+from nlptx.training.checkpoint import Checkpoint
+from nlptx.training.control import Control
+from nlptx.training.identity import Identity
 from nlptx.training.loop import Training
-from nlptx.training.prepare import prepare
-from nlptx.training.pretrain import pretrain
+from nlptx.training.prepare import TrainingData, prepare
+from nlptx.training.pretrain import Pretraining
 from nlptx.training.progress import Progress
 
 
@@ -27,7 +32,9 @@ def fit(
     seed: int = SEED,
     jobs: int | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_note: Callable[[str], None] = lambda note: None,
     stop: Callable[[], bool] = lambda: False,
+    checkpoint: Checkpoint | None = None,
 ) -> Model:
     """Train a classifier.
 
@@ -40,22 +47,46 @@ def fit(
         seed: of the initial weights, the split, shuffling and dropout.
         jobs: threads; they do not change the result.
         on_progress: called after every step and every validation.
+        on_note: told what is worth knowing, such as a part of the data that cannot be used.
         stop: asked before every step; True ends training with the best weights so far.
+        checkpoint: where the state is kept while training, and where it may go on from; by default nowhere.
 
     Raises:
+        ArtifactError: the checkpoint to go on from is of another training, or damaged.
         DataError, LabelError: the data cannot be used.
         SettingsError: the settings do not fit the data.
         DivergenceError: a NaN or an infinity came up.
     """
     settings = settings or TrainSettings()
+    checkpoint = checkpoint or Checkpoint(None)
+    checkpoint.begin(lambda: Identity.of(texts, labels, embeddings, settings, seed, valid))
+    jobs = jobs or default_jobs()
     # One BLAS thread each: the threads here are ours, and sums must not depend on their number.
-    with threadpool_limits(1), ThreadPoolExecutor(jobs or default_jobs()) as pool:
-        data = prepare(texts, labels, embeddings, settings, seed, pool, valid)
+    with threadpool_limits(1), ThreadPoolExecutor(jobs) as pool:
+        data = prepare(texts, labels, embeddings, settings, seed, pool, valid, jobs, on_note)
         model = Model.fresh(
             data.vocabulary, data.table, data.labels, data.values, data.priors, settings, seed, data.evidence
         )
-        warm = pretrain(model, data.train, seed, pool, on_progress, stop) if settings.pretrain else []
-        training = Training(model, data.train, data.valid, seed, pool, on_progress, stop)
-        model.history = {**training.run(), "pretrain": warm}
+        control = Control(seed, pool, on_progress, stop, checkpoint)
+        try:
+            model.history = _train(model, data, control)
+        except DivergenceError:
+            checkpoint.discard()  # whoever went on from it would end in the same place
+            raise
     model.made_from = embeddings.to_artifact().header
     return model
+
+
+def _train(model: Model, data: TrainingData, control: Control) -> dict[str, Any]:
+    """Take the phases that are left; return the history."""
+    pretrained: list[dict[str, float]] = []
+    interrupted = False
+    if model.settings.pretrain and not control.checkpoint.is_beyond(Pretraining.name):
+        first = Pretraining(model, data.train, control)
+        first.run()
+        pretrained, interrupted = first.history, first.interrupted
+    training = Training(model, data.train, data.valid, control, pretrained)
+    training.interrupted = interrupted
+    if not interrupted:
+        training.run()
+    return training.history()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,8 @@ class DenseOptimizer:
         settings: names the rule.
     """
 
+    STATE: ClassVar = ("steps", "m", "v")  # what a checkpoint must hold
+
     def __init__(self, flat: NDArray, layer: Layer, settings: TrainSettings) -> None:
         self.flat = flat
         self.rule = settings.optimizer
@@ -78,6 +81,8 @@ class RowOptimizer:
         table: (V, R), updated in place.
         settings: names the rule.
     """
+
+    STATE: ClassVar = ("steps", "v", "last")  # what a checkpoint must hold
 
     def __init__(self, table: NDArray, settings: TrainSettings) -> None:
         self.table = table

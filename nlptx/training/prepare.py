@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,9 @@ from nlptx.evidence import LARGEST_VOCABULARY, Evidence, TextEvidence
 from nlptx.evidence.fit import fit_evidence
 from nlptx.labels import order_labels
 from nlptx.settings import TrainSettings
+from nlptx.streams import Stream, generator
 from nlptx.text import Vocabulary, rank_words
+from nlptx.tokens import TokenStream, read_tokens
 from nlptx.training.split import stratified_split
 
 # Labels up to which n-gram evidence is counted: each adds its own column.
@@ -76,8 +78,12 @@ def prepare(
     seed: int,
     pool: Executor,
     valid: tuple[Sequence[str], Sequence[str]] | None = None,
+    jobs: int = 1,
+    on_note: Callable[[str], None] = lambda note: None,
 ) -> TrainingData:
     """Encode the texts and split off the validation part, unless one is given.
+
+    What is given is described at :func:`nlptx.training.fit`, but for the ``pool`` of threads.
 
     Raises:
         DataError: no text has a known word.
@@ -88,13 +94,12 @@ def prepare(
     order, values = order_labels(labels, settings.label_order == "auto")
     classes = {label: number for number, label in enumerate(order)}
     targets = np.array([classes[label] for label in labels], np.int64)
-    tokenizer = embeddings.vocabulary.tokenizer
-    tokens = [tokenizer(text) for text in texts]
-    vocabulary, table = _extend(embeddings, tokens, settings)
+    stream = read_tokens(texts, embeddings.vocabulary.tokenizer, jobs)
+    vocabulary, table = _extend(embeddings, stream.counts, settings)
     head = settings.most_words
-    ids = [vocabulary.encode_tokens(words)[:head] for words in tokens]
+    ids = _encode(stream, vocabulary, head)
     if valid is None:
-        rows, held_out = stratified_split(targets, settings.valid_share, np.random.default_rng(seed))
+        rows, held_out = stratified_split(targets, settings.valid_share, generator(seed, Stream.SPLIT))
         held = _examples([ids[row] for row in held_out], targets[held_out])
     else:
         rows = np.arange(len(ids))
@@ -113,14 +118,40 @@ def prepare(
             "no training text has a word that the embeddings know",
             hint="Train the embeddings on text of the same language, or give --new-words 1.",
         )
+    if settings.valid_share and not len(held):
+        on_note("too few texts to hold any out for validation: the weights of the last epoch are kept")
+    _note_unseen(train, order, on_note)
     evidence = None
-    if settings.ngrams and len(order) <= _MOST_EVIDENCE and len(vocabulary) <= LARGEST_VOCABULARY:
-        rng = np.random.default_rng([seed, 2])
+    if settings.ngrams and len(order) > _MOST_EVIDENCE:
+        on_note(f"no n-gram evidence: there are {len(order):,} labels, and it is for {_MOST_EVIDENCE} at most")
+    elif settings.ngrams and len(vocabulary) > LARGEST_VOCABULARY:
+        words = f"{len(vocabulary):,} words"
+        on_note(f"no n-gram evidence: the vocabulary has {words}, and it is for {LARGEST_VOCABULARY:,} at most")
+    elif settings.ngrams:
+        rng = generator(seed, Stream.FOLDS)
         shape = (len(order), settings.ngrams, len(vocabulary), settings.ngram_texts)
         evidence, own = fit_evidence(train.ids, train.targets, *shape, rng, pool)
         train = replace(train, evidence=own)
     priors = np.bincount(targets, minlength=len(order)) / len(targets)
     return TrainingData(vocabulary, table, order, values, priors, train, held, evidence)
+
+
+def _encode(stream: TokenStream, vocabulary: Vocabulary, most: int | None) -> list[NDArray[np.int32]]:
+    """Return for each text the ids of its first ``most`` known words."""
+    places = np.fromiter(map(vocabulary.index.get, stream.counts, repeat(-1)), np.int32, len(stream.counts))
+    texts = []
+    for numbers, lengths in stream.chunks:
+        ids = places[numbers]
+        for part in np.split(ids, np.cumsum(lengths)[:-1]):
+            texts.append(part[part >= 0][:most])
+    return texts
+
+
+def _note_unseen(train: Examples, labels: list[str], on_note: Callable[[str], None]) -> None:
+    unseen = np.flatnonzero(np.bincount(train.targets, minlength=len(labels)) == 0)
+    if len(unseen):
+        named = ", ".join(repr(labels[place]) for place in unseen[:5])
+        on_note(f"no training text of {len(unseen)} labels has a known word, so they are not learned: {named}")
 
 
 def _examples(ids: list[NDArray[np.int32]], targets: NDArray[np.int64]) -> Examples:
@@ -130,10 +161,11 @@ def _examples(ids: list[NDArray[np.int32]], targets: NDArray[np.int64]) -> Examp
 
 
 def _extend(
-    embeddings: Embeddings, texts: list[list[str]], settings: TrainSettings
+    embeddings: Embeddings, counts: dict[str, int], settings: TrainSettings
 ) -> tuple[Vocabulary, NDArray[np.float32]]:
     """Add the frequent words the embeddings lack, with the vector 0, and scale all vectors to unit size.
 
+    ``counts`` says how often each word of the training texts was seen.
     Multiplying every vector by one number changes no angle; it only makes one learning rate and one
     initialisation fit embeddings of any scale.
     """
@@ -141,8 +173,8 @@ def _extend(
     table = embeddings.vectors / (np.sqrt(np.mean(np.square(embeddings.vectors, dtype=np.float64))) or 1)
     if settings.freeze or settings.new_words == 0:
         return known, np.ascontiguousarray(table, np.float32)
-    counts = Counter(word for words in texts for word in words if word not in known.index)
-    new = rank_words(counts, settings.new_words, len(counts))
+    unknown = {word: count for word, count in counts.items() if word not in known.index}
+    new = rank_words(unknown, settings.new_words, len(unknown))
     words = [*known.words, *new]
     totals = np.concatenate([known.counts, np.array([counts[word] for word in new], np.int64)])
     vectors = np.concatenate([table, np.zeros((len(new), table.shape[1]))]).astype(np.float32)

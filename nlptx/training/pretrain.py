@@ -6,21 +6,16 @@ whole vocabulary; the output layer is thrown away afterwards (Radford et al. 201
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Executor
-
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.errors import DivergenceError
 from nlptx.model import Model
 from nlptx.nn import CrossEntropy, Gradients, Layer, Layout, Linear, flatten
-from nlptx.settings import TrainSettings
-from nlptx.training.batches import Share, cut_shares, random_order
-from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rate
+from nlptx.streams import Stream, generator
+from nlptx.training.batches import Share, cut_shares
+from nlptx.training.control import Control
+from nlptx.training.phase import Phase
 from nlptx.training.prepare import Examples
-from nlptx.training.progress import Progress
-from nlptx.training.step import batch_gradient, clip
 
 # Positions whose scores over the vocabulary are held at once.
 _POSITIONS = 512
@@ -73,63 +68,50 @@ class NextWord(Layer):
         return total, hits, len(positions), self.encoder.backward(dh, cache, grads)
 
 
-def pretrain(
-    model: Model,
-    train: Examples,
-    seed: int,
-    pool: Executor,
-    on_progress: Callable[[Progress], None],
-    stop: Callable[[], bool],
-) -> list[dict[str, float]]:
-    """Train the model's encoder and word vectors to predict the next word; return loss and hits per epoch.
+class Pretraining(Phase):
+    """Training of the model's encoder and word vectors to predict the next word.
 
-    Raises:
-        DivergenceError: a NaN or an infinity came up.
+    Args:
+        model: trained in place.
+        train: the examples; their classes play no part.
+        control: seed, threads, and whom to tell.
     """
-    settings: TrainSettings = model.settings
-    encoder = model.network.encoder
-    task = NextWord(encoder, encoder.width, len(model.vocabulary), np.random.default_rng([seed, 1]))
-    flat = flatten(task, model.flat.dtype)
-    dense, table = DenseOptimizer(flat, task, settings), RowOptimizer(model.table, settings)
-    steps = -(-len(train) // settings.batch) * settings.pretrain
-    step = 0
-    history = []
-    for epoch in range(1, settings.pretrain + 1):
-        rng = np.random.default_rng([seed, 1, epoch])
-        total = hits = predictions = 0.0
-        for chosen in random_order(len(train), settings.batch, rng):
-            if stop():
-                break
-            shares = cut_shares([train.ids[i] for i in chosen], train.targets[chosen], 0.0, rng)
-            asked = max(1, sum(int((_layout(share, settings).windows - 1).sum()) for share in shares))
 
-            def objective(
-                share: Share, grads: Gradients, rng: np.random.Generator, asked: int = asked
-            ) -> tuple[float, int, NDArray]:
-                layout = _layout(share, settings)
-                loss, hits, _, dx = task.loss_and_gradient(model.table[share.ids], share.ids, layout, grads, rng)
-                grads.flat[...] /= asked
-                return loss, hits, dx / asked
+    name = "pretrain"
+    title = "pre-training"
+    order = Stream.NEXT_WORD_ORDER
+    dropout = Stream.NEXT_WORD_DROPOUT
+    RECORDS = ("history",)
 
-            seeds = np.random.SeedSequence([seed, 1, step]).spawn(len(shares))
-            result = batch_gradient(shares, objective, flat.size, flat.dtype, settings.freeze, seeds, pool)
-            norm = clip(result, settings.clip)
-            if not np.isfinite(result.loss) or not np.isfinite(norm):
-                raise DivergenceError(f"pre-training diverged at step {step + 1}", hint="Lower --lr.")
-            lr = learning_rate(settings, step, steps)
-            dense.step(result.flat, lr)
-            if not settings.freeze:
-                table.step(result.rows, result.row_gradient, lr * settings.embedding_lr)
-            step += 1
-            total, hits, predictions = total + result.loss, hits + result.correct, predictions + asked
-            on_progress(Progress("pretrain", epoch, settings.pretrain, step, steps, total / predictions, 0.0, 0.0))
-        if predictions:
-            record = {"epoch": epoch, "loss": round(total / predictions, 5), "accuracy": round(hits / predictions, 5)}
-            history.append(record)
-    # The encoder's parameters go back into a flat vector of the classifier alone.
-    model.flat = flatten(model.network, model.flat.dtype)
-    return history
+    def __init__(self, model: Model, train: Examples, control: Control) -> None:
+        encoder = model.network.encoder
+        rng = generator(control.seed, Stream.NEXT_WORD_WEIGHTS)
+        self.task = NextWord(encoder, encoder.width, len(model.vocabulary), rng)
+        flat = flatten(self.task, model.flat.dtype)
+        super().__init__(model, flat, self.task, train, model.settings.pretrain, control)
+        self.history: list[dict[str, float]] = []
 
+    def run(self) -> None:
+        """Train, and put the encoder's parameters back among those of the classifier."""
+        super().run()
+        self.model.flat = flatten(self.model.network, self.flat.dtype)
 
-def _layout(share: Share, settings: TrainSettings) -> Layout:
-    return Layout(share.lengths, settings.window, causal=True)
+    def cut(self, chosen: NDArray[np.int64]) -> tuple[list[Share], int]:
+        # All words stay, so no random number is drawn.
+        rng = generator(self.control.seed, self.order)
+        shares = cut_shares([self.train.ids[i] for i in chosen], self.train.targets[chosen], 0.0, rng)
+        return shares, max(1, sum(int((self._layout(share).windows - 1).sum()) for share in shares))
+
+    def objective(
+        self, share: Share, grads: Gradients, rng: np.random.Generator, count: int
+    ) -> tuple[float, int, NDArray]:
+        x = self.model.table[share.ids]
+        loss, hits, _, dx = self.task.loss_and_gradient(x, share.ids, self._layout(share), grads, rng)
+        grads.flat[...] /= count
+        return loss, hits, dx / count
+
+    def _layout(self, share: Share) -> Layout:
+        return Layout(share.lengths, self.settings.window, causal=True)
+
+    def after_epoch(self, loss: float, accuracy: float) -> None:
+        self.history.append({"epoch": self.sums.epoch, "loss": round(loss, 5), "accuracy": round(accuracy, 5)})

@@ -52,6 +52,8 @@ def our_step(settings: Any, width: int, tokens: int, words: int = 20_000) -> Wor
 
     from nlptx.model import Model
     from nlptx.text import Vocabulary
+    from nlptx.training import Checkpoint
+    from nlptx.training.control import Control
     from nlptx.training.loop import Training
     from nlptx.training.prepare import Examples
 
@@ -61,7 +63,8 @@ def our_step(settings: Any, width: int, tokens: int, words: int = 20_000) -> Wor
     model = Model.fresh(vocabulary, table, ["neg", "pos"], None, np.full(2, 0.5), settings, 1)
     examples = Examples([rng.integers(0, words, tokens, np.int32) for _ in range(32)], rng.integers(0, 2, 32))
     pool = ThreadPoolExecutor(os.cpu_count())
-    training = Training(model, examples, Examples([], np.empty(0, np.int64)), 1, pool, lambda _: None, lambda: False)
+    control = Control(1, pool, lambda _: None, lambda: False, Checkpoint(None))
+    training = Training(model, examples, Examples([], np.empty(0, np.int64)), control)
     training.steps = 1_000_000
     threadpool_limits(1)
-    return lambda: training._step(np.arange(32), rng)
+    return lambda: training.take_step(np.arange(32))

@@ -25,14 +25,14 @@ def litter():
     """Leave the temporary files of the dead where they are."""
     from nlptx import output
 
-    output._remove_litter = lambda target: None
+    output.remove_litter = lambda target: None
 
 
 def greedy():
     """Take every temporary file for litter, also those of the living."""
     from nlptx import output
 
-    output._remove_litter = lambda target: [path.unlink() for path in target.parent.glob(".*.tmp")]
+    output.remove_litter = lambda target: [path.unlink() for path in target.parent.glob(".*.tmp")]
 
 
 def silent():

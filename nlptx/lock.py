@@ -1,0 +1,65 @@
+"""One process at a time."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from nlptx.errors import OutputError
+
+# What a file system without locks answers, such as some network drives.
+_NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
+
+
+@contextmanager
+def locked(path: str, taken: str) -> Iterator[None]:
+    """Hold the lock file ``path`` for the length of a block, and remove it then.
+
+    The lock is the system's (flock), which lets it go when the process ends, however it ends; a file that was left
+    behind holds nobody up. Where the file system knows no locks, there is none.
+
+    Args:
+        path: of the lock file.
+        taken: what to say where another process has it.
+
+    Raises:
+        OutputError: another process holds it, or the file cannot be made.
+    """
+    try:
+        descriptor = _open_locked(path)
+    except BlockingIOError:
+        raise OutputError(taken, hint="Wait until it has ended, or name another output.") from None
+    except OSError as error:
+        raise OutputError(f"cannot be written: {error.strerror or error}", where=path) from error
+    try:
+        yield
+    finally:
+        if _is_at(path, descriptor):  # a folder may be gone, or swept clean, by now
+            os.unlink(path)
+        os.close(descriptor)
+
+
+def _open_locked(path: str) -> int:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in _NO_LOCKS:
+                return descriptor
+            os.close(descriptor)
+            raise
+        # Between opening and locking, the one before may have removed the file: then others cannot see this lock.
+        if _is_at(path, descriptor):
+            return descriptor
+        os.close(descriptor)
+
+
+def _is_at(path: str, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,209 @@
+"""The file from which a training that was killed goes on, to the same bytes as if it had not been."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from numpy.typing import NDArray
+
+from nlptx.artifacts import Artifact, build, read, write
+from nlptx.errors import ArtifactError, CorruptError, OutputError
+from nlptx.lock import locked
+from nlptx.output import STDOUT, remove_litter, stem
+from nlptx.settings import CHECKPOINT_MINUTES
+from nlptx.training.identity import Identity
+from nlptx.training.state import State
+
+KIND = "checkpoint"
+SUFFIX = ".checkpoint"
+# Writing may take a part in so many of the time; so it is put off where an epoch is over in a moment.
+_LEAST_REST = 20
+
+
+class Resumable(Protocol):
+    """A phase of a training, as a checkpoint sees it."""
+
+    @property
+    def name(self) -> str:
+        """The name of the phase."""
+
+    def restore(self, arrays: dict[str, NDArray], records: dict[str, Any]) -> None:
+        """Go to where ``arrays`` and ``records`` were taken."""
+
+
+class Checkpoint:
+    """The checkpoint of one output, and the lock that keeps a second training away from both.
+
+    It is written at the end of an epoch, every few minutes within one, and when the training is stopped, but takes
+    no more than a twentieth of the time. Use it in a ``with`` statement, which holds the lock; :meth:`remove` it once
+    the model is saved.
+
+    Args:
+        output: where the model will go; the checkpoint lies beside it. None, standard output, pipes and devices have
+            no checkpoint.
+        minutes: the longest time between two checkpoints; 0 for the ends of epochs alone.
+        resume: whether to go on from the checkpoint if there is one.
+        on_note: told what is worth knowing.
+
+    Raises:
+        OutputError: on entry: another process is training the same output.
+    """
+
+    def __init__(
+        self,
+        output: str | None,
+        minutes: float = CHECKPOINT_MINUTES,
+        resume: bool = False,
+        on_note: Callable[[str], None] = lambda note: None,
+    ) -> None:
+        self.output = output
+        self.path = _path_beside(output)
+        self.minutes, self.resume = minutes, resume
+        self.on_note = on_note
+        self.is_there = False  # one of this very training
+        self._identity: Identity | None = None
+        self._found: Artifact | None = None
+        self._written = time.monotonic()
+        self._cost = 0.0
+        self._failed = False
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        if self.path is not None:
+            name = f".{stem(self.path)}.lock"
+            taken = f"another process is training {self.output} at this moment"
+            self._stack.enter_context(locked(str(self.path.with_name(name)), taken))
+            remove_litter(self.path)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def begin(self, identity: Callable[[], Identity]) -> None:
+        """Look for a checkpoint to go on from.
+
+        Args:
+            identity: returns that of the training that begins; called only if there can be checkpoints.
+
+        Raises:
+            ArtifactError: there is one, but of another training, or it is damaged.
+        """
+        if self.path is None:
+            return
+        self._identity = identity()
+        exists = self.path.exists()
+        if exists and self.resume:
+            self._found = _read(str(self.path), self._identity)
+            self.is_there = True
+            where = self._found.details
+            self.on_note(f"going on from {self.path.name}: epoch {where['epoch']}, step {where['step']}")
+        elif self.resume:
+            self.on_note(f"there is no {self.path.name} to go on from; starting from the beginning")
+        elif exists:
+            self.on_note(f"starting over, although there is {self.path.name}; --resume would go on from it")
+
+    def is_beyond(self, phase: str) -> bool:
+        """Tell whether the checkpoint found was written in another, later phase."""
+        return self._found is not None and self._found.details["phase"] != phase
+
+    def restore(self, phase: Resumable) -> None:
+        """Put ``phase`` where the checkpoint found left it, if that was in this phase.
+
+        Raises:
+            CorruptError: what it holds does not fit.
+        """
+        if self._found is None or self._found.details["phase"] != phase.name:
+            return
+        found, self._found = self._found, None
+        with _advice():
+            build(found, lambda artifact: phase.restore(artifact.arrays, artifact.details["records"]), str(self.path))
+
+    def offer(self, state: Callable[[], State], epoch_done: bool = False) -> None:
+        """Write a checkpoint if it is time for one; ``state`` is called only then."""
+        if self.path is None:
+            return
+        since = time.monotonic() - self._written
+        wanted = epoch_done or (self.minutes and since >= 60 * self.minutes)
+        if wanted and since >= _LEAST_REST * self._cost:
+            self.save(state())
+
+    def save(self, state: State) -> None:
+        """Write a checkpoint. A failure is noted, once: it is no reason to lose the training too."""
+        if self.path is None or self._identity is None:
+            return
+        start = time.monotonic()
+        of = self._identity
+        details = {
+            "phase": state.phase,
+            "epoch": state.epoch,
+            "step": state.step,
+            "digests": of.digests,
+            "records": state.records,
+        }
+        try:
+            write(str(self.path), Artifact(KIND, of.settings, state.arrays, None, details, of.seed, of.version))
+            self.is_there = True
+        except OutputError as error:
+            if not self._failed:
+                self.on_note(f"no checkpoint could be written, training goes on without: {error}")
+            self._failed = True
+        self._written = time.monotonic()
+        self._cost = self._written - start
+
+    def discard(self) -> None:
+        """Remove the file if it is of this training."""
+        if self.is_there:
+            self.remove()
+
+    def remove(self) -> None:
+        """Remove the file."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+            self.is_there = False
+
+
+def _path_beside(output: str | None) -> Path | None:
+    if output in (None, STDOUT) or (os.path.exists(output) and not os.path.isfile(output)):
+        return None
+    target = Path(os.path.realpath(output))
+    return target.with_name(stem(target) + SUFFIX)
+
+
+def _read(path: str, identity: Identity) -> Artifact:
+    with _advice():
+        found = read(path, KIND)
+        there = build(found, _identity_of, path)
+    differences = identity.differences(there)
+    if differences:
+        raise ArtifactError(
+            "is of another training: " + "; ".join(differences),
+            where=path,
+            hint="Give what it was started with, or leave out --resume to start over.",
+        )
+    return found
+
+
+def _identity_of(found: Artifact) -> Identity:
+    details = found.details
+    if details["phase"] not in ("pretrain", "train"):
+        raise CorruptError(f"it was written in phase {details['phase']!r}")
+    if type(details["epoch"]) is not int or type(details["step"]) is not int:
+        raise CorruptError("it does not say where the training stood")
+    return Identity(found.settings, found.seed, dict(details["digests"]), found.version)
+
+
+@contextmanager
+def _advice() -> Iterator[None]:
+    try:
+        yield
+    except ArtifactError as error:
+        error.hint = "Leave out --resume to start over."
+        raise

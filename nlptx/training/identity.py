@@ -1,0 +1,84 @@
+"""What makes a training the one it is: with all of this the same, it ends in the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlptx import __version__
+from nlptx.artifacts import Artifact
+from nlptx.embeddings import Embeddings
+from nlptx.settings import TrainSettings
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Of a training.
+
+    Args:
+        settings: all of them.
+        seed: of all random numbers.
+        digests: what goes in -> its SHA-256.
+        version: of nlptx.
+    """
+
+    settings: dict[str, Any]
+    seed: int
+    digests: dict[str, str]
+    version: str = __version__
+
+    @classmethod
+    def of(
+        cls,
+        texts: Sequence[str],
+        labels: Sequence[str],
+        embeddings: Embeddings,
+        settings: TrainSettings,
+        seed: int,
+        valid: tuple[Sequence[str], Sequence[str]] | None,
+    ) -> Identity:
+        """Return that of a call of :func:`nlptx.fit`."""
+        digests = {
+            "training data": _digest_rows(texts, labels),
+            "validation data": "" if valid is None else _digest_rows(*valid),
+            "embeddings": _digest_artifact(embeddings.to_artifact()),
+        }
+        return cls(settings.to_dict(), seed, digests)
+
+    def differences(self, there: Identity) -> list[str]:
+        """Say how this training differs from another."""
+        told = []
+        if there.version != self.version:
+            told.append(f"nlptx was {there.version} and is {self.version}")
+        told += [
+            f"--{name.replace('_', '-')} was {there.settings.get(name)} and is {self.settings.get(name)}"
+            for name in sorted(self.settings.keys() | there.settings.keys())
+            if self.settings.get(name) != there.settings.get(name)
+        ]
+        if there.seed != self.seed:
+            told.append(f"--seed was {there.seed} and is {self.seed}")
+        told += [f"the {name} differs" if name != "embeddings" else "the embeddings differ" for name in self.digests
+                 if self.digests[name] != there.digests.get(name)]  # fmt: skip
+        return told
+
+
+def _digest_rows(texts: Sequence[str], labels: Sequence[str]) -> str:
+    digest = hashlib.sha256()
+    for row in zip(texts, labels, strict=True):
+        for part in row:
+            data = part.encode("utf-8", "surrogatepass")
+            digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()
+
+
+def _digest_artifact(artifact: Artifact) -> str:
+    digest = hashlib.sha256(json.dumps(artifact.header, sort_keys=True).encode())
+    for name, array in sorted(artifact.arrays.items()):
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()

@@ -1,0 +1,82 @@
+"""The loss of labelled texts: of a share with its gradient, and of held-out texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.model import Model
+from nlptx.nn import Gradients, Layout
+from nlptx.training.batches import Share
+from nlptx.training.prepare import Examples
+
+# Texts validated at a time; few, as the attention weights of all of them are held.
+VALID_BATCH = 8
+
+
+def balanced_weights(targets: NDArray[np.int64], classes: int) -> NDArray[np.float32]:
+    """Return (C,) weights n / (C n_c) of the n_c texts of each class among n: all classes weigh the same in a sum.
+
+    A class without a text gets 0.
+    """
+    counts = np.bincount(targets, minlength=classes)
+    weights = np.divide(len(targets), classes * counts, out=np.zeros(classes), where=counts > 0)
+    return weights.astype(np.float32)
+
+
+def classify(
+    model: Model,
+    share: Share,
+    grads: Gradients,
+    rng: np.random.Generator | None,
+    count: int,
+    weights: NDArray[np.float32] | None = None,
+) -> tuple[float, int, NDArray]:
+    """Return loss, hits and word-vector gradient of a share; the gradients are of the mean over ``count`` texts.
+
+    Args:
+        model: whose loss it is.
+        share: of a batch.
+        grads: gradients to add to.
+        rng: for dropout.
+        count: texts in the batch.
+        weights: (C,) of the classes, or None.
+    """
+    layout = Layout(share.lengths, model.settings.window, model.settings.causal)
+    outputs, cache = model.network.forward(model.table[share.ids], layout, rng, share.places, share.whole)
+    loss, doutputs = model.network.loss.value_and_gradient(outputs, share.targets)
+    if weights is not None:
+        loss = loss * weights[share.targets]
+        doutputs *= weights[share.targets, None]
+    doutputs /= count
+    dx = model.network.backward(doutputs, cache, grads)
+    guessed = model.network.loss.probabilities(outputs).argmax(axis=1)
+    return float(loss.sum()), int((guessed == share.targets).sum()), dx
+
+
+def validate(
+    model: Model, examples: Examples, pool: Executor, weights: NDArray[np.float32] | None = None
+) -> tuple[float, float]:
+    """Return mean loss and accuracy over at least one example; ``weights`` as in :func:`classify`."""
+    order = np.argsort([len(ids) for ids in examples.ids], kind="stable")
+
+    def work(rows: NDArray[np.int64]) -> tuple[float, int]:
+        targets = examples.targets[rows]
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the caller looks at the loss
+            outputs, _, _ = model.outputs([examples.ids[row] for row in rows])
+            loss, _ = model.network.loss.value_and_gradient(outputs, targets)
+        if weights is not None:
+            loss = loss * weights[targets]
+        guessed = model.network.loss.probabilities(outputs).argmax(axis=1)
+        return float(loss.sum()), int((guessed == targets).sum())
+
+    parts = list(pool.map(work, _slices(order)))
+    return sum(loss for loss, _ in parts) / len(examples), sum(hits for _, hits in parts) / len(examples)
+
+
+def _slices(order: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    for start in range(0, len(order), VALID_BATCH):
+        yield order[start : start + VALID_BATCH]

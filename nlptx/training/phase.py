@@ -1,0 +1,224 @@
+"""What pre-training and training share: epochs of steps over the training texts, with a checkpoint now and then."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.errors import CorruptError, DivergenceError
+from nlptx.model import Model
+from nlptx.nn import Gradients, Layer
+from nlptx.streams import Stream, generator, seed_sequence
+from nlptx.training.batches import Share, random_order
+from nlptx.training.control import Control
+from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rate
+from nlptx.training.prepare import Examples
+from nlptx.training.progress import Progress
+from nlptx.training.state import State, Stateful, collect, put_back
+from nlptx.training.step import ShareResult, batch_gradient, clip
+
+
+@dataclass
+class Sums:
+    """The epoch under way.
+
+    Args:
+        epoch: from 1; one more than there are when all are done.
+        batches: done in it.
+        loss: summed over its texts (or words, in pre-training).
+        correct: how many of them were right.
+        count: how many there were.
+    """
+
+    STATE: ClassVar = ("epoch", "batches", "loss", "correct", "count")
+
+    epoch: int = 1
+    batches: int = 0
+    loss: float = 0.0
+    correct: int = 0
+    count: int = 0
+
+
+@dataclass
+class Clock:
+    """Seconds, steps and tokens of the steps this process has taken."""
+
+    seconds: float = 0.0
+    steps: int = 0
+    tokens: int = 0
+    _since: float = field(default=0.0, repr=False)
+
+    def resume(self) -> None:
+        """Start, or go on."""
+        self._since = time.perf_counter()
+
+    def pause(self, tokens: int) -> None:
+        """Stop after a step of so many tokens."""
+        self.seconds += time.perf_counter() - self._since
+        self.steps += 1
+        self.tokens += tokens
+
+
+class Phase:
+    """Base class. A phase says what is lost on a share of a batch, and what to do when an epoch is over.
+
+    Args:
+        model: trained in place.
+        flat: (P,) the parameters.
+        layer: whose parameters they are.
+        train: the examples.
+        epochs: to take.
+        control: seed, threads, and whom to tell.
+    """
+
+    name: ClassVar[str]  # in Progress and checkpoints
+    title: ClassVar[str]  # in messages
+    order: ClassVar[Stream]
+    dropout: ClassVar[Stream]
+    RECORDS: ClassVar[tuple[str, ...]]  # attributes that are lists of JSON values
+    STATE: ClassVar = ("weights",)
+
+    def __init__(
+        self, model: Model, flat: NDArray, layer: Layer, train: Examples, epochs: int, control: Control
+    ) -> None:
+        self.model, self.flat, self.train = model, flat, train
+        self.settings = model.settings
+        self.control = control
+        self.weights = [flat] if self.settings.freeze else [flat, model.table]
+        self.dense = DenseOptimizer(flat, layer, self.settings)
+        self.rows = RowOptimizer(model.table, self.settings)
+        self.sums = Sums()
+        self.epochs = epochs
+        self.per_epoch = -(-len(train) // self.settings.batch)
+        self.steps = self.per_epoch * epochs
+        self.clock = Clock()
+        self.interrupted = False
+
+    # ------------------------------------------------------------ what a phase says for itself
+
+    def cut(self, chosen: NDArray[np.int64]) -> tuple[list[Share], int]:
+        """Return the shares of a batch, and the number of texts (or words) that its loss is the mean of."""
+        raise NotImplementedError
+
+    def objective(
+        self, share: Share, grads: Gradients, rng: np.random.Generator, count: int
+    ) -> tuple[float, int, NDArray]:
+        """Return summed loss, hits and word-vector gradient of a share; gradients are of the mean over ``count``."""
+        raise NotImplementedError
+
+    def after_step(self, loss: float) -> None:
+        """Take note of a step and its mean loss."""
+
+    def after_epoch(self, loss: float, accuracy: float) -> None:
+        """Take note of an epoch, maybe cut short, and its means."""
+
+    def is_over(self) -> bool:
+        """Tell whether to stop before the last epoch."""
+        return False
+
+    def parts(self) -> dict[str, Stateful]:
+        """Return everything with a state."""
+        rows = {} if self.settings.freeze else {"rows": self.rows}
+        return {"phase": self, "sums": self.sums, "dense": self.dense, **rows}
+
+    # ------------------------------------------------------------ the loop
+
+    @property
+    def step(self) -> int:
+        """Steps taken so far."""
+        return (self.sums.epoch - 1) * self.per_epoch + self.sums.batches
+
+    def run(self) -> None:
+        """Take the epochs that are left.
+
+        Raises:
+            DivergenceError: a NaN or an infinity came up.
+        """
+        checkpoint = self.control.checkpoint
+        checkpoint.restore(self)
+        while self.sums.epoch <= self.epochs and not self.is_over():
+            for chosen in self._batches_left():
+                if self.control.stop():
+                    self.interrupted = True
+                    checkpoint.save(self.state())
+                    break
+                self.take_step(chosen)
+                self.control.on_progress(self.progress())
+                checkpoint.offer(self.state)
+            if self.sums.batches:
+                self.after_epoch(self.sums.loss / self.sums.count, self.sums.correct / self.sums.count)
+            if self.interrupted:
+                return
+            self.sums = Sums(self.sums.epoch + 1)
+            checkpoint.offer(self.state, epoch_done=True)
+
+    def _batches_left(self) -> Iterator[NDArray[np.int64]]:
+        rng = generator(self.control.seed, self.order, self.sums.epoch)
+        batches = list(random_order(len(self.train), self.settings.batch, rng))
+        return iter(batches[self.sums.batches :])
+
+    # An overflow shows in the loss or the norm.
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
+    def take_step(self, chosen: NDArray[np.int64]) -> None:
+        """Take one step, on the examples ``chosen`` (B,)."""
+        self.clock.resume()
+        shares, count = self.cut(chosen)
+        result = self._gradient(shares, count)
+        lr = learning_rate(self.settings, self.step, self.steps)
+        self.dense.step(result.flat, lr)
+        if not self.settings.freeze:
+            self.rows.step(result.rows, result.row_gradient, lr * self.settings.embedding_lr)
+        sums = self.sums
+        sums.batches += 1
+        sums.loss, sums.correct, sums.count = sums.loss + result.loss, sums.correct + result.correct, sums.count + count
+        self.after_step(result.loss / count)
+        self.clock.pause(sum(len(share.ids) for share in shares))
+
+    def _gradient(self, shares: list[Share], count: int) -> ShareResult:
+        def objective(share: Share, grads: Gradients, rng: np.random.Generator) -> tuple[float, int, NDArray]:
+            return self.objective(share, grads, rng, count)
+
+        seeds = seed_sequence(self.control.seed, self.dropout, self.step).spawn(len(shares))
+        result = batch_gradient(
+            shares, objective, self.flat.size, self.flat.dtype, self.settings.freeze, seeds, self.control.pool
+        )
+        norm = clip(result, self.settings.clip)
+        if not np.isfinite(result.loss) or not np.isfinite(norm):
+            raise self.diverged(self.step + 1, f"the loss is {result.loss}, the gradient's norm {norm}")
+        return result
+
+    def diverged(self, step: int, what: str) -> DivergenceError:
+        """Return the error to raise."""
+        return DivergenceError(
+            f"{self.title} diverged at step {step}: {what}",
+            hint=f"Lower --lr (now {self.settings.lr:g}), raise --warmup, or set --clip 1.",
+        )
+
+    def progress(self, **more: Any) -> Progress:
+        """Return where the phase stands."""
+        rest = self.clock.seconds / max(self.clock.steps, 1) * (self.steps - self.step)
+        speed = self.clock.tokens / max(self.clock.seconds, 1e-9)
+        loss = self.sums.loss / max(self.sums.count, 1)
+        return Progress(self.name, self.sums.epoch, self.epochs, self.step, self.steps, loss, speed, rest, **more)
+
+    # ------------------------------------------------------------ checkpoints
+
+    def state(self) -> State:
+        """Return the state, for a checkpoint."""
+        records = {name: getattr(self, name) for name in self.RECORDS}
+        return State(self.name, self.sums.epoch, self.step, collect(self.parts()), records)
+
+    def restore(self, arrays: dict[str, NDArray], records: dict[str, Any]) -> None:
+        """Take the state back. Raises CorruptError where it does not fit."""
+        put_back(self.parts(), arrays)
+        if not (1 <= self.sums.epoch <= self.epochs + 1 and 0 <= self.sums.batches <= self.per_epoch):
+            raise CorruptError(f"it stood in epoch {self.sums.epoch}, after {self.sums.batches} batches")
+        for name in self.RECORDS:
+            if type(records[name]) is not list:
+                raise CorruptError(f"its record {name!r} is damaged")
+            setattr(self, name, records[name])

@@ -1,0 +1,406 @@
+"""Training that was stopped or killed goes on to the same bytes as if nothing had happened."""
+
+import json
+import time
+from functools import cache
+
+import numpy as np
+import pytest
+from command import contents, header_of, refused, run
+from conftest import TRAIN, make_rows, write_tsv
+from killing import ENTRY, JUDGE, REMOVE, REPLACE, SAVE, STEP, killed_at, survives
+from reviews import make_reviews, small_embeddings
+
+import nlptx
+from nlptx import artifacts
+from nlptx.errors import ArtifactError, CorruptError, DivergenceError, OutputError
+from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
+from nlptx.training import Checkpoint
+from nlptx.training import checkpoint as checkpointing
+
+TEXTS, LABELS = make_reviews(40)
+# 9 steps an epoch, of which 2 are of pre-training.
+SETTINGS = TrainSettings(epochs=2, batch=4, pretrain=2, warmup=3, lr=0.01, width=0)
+STEPS = 4 * 9
+
+
+class StopAt:
+    """Asks to stop before a step, from 0."""
+
+    def __init__(self, step):
+        self.left = step
+
+    def __call__(self):
+        self.left -= 1
+        return self.left < 0
+
+
+def fit(folder=None, stop=lambda: False, resume=True, settings=SETTINGS, seed=1, minutes=0, notes=None, **more):
+    """Train, with a checkpoint beside ``folder``/m.npz if there is a folder; return the model and the checkpoint."""
+    path = None if folder is None else str(folder / "m.npz")
+    told = (lambda note: None) if notes is None else notes.append
+    given = {"texts": TEXTS, "labels": LABELS, "embeddings": small_embeddings()} | more
+    with Checkpoint(path, minutes, resume, told) as checkpoint:
+        model = nlptx.fit(**given, settings=settings, seed=seed, jobs=1, stop=stop, checkpoint=checkpoint)
+    return model, checkpoint
+
+
+@cache
+def uninterrupted(settings=SETTINGS):
+    return fit(settings=settings)[0]
+
+
+def file_of(model, folder):
+    model.save(str(folder / "saved.npz"))
+    return (folder / "saved.npz").read_bytes()
+
+
+def same(model, settings, folder):
+    """Whether a model has the bytes of the one trained in one go."""
+    return file_of(model, folder) == file_of(uninterrupted(settings), folder)
+
+
+# ---------------------------------------------------------------- going on
+
+
+def test_a_training_stopped_at_any_step_goes_on_to_the_same_bytes(tmp_path):
+    for step in range(0, STEPS, 2):
+        stopped, checkpoint = fit(tmp_path, StopAt(step), resume=False)
+        assert stopped.history["interrupted"]
+        assert checkpoint.is_there
+        model, _ = fit(tmp_path)
+        assert same(model, SETTINGS, tmp_path), step
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"optimizer": "sgd", "average": 0.0},
+        {"optimizer": "adam", "freeze": True, "pretrain": 1},
+        {"valid_share": 0.0, "word_dropout": 0.0, "dropout": 0.0, "ngrams": 0},
+        {"epochs": 9, "patience": 1, "lr": 0.3, "pretrain": 0},
+        {"class_weight": "balanced", "half": True},
+    ],
+    ids=lambda more: next(iter(more)),
+)
+def test_a_training_stopped_every_few_steps_ends_in_the_same_bytes(more, tmp_path):
+    settings = TrainSettings(**SETTINGS.to_dict() | more)
+    model, _ = fit(tmp_path, StopAt(5), settings=settings)
+    stops = 1
+    while model.history["interrupted"]:
+        model, _ = fit(tmp_path, StopAt(5), settings=settings)
+        stops += 1
+    assert stops > 3
+    assert same(model, settings, tmp_path)
+
+
+def test_early_stopping_is_gone_on_with(tmp_path):
+    """The epochs without a gain are counted on, and the best weights stay the best."""
+    settings = TrainSettings(**SETTINGS.to_dict() | {"epochs": 30, "patience": 3, "lr": 0.1, "pretrain": 0})
+    whole = uninterrupted(settings).history
+    assert whole["best_epoch"] + 3 == len(whole["epochs"]) < 30
+    fit(tmp_path, StopAt(9 * (whole["best_epoch"] + 1) + 4), settings=settings)
+    model, _ = fit(tmp_path, settings=settings)
+    assert model.history == whole
+    assert same(model, settings, tmp_path)
+
+
+def test_going_on_after_the_last_step_takes_no_step(monkeypatch, tmp_path):
+    monkeypatch.setattr(checkpointing, "_LEAST_REST", 0)
+    fit(tmp_path)
+    model, _ = fit(tmp_path, stop=lambda: pytest.fail("there is no step to take"))
+    assert same(model, SETTINGS, tmp_path)
+
+
+def test_writing_checkpoints_does_not_change_the_model(monkeypatch, tmp_path):
+    monkeypatch.setattr(checkpointing, "_LEAST_REST", 0)
+    assert same(fit(tmp_path, minutes=1e-9)[0], SETTINGS, tmp_path)
+
+
+# ---------------------------------------------------------------- when there is a checkpoint
+
+
+def saves(monkeypatch, minutes, cost=0.0, step=1.0):
+    """Steps at which checkpoints are written, if a step takes a second and a checkpoint ``cost`` seconds."""
+    clock, written = [0.0], []
+    monkeypatch.setattr(checkpointing.time, "monotonic", lambda: clock[0])
+
+    def write(path, artifact):
+        clock[0] += cost
+        written.append((artifact.details["phase"], artifact.details["step"]))
+
+    monkeypatch.setattr(checkpointing, "write", write)
+
+    def stop():
+        clock[0] += step
+        return False
+
+    return written, stop, minutes
+
+
+def test_a_checkpoint_is_written_at_the_end_of_every_epoch(monkeypatch, tmp_path):
+    assert CHECKPOINT_MINUTES == 5
+    written, stop, minutes = saves(monkeypatch, 0)
+    fit(tmp_path, stop, minutes=minutes)
+    assert written == [("pretrain", 9), ("pretrain", 18), ("train", 9), ("train", 18)]
+
+
+def test_and_within_an_epoch_when_so_many_minutes_are_over(monkeypatch, tmp_path):
+    written, stop, minutes = saves(monkeypatch, 4 / 60)
+    fit(tmp_path, stop, minutes=minutes)
+    assert written == [(phase, step) for phase in ("pretrain", "train") for step in (4, 8, 9, 13, 17, 18)]
+
+
+def test_a_checkpoint_takes_a_twentieth_of_the_time_at_most(monkeypatch, tmp_path):
+    """A large table and a small corpus: each epoch takes 9 s and a checkpoint 1 s."""
+    written, stop, minutes = saves(monkeypatch, 4 / 60, cost=1.0)
+    fit(tmp_path, stop, minutes=minutes)
+    assert written == [("pretrain", 4), ("train", 6)]
+
+
+def test_without_a_file_for_the_model_there_is_no_checkpoint(tmp_path):
+    for output in (None, "-", "/dev/null"):
+        assert Checkpoint(output).path is None
+    link = tmp_path / "link.npz"
+    link.symlink_to(tmp_path / "real" / "m.npz")
+    assert Checkpoint(str(link)).path == tmp_path / "real" / "m.npz.checkpoint"
+    long = "n" * 250
+    with Checkpoint(str(tmp_path / long)) as checkpoint:
+        checkpoint.path.write_bytes(b"")
+
+
+def test_a_checkpoint_that_cannot_be_written_is_noted_and_training_goes_on(monkeypatch, tmp_path):
+    def full(path, artifact):
+        raise OutputError("the disk is full", where=path)
+
+    monkeypatch.setattr(checkpointing, "write", full)
+    notes = []
+    model, checkpoint = fit(tmp_path, notes=notes, resume=False)
+    assert same(model, SETTINGS, tmp_path)
+    assert not checkpoint.is_there
+    assert len([note for note in notes if "the disk is full" in note]) == 1
+
+
+def test_a_diverged_training_leaves_no_checkpoint(monkeypatch, tmp_path):
+    """It could go on only to the same end, and would stand in the way of better settings."""
+    settings = TrainSettings(**SETTINGS.to_dict() | {"lr": 1e12, "optimizer": "sgd", "clip": 0.0, "pretrain": 0})
+    monkeypatch.setattr(checkpointing, "_LEAST_REST", 0)
+    with pytest.raises(DivergenceError, match=r"step [2-9]"):
+        fit(tmp_path, settings=settings, minutes=1e-9)
+    assert contents(tmp_path) == {}
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """A folder with a checkpoint."""
+    folder = tmp_path_factory.mktemp("stopped")
+    fit(folder, StopAt(20))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"settings": TrainSettings(**SETTINGS.to_dict() | {"lr": 0.02})}, ["--lr was 0.01 and is 0.02"]),
+        (
+            {"settings": TrainSettings(**SETTINGS.to_dict() | {"epochs": 3, "norm_gain": False})},
+            ["--epochs was 2 and is 3", "--norm-gain was True and is False"],
+        ),
+        ({"seed": 2}, ["--seed was 1 and is 2"]),
+        ({"texts": [*TEXTS[:-1], "another text"]}, ["the training data differs"]),
+        ({"labels": [*LABELS[:-1], LABELS[0]]}, ["the training data differs"]),
+        ({"valid": (TEXTS[:4], LABELS[:4])}, ["the validation data differs"]),
+        ({"embeddings": small_embeddings(6)}, ["the embeddings differ"]),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_checkpoint_of_another_training_is_refused(changed, says, stopped):
+    before = contents(stopped)
+    with pytest.raises(ArtifactError) as caught:
+        fit(stopped, **changed)
+    for part in ("m.npz.checkpoint", "another training", *says, "leave out --resume"):
+        assert part in str(caught.value)
+    assert caught.value.exit_code == 4
+    assert contents(stopped) == before
+
+
+def test_a_checkpoint_of_another_version_is_refused(stopped, monkeypatch):
+    monkeypatch.setattr("nlptx.training.identity.Identity.__init__.__defaults__", ("9.9",))
+    with pytest.raises(ArtifactError, match=r"nlptx was .* and is 9\.9"):
+        fit(stopped)
+
+
+def changed(folder, tmp_path, change):
+    """Write a checkpoint that differs from the one in ``folder``; return the folder it is in."""
+    found = artifacts.read(str(folder / "m.npz.checkpoint"))
+    arrays = {name: array.copy() for name, array in found.arrays.items()}
+    details = json.loads(json.dumps(found.details))
+    change(arrays, details)
+    path = str(tmp_path / "m.npz.checkpoint")
+    artifacts.write(path, artifacts.Artifact("checkpoint", found.settings, arrays, None, details, found.seed))
+    return tmp_path
+
+
+def shorten(arrays, details):
+    arrays["dense.m"] = arrays["dense.m"][:-1]
+
+
+def widen(arrays, details):
+    arrays["rows.v"] = arrays["rows.v"].astype(np.float64)
+
+
+def leave_out(arrays, details):
+    del arrays["sums.epoch"]
+
+
+def add(arrays, details):
+    arrays["more"] = np.zeros(3)
+
+
+def run_ahead(arrays, details):
+    arrays["sums.epoch"] = np.array(77)
+
+
+def run_on(arrays, details):
+    arrays["sums.batches"] = np.array(-1)
+
+
+def lose_records(arrays, details):
+    del details["records"]["curve"]
+
+
+def spoil_records(arrays, details):
+    details["records"]["curve"] = "up"
+
+
+def spoil_phase(arrays, details):
+    details["phase"] = "party"
+
+
+def spoil_step(arrays, details):
+    details["step"] = "\x1b[2J"
+
+
+def spoil_digests(arrays, details):
+    details["digests"] = 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [shorten, widen, leave_out, add, run_ahead, run_on, lose_records, spoil_records, spoil_phase, spoil_step,
+     spoil_digests],
+    ids=lambda change: change.__name__,
+)  # fmt: skip
+def test_a_checkpoint_that_does_not_fit_is_refused(change, stopped, tmp_path):
+    folder = changed(stopped, tmp_path, change)
+    with pytest.raises(CorruptError) as caught:
+        fit(folder)
+    assert "m.npz.checkpoint" in str(caught.value)
+    assert "Leave out --resume" in str(caught.value)
+
+
+def test_a_damaged_checkpoint_is_refused(stopped, tmp_path):
+    whole = (stopped / "m.npz.checkpoint").read_bytes()
+    for damaged in (b"", whole[:-100], whole[: len(whole) // 2] + b"?" + whole[len(whole) // 2 + 1 :]):
+        (tmp_path / "m.npz.checkpoint").write_bytes(damaged)
+        with pytest.raises(CorruptError):
+            fit(tmp_path)
+
+
+# ---------------------------------------------------------------- as a user meets it
+
+
+def words(work, *more):
+    return ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--batch", "8", *more)
+
+
+@pytest.fixture(scope="module")
+def whole(work, tmp_path_factory):
+    """The bytes of a model trained in one go, with and without pre-training."""
+    folder = tmp_path_factory.mktemp("whole")
+    run(*words(work), "-q", "-o", "m.npz", cwd=folder)
+    run(*words(work, "--pretrain", "1"), "-q", "-o", "p.npz", cwd=folder)
+    return {name: (folder / name).read_bytes() for name in ("m.npz", "p.npz")}
+
+
+def test_one_training_killed_again_and_again(work, whole, tmp_path):
+    """At the first step, in pre-training, at every point of writing a checkpoint, validating, saving, cleaning up."""
+    command = words(work, "--pretrain", "1", "--checkpoint-minutes", "1e-9", "--resume", "-o", "p.npz")
+    for point, number, when in (
+        (STEP, 1, "before"),
+        (STEP, 6, "after"),
+        (SAVE, 2, "after"),
+        (ENTRY, 7, "before"),
+        (REPLACE, 1, "before"),
+        (REPLACE, 1, "after"),
+        (JUDGE, 1, "before"),
+        (JUDGE, 2, "after"),
+        (REMOVE, 1, "before"),
+        (REMOVE, 1, "after"),
+    ):
+        killed_at(point, number, *command, when=when, cwd=tmp_path)
+    result = run(*command, cwd=tmp_path)
+    assert contents(tmp_path) == {"p.npz": whole["p.npz"]}
+    assert "no p.npz.checkpoint to go on from" in result.stderr  # the last kill came after it was removed
+
+
+def test_a_training_killed_after_some_time(work, tmp_path):
+    """Six moments from the first import to the last byte."""
+    command = words(work, "--checkpoint-minutes", "1e-9", "--epochs", "6")
+    assert survives([0.55, 0.65, 0.75, 0.85, 0.92, 0.97], command, "m.npz", tmp_path) > 0
+
+
+def test_without_resume_it_starts_over_and_says_what_is_there(work, whole, tmp_path):
+    killed_at(JUDGE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
+    assert sorted(contents(tmp_path)) == [".m.npz.checkpoint.lock", "m.npz.checkpoint"]
+    result = run(*words(work), "-o", "m.npz", cwd=tmp_path)
+    assert "starting over, although there is m.npz.checkpoint; --resume would go on from it" in result.stderr
+    assert contents(tmp_path) == {"m.npz": whole["m.npz"]}
+
+
+def test_resume_says_where_it_goes_on(work, whole, tmp_path):
+    killed_at(JUDGE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
+    shown = run("info", "m.npz.checkpoint", cwd=tmp_path)
+    assert "checkpoint" in shown.text
+    result = run(*words(work), "--resume", "-o", "m.npz", cwd=tmp_path)
+    assert "going on from m.npz.checkpoint: epoch 2, step 9" in result.stderr
+    assert contents(tmp_path) == {"m.npz": whole["m.npz"]}
+
+
+def test_another_training_is_refused_with_exit_code_4(work, tmp_path):
+    killed_at(JUDGE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
+    (tmp_path / ".m.npz.checkpoint.lock").unlink()
+    more = ("--resume", "-o", "m.npz")
+    said = ("m.npz.checkpoint", "--lr was 0.01 and is 0.02", "leave out --resume")
+    refused(*words(work), "--lr", "0.02", *more, code=4, says=said, cwd=tmp_path, untouched=tmp_path)
+    write_tsv(tmp_path / "other.tsv", make_rows(("neg", "pos"), 80, seed=9))
+    other = ("train", "other.tsv", *words(work)[2:])
+    refused(*other, *more, code=4, says="the training data differs", cwd=tmp_path, untouched=tmp_path)
+
+
+def test_a_checkpoint_is_no_model(work, tmp_path):
+    killed_at(JUDGE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
+    refused("predict", "-m", "m.npz.checkpoint", stdin="x\n", code=4, says="holds a checkpoint", cwd=tmp_path)
+    assert header_of(tmp_path / "m.npz.checkpoint")["kind"] == "checkpoint"
+
+
+def test_standard_output_gets_the_model_and_nothing_lies_about(work, whole, tmp_path):
+    result = run(*words(work), "--resume", "-q", "-o", "-", cwd=tmp_path)
+    assert result.stdout == whole["m.npz"]
+    assert contents(tmp_path) == {}
+
+
+def test_time_is_not_measured_across_a_kill(tmp_path):
+    """The rest is estimated from the steps of this process, not from those done before."""
+    fit(tmp_path, StopAt(30))
+    seen = []
+
+    def note(progress):
+        seen.append(progress.seconds_left)
+        time.sleep(0.01)
+
+    fit(tmp_path, on_progress=note)
+    assert all(left >= 0 for left in seen)
