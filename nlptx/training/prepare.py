@@ -23,6 +23,7 @@ from nlptx.training.split import stratified_split
 
 # Labels up to which n-gram evidence is counted: each adds its own column.
 _MOST_EVIDENCE = 20
+_MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -122,11 +123,9 @@ def prepare(
         on_note("too few texts to hold any out for validation: the weights of the last epoch are kept")
     _note_unseen(train, order, on_note)
     evidence = None
-    if settings.ngrams and len(order) > _MOST_EVIDENCE:
-        on_note(f"no n-gram evidence: there are {len(order):,} labels, and it is for {_MOST_EVIDENCE} at most")
-    elif settings.ngrams and len(vocabulary) > LARGEST_VOCABULARY:
-        words = f"{len(vocabulary):,} words"
-        on_note(f"no n-gram evidence: the vocabulary has {words}, and it is for {LARGEST_VOCABULARY:,} at most")
+    lacking = _why_no_evidence(train, len(order), len(vocabulary))
+    if settings.ngrams and lacking:
+        on_note(f"no n-gram evidence: {lacking}")
     elif settings.ngrams:
         rng = generator(seed, Stream.FOLDS)
         shape = (len(order), settings.ngrams, len(vocabulary), settings.ngram_texts)
@@ -147,11 +146,23 @@ def _encode(stream: TokenStream, vocabulary: Vocabulary, most: int | None) -> li
     return texts
 
 
+def _why_no_evidence(train: Examples, labels: int, words: int) -> str:
+    """Say why n-grams cannot be counted as evidence; empty if they can."""
+    if labels > _MOST_EVIDENCE:
+        return f"there are {labels:,} labels, and it is for {_MOST_EVIDENCE} at most"
+    if words > LARGEST_VOCABULARY:
+        return f"there are {words:,} words, and it is for {LARGEST_VOCABULARY:,} at most"
+    # A text learns what the others say, so the only one of its label would learn that it is something else.
+    if np.sum(np.bincount(train.targets) >= 2) < 2:
+        return "it needs two labels with two texts each"
+    return ""
+
+
 def _note_unseen(train: Examples, labels: list[str], on_note: Callable[[str], None]) -> None:
-    unseen = np.flatnonzero(np.bincount(train.targets, minlength=len(labels)) == 0)
-    if len(unseen):
-        named = ", ".join(repr(labels[place]) for place in unseen[:5])
-        on_note(f"no training text of {len(unseen)} labels has a known word, so they are not learned: {named}")
+    unseen = [labels[place] for place in np.flatnonzero(np.bincount(train.targets, minlength=len(labels)) == 0)]
+    if unseen:
+        named = ", ".join(map(repr, unseen[:_MOST_NAMED])) + (", ..." if len(unseen) > _MOST_NAMED else "")
+        on_note(f"not learned, as no text with a known word has the label: {named}")
 
 
 def _examples(ids: list[NDArray[np.int32]], targets: NDArray[np.int64]) -> Examples:
