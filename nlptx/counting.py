@@ -16,7 +16,7 @@ from nlptx.parallel import default_jobs, in_order
 from nlptx.runs import Run, merge
 from nlptx.settings import CountSettings
 from nlptx.spool import Space
-from nlptx.text import Tokenizer, Vocabulary, rank_words
+from nlptx.text import Tokenizer, Vocabulary, as_text, rank_words
 from nlptx.tokens import TokenStream
 
 # What a token takes while its block is counted, as a share of the memory: half of it.
@@ -117,24 +117,22 @@ def _choose_words(
     if not words:
         top = max(counts, key=counts.__getitem__)
         raise DataError(
-            f"no word occurs {settings.min_count} times; the most frequent, {_text(top)!r}, occurs {counts[top]} times",
+            f"no word occurs {settings.min_count} times;"
+            f" the most frequent, {as_text(top)!r}, occurs {counts[top]} times",
             hint="Lower --min-count, or give more text.",
         )
     known = np.full(len(stream.totals), -1, np.int32)
     known[[stream.numbers[word] for word in words]] = np.arange(len(words), dtype=np.int32)
     totals = np.array([counts[word] for word in words], np.int64)
-    return Vocabulary([_text(word) for word in words], totals, tokenizer), known
-
-
-def _text(word: bytes) -> str:
-    return word.decode("utf-8", "surrogatepass")
+    return Vocabulary([as_text(word) for word in words], totals, tokenizer), known
 
 
 def _grouped(lengths: Iterable[NDArray[np.int64]], most: int) -> Iterator[NDArray[np.int64]]:
-    """Group documents, given their lengths, so that each group has at most ``most`` tokens, or is one document."""
+    """Group documents that have tokens so that each group has at most ``most`` of them, or is one document."""
     group: list[NDArray[np.int64]] = []
     tokens = 0
     for part in lengths:
+        part = part[part > 0]
         while len(part):
             fit = int(np.searchsorted(np.cumsum(part), most - tokens, side="right"))
             fit = max(fit, 0 if group else 1)

@@ -145,6 +145,11 @@ class Vocabulary:
         return cls(text.split("\n") if text else [], counts, tokenizer)
 
 
+def as_text(word: bytes) -> str:
+    """Return a word given as its UTF-8 bytes; half a surrogate pair, which JSON can hold, among them."""
+    return word.decode("utf-8", "surrogatepass")
+
+
 def rank_words(counts: dict[Word, int], min_count: int, max_words: int) -> list[Word]:
     """Return the words seen at least ``min_count`` times, most frequent first, at most ``max_words``.
 

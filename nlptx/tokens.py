@@ -121,7 +121,7 @@ class TokenStream:
         numbers: word, in UTF-8 -> its number.
         totals: (numbers or more,) int64, how often each number was seen.
         ids: int32, the numbers of all tokens.
-        lengths: int64, tokens of each document that has any.
+        lengths: int64, tokens of each document.
         dropped: the count up to which words may have been dropped; 0 if none was.
     """
 
@@ -144,7 +144,7 @@ class TokenStream:
             # Each word stands once in `number`, so this indexed sum loses nothing.
             self.totals[number] += np.bincount(chunk.ids, minlength=len(chunk.words))
             self.ids.append(number[chunk.ids])
-            self.lengths.append(chunk.lengths[chunk.lengths > 0])
+            self.lengths.append(chunk.lengths)
             if len(self.numbers) > self._most_words:
                 self._drop_rare_words()
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nlptx.artifacts import Artifact, build, read, write
 from nlptx.errors import ArtifactError, CorruptError, OutputError
 from nlptx.lock import locked
-from nlptx.output import STDOUT, remove_litter, stem
+from nlptx.output import STDOUT, remove_litter, stem_of
 from nlptx.settings import CHECKPOINT_MINUTES
 from nlptx.training.identity import Identity
 from nlptx.training.state import State
@@ -76,7 +76,7 @@ class Checkpoint:
 
     def __enter__(self) -> Self:
         if self.path is not None:
-            name = f".{stem(self.path)}.lock"
+            name = f".{stem_of(self.path)}.lock"
             taken = f"another process is training {self.output} at this moment"
             self._stack.enter_context(locked(str(self.path.with_name(name)), taken))
             remove_litter(self.path)
@@ -174,7 +174,7 @@ def _path_beside(output: str | None) -> Path | None:
     if output in (None, STDOUT) or (os.path.exists(output) and not os.path.isfile(output)):
         return None
     target = Path(os.path.realpath(output))
-    return target.with_name(stem(target) + SUFFIX)
+    return target.with_name(stem_of(target) + SUFFIX)
 
 
 def _read(path: str, identity: Identity) -> Artifact:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +15,10 @@ from nlptx.evidence import LARGEST_VOCABULARY, Evidence, TextEvidence
 from nlptx.evidence.fit import fit_evidence
 from nlptx.labels import order_labels
 from nlptx.settings import TrainSettings
+from nlptx.spool import Space
 from nlptx.streams import Stream, generator
-from nlptx.text import Vocabulary, rank_words
-from nlptx.tokens import TokenStream, read_tokens
+from nlptx.text import Vocabulary, as_text, rank_words
+from nlptx.tokens import TokenStream
 from nlptx.training.split import stratified_split
 
 # Labels up to which n-gram evidence is counted: each adds its own column.
@@ -95,10 +95,12 @@ def prepare(
     order, values = order_labels(labels, settings.label_order == "auto")
     classes = {label: number for number, label in enumerate(order)}
     targets = np.array([classes[label] for label in labels], np.int64)
-    stream = read_tokens(texts, embeddings.vocabulary.tokenizer, jobs)
-    vocabulary, table = _extend(embeddings, stream.counts, settings)
     head = settings.most_words
-    ids = _encode(stream, vocabulary, head)
+    with Space() as space:
+        stream = TokenStream(space)
+        stream.read(texts, embeddings.vocabulary.tokenizer, jobs)
+        vocabulary, table = _extend(embeddings, stream.counts(), settings)
+        ids = _encode(stream, vocabulary, head)
     if valid is None:
         rows, held_out = stratified_split(targets, settings.valid_share, generator(seed, Stream.SPLIT))
         held = _examples([ids[row] for row in held_out], targets[held_out])
@@ -137,13 +139,12 @@ def prepare(
 
 def _encode(stream: TokenStream, vocabulary: Vocabulary, most: int | None) -> list[NDArray[np.int32]]:
     """Return for each text the ids of its first ``most`` known words."""
-    places = np.fromiter(map(vocabulary.index.get, stream.counts, repeat(-1)), np.int32, len(stream.counts))
-    texts = []
-    for numbers, lengths in stream.chunks:
-        ids = places[numbers]
-        for part in np.split(ids, np.cumsum(lengths)[:-1]):
-            texts.append(part[part >= 0][:most])
-    return texts
+    places = np.full(len(stream.totals), -1, np.int32)
+    for word, number in stream.numbers.items():
+        places[number] = vocabulary.index.get(as_text(word), -1)
+    ids = places[stream.ids.array()]
+    texts = np.split(ids, np.cumsum(stream.lengths.array())[:-1])
+    return [text[text >= 0][:most] for text in texts]
 
 
 def _why_no_evidence(train: Examples, labels: int, words: int) -> str:
@@ -172,7 +173,7 @@ def _examples(ids: list[NDArray[np.int32]], targets: NDArray[np.int64]) -> Examp
 
 
 def _extend(
-    embeddings: Embeddings, counts: dict[str, int], settings: TrainSettings
+    embeddings: Embeddings, counts: dict[bytes, int], settings: TrainSettings
 ) -> tuple[Vocabulary, NDArray[np.float32]]:
     """Add the frequent words the embeddings lack, with the vector 0, and scale all vectors to unit size.
 
@@ -184,9 +185,9 @@ def _extend(
     table = embeddings.vectors / (np.sqrt(np.mean(np.square(embeddings.vectors, dtype=np.float64))) or 1)
     if settings.freeze or settings.new_words == 0:
         return known, np.ascontiguousarray(table, np.float32)
-    unknown = {word: count for word, count in counts.items() if word not in known.index}
+    unknown = {text: count for word, count in counts.items() if (text := as_text(word)) not in known.index}
     new = rank_words(unknown, settings.new_words, len(unknown))
     words = [*known.words, *new]
-    totals = np.concatenate([known.counts, np.array([counts[word] for word in new], np.int64)])
+    totals = np.concatenate([known.counts, np.array([unknown[word] for word in new], np.int64)])
     vectors = np.concatenate([table, np.zeros((len(new), table.shape[1]))]).astype(np.float32)
     return Vocabulary(words, totals, known.tokenizer), vectors
