@@ -6,7 +6,7 @@ import errno
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from nlptx.errors import OutputError
 
@@ -37,8 +37,9 @@ def locked(path: str, taken: str) -> Iterator[None]:
     try:
         yield
     finally:
-        if _is_at(path, descriptor):  # a folder may be gone, or swept clean, by now
-            os.unlink(path)
+        with suppress(OSError):  # an empty file that cannot be removed holds nobody up
+            if _is_at(path, descriptor):
+                os.unlink(path)
         os.close(descriptor)
 
 

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from command import contents, header_of, refused, run
 from conftest import TRAIN, make_rows, write_tsv
 from killing import ENTRY, JUDGE, REMOVE, REPLACE, SAVE, STEP, killed_at, survives
@@ -13,6 +14,7 @@ from reviews import make_reviews, small_embeddings
 
 import nlptx
 from nlptx import artifacts
+from nlptx.cli import nlptx as command_line
 from nlptx.errors import ArtifactError, CorruptError, DivergenceError, OutputError
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
 from nlptx.training import Checkpoint
@@ -179,6 +181,32 @@ def test_a_checkpoint_that_cannot_be_written_is_noted_and_training_goes_on(monke
     assert same(model, SETTINGS, tmp_path)
     assert not checkpoint.is_there
     assert len([note for note in notes if "the disk is full" in note]) == 1
+
+
+def test_a_checkpoint_that_cannot_be_removed_is_noted(monkeypatch, tmp_path):
+    notes = []
+    _, checkpoint = fit(tmp_path, notes=notes, resume=False)
+
+    def refuse(path, missing_ok):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(checkpoint.path), "unlink", refuse)
+    checkpoint.remove()
+    assert notes == ["m.npz.checkpoint is of no more use, but cannot be removed: Permission denied"]
+
+
+def test_a_model_without_room_can_be_gone_on_to(work, monkeypatch, tmp_path):
+    def full(model, path):
+        raise OutputError("the disk is full; nothing was changed", where=path)
+
+    command = [*map(str, words(work)), "-o", str(tmp_path / "m.npz")]
+    with monkeypatch.context() as patch:
+        patch.setattr(nlptx.Model, "save", full)
+        result = CliRunner().invoke(command_line, command)
+    assert str(result.exception).endswith("--resume goes on from m.npz.checkpoint")
+    assert list(contents(tmp_path)) == ["m.npz.checkpoint"]
+    run(*command, "--resume")
+    assert list(contents(tmp_path)) == ["m.npz"]
 
 
 def test_a_diverged_training_leaves_no_checkpoint(monkeypatch, tmp_path):

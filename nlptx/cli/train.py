@@ -22,6 +22,7 @@ from nlptx.cli.options import (
 from nlptx.cli.stage import Stage
 from nlptx.cli.stopping import stopping
 from nlptx.corpus.document import ReadOptions
+from nlptx.errors import OutputError
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
 
 if TYPE_CHECKING:
@@ -121,8 +122,13 @@ def _keep(model: Model, texts: int, stage: Stage, checkpoint: Checkpoint) -> Non
     """Save the model, if it got so far, and say what there is now."""
     history = model.history
     best = history["best_epoch"]
+    going_on = f"--resume goes on from {checkpoint.path.name}" if checkpoint.path and checkpoint.is_there else ""
     if best:
-        model.save(stage.output)
+        try:
+            model.save(stage.output)
+        except OutputError as error:
+            error.hint = going_on or error.hint
+            raise
     if not history["interrupted"]:
         checkpoint.remove()
     if best:
@@ -146,8 +152,7 @@ def _keep(model: Model, texts: int, stage: Stage, checkpoint: Checkpoint) -> Non
     if history["interrupted"]:
         when = f"in epoch {len(history['epochs'])}" if best else "before the first epoch"
         kept = f"{stage.output} holds the best model so far (epoch {best})" if best else "there is no model yet"
-        more = f"; --resume goes on from {checkpoint.path.name}" if checkpoint.path and checkpoint.is_there else ""
-        stage.run.talk.note(f"interrupted {when}: {kept}{more}")
+        stage.run.talk.note(f"interrupted {when}: {kept}" + (f"; {going_on}" if going_on else ""))
 
 
 def _columns(corpus: Any) -> tuple[list[str], list[str]]:

@@ -164,10 +164,14 @@ class Checkpoint:
             self.remove()
 
     def remove(self) -> None:
-        """Remove the file."""
-        if self.path is not None:
+        """Remove the file. A failure is noted: what was to be done is done."""
+        if self.path is None:
+            return
+        self.is_there = False
+        try:
             self.path.unlink(missing_ok=True)
-            self.is_there = False
+        except OSError as error:
+            self.on_note(f"{self.path.name} is of no more use, but cannot be removed: {error.strerror}")
 
 
 def _path_beside(output: str | None) -> Path | None:

@@ -58,7 +58,9 @@ class Full(Target):
         self.clean()
 
     def clean(self):
-        assert set(contents(self.folder)) == {self.stage.output}, "litter beside the target"
+        # A training whose model has no room can go on from its checkpoint, when there is some.
+        left = set(contents(self.folder)) - {f"{self.stage.output}.checkpoint"}
+        assert left == {self.stage.output}, "litter beside the target"
         assert contents(self.temporary) == {}, "litter in the temporary folder"
         self.tally.survived()
 

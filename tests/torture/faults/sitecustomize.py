@@ -43,7 +43,9 @@ def watched(name, call):
     def counting(*arguments, **options):
         global temporary, step
         first = arguments[0] if arguments else None
-        begins = name == "open" and str(first).endswith(".tmp") and bool(arguments[1] & os.O_EXCL)
+        # The checkpoints of a training are written before its final write.
+        final = str(first).endswith(".tmp") and ".checkpoint." not in str(first)
+        begins = name == "open" and final and bool(arguments[1] & os.O_EXCL)
         if temporary is None and not begins:
             return call(*arguments, **options)
         if name == "write" and first != temporary:
