@@ -1,0 +1,47 @@
+"""Training texts as ids: the same as looking up every token by itself, whatever the chunks and jobs."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from nlptx import tokens
+from nlptx.spool import Space
+from nlptx.text import Tokenizer, Vocabulary, as_text
+from nlptx.tokens import TokenStream
+from nlptx.training.prepare import _encode
+
+TEXTS = ["The film, the FILM!", "", "it isn't a film", "...", "Łódź \u0645\u0645 film\x00film", " ", "unheard-of " * 9]
+
+
+def encoded(texts, vocabulary, most, jobs):
+    """Return the ids, and how often each word was seen."""
+    with Space() as space:
+        stream = TokenStream(space)
+        stream.read(texts, vocabulary.tokenizer, jobs)
+        counts = {as_text(word): count for word, count in stream.counts().items()}
+        return _encode(stream, vocabulary, most), counts
+
+
+@pytest.mark.parametrize("name", ["words", "spaces"])
+@pytest.mark.parametrize("chunk", [1, 30, 10_000])
+@pytest.mark.parametrize("most", [None, 2])
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_texts_are_encoded_as_one_by_one(monkeypatch, name, chunk, most, jobs):
+    monkeypatch.setattr(tokens, "_CHUNK", chunk)
+    tokenizer = Tokenizer(name)
+    wanted = Counter(word for text in TEXTS for word in tokenizer(text))
+    words = sorted(wanted)[::2]  # every other word is unknown
+    vocabulary = Vocabulary(words, np.ones(len(words), np.int64), tokenizer)
+    ids, counts = encoded(TEXTS, vocabulary, most, jobs)
+    assert counts == wanted
+    assert len(ids) == len(TEXTS)
+    for text, found in zip(TEXTS, ids, strict=True):
+        assert found.dtype == np.int32
+        assert_array_equal(found, vocabulary.encode(text)[:most])
+
+
+def test_texts_without_a_word_have_no_ids():
+    vocabulary = Vocabulary([], np.empty(0, np.int64))
+    assert [len(ids) for ids in encoded(["", " "], vocabulary, None, 1)[0]] == [0, 0]
