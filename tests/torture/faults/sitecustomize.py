@@ -20,8 +20,9 @@ import time
 CALLS = ((os, "open"), (fcntl, "flock"), (os, "write"), (os, "fchmod"), (os, "fsync"), (os, "replace"), (os, "unlink"))
 trace = os.environ.get("TORTURE_TRACE")
 fault = json.loads(os.environ.get("TORTURE_FAULT", "{}"))
-system_open, system_unlink = os.open, os.unlink
-temporary = None  # its descriptor, once it is open
+system_open = os.open
+# Paths and descriptors of the final write: the temporary file and its folder, as long as they are in use.
+known = set()
 step = -1
 
 
@@ -41,28 +42,27 @@ def watched(name, call):
     """Return ``call`` as it is, but for being counted and struck."""
 
     def counting(*arguments, **options):
-        global temporary, step
-        first = arguments[0] if arguments else None
-        # The checkpoints of a training are written before its final write.
-        final = str(first).endswith(".tmp") and ".checkpoint." not in str(first)
-        begins = name == "open" and final and bool(arguments[1] & os.O_EXCL)
-        if temporary is None and not begins:
-            return call(*arguments, **options)
-        if name == "write" and first != temporary:
+        global step
+        first = arguments[0] if isinstance(arguments[0], int) else str(arguments[0])
+        # The checkpoints of a training are written in the same way, but are not what it is run for.
+        begins = name == "open" and str(first).endswith(".tmp") and ".checkpoint." not in first
+        if begins and arguments[1] & os.O_EXCL:
+            known.update((first, os.path.dirname(first)))
+        if first not in known:
             return call(*arguments, **options)
         step += 1
         if trace:
             with open(trace, "a", encoding="utf-8") as file:
                 file.write(name + "\n")
         struck = step == fault.get("step")
-        if begins:
-            temporary = -1  # a fault before the first call is one of its steps already
         if struck and not fault["after"]:
             strike(fault["do"])
         try:
             result = call(*arguments, **options)
-            if begins:
-                temporary = result
+            if name == "open":
+                known.add(result)
+            if name == "replace":
+                known.difference_update([number for number in known if isinstance(number, int)])
             return result
         finally:  # unlink, for one, fails when all went well
             if struck and fault["after"]:
