@@ -86,6 +86,7 @@ class Model:
         """Return the ids of the known words the network will read."""
         return self.vocabulary.encode(text)[: self.settings.most_words]
 
+    @np.errstate(over="ignore", invalid="ignore")  # whoever uses the outputs sees it
     def outputs(self, encoded: Sequence[NDArray[np.int32]]) -> tuple[NDArray, Any, Layout]:
         """Run the network over texts of at least one known word: (B, outputs), its cache and the layout."""
         layout = self.layout(encoded)
@@ -95,8 +96,7 @@ class Model:
             places = np.concatenate([text.places for text in known])
             whole = np.stack([text.whole for text in known])
         x = self.table[np.concatenate(encoded)].astype(self.flat.dtype, copy=False)
-        with np.errstate(over="ignore", invalid="ignore"):  # whoever uses the outputs sees it
-            outputs, cache = self.network.forward(x, layout, None, places, whole)
+        outputs, cache = self.network.forward(x, layout, None, places, whole)
         return outputs, cache, layout
 
     def in_double(self) -> Self:
@@ -203,7 +203,7 @@ class Model:
         table = _need_floats(artifact, "table", settings, (len(vocabulary), None))
         flat = need_array(artifact, "flat", "float32", (None,))
         priors = need_array(artifact, "priors", "float64", (len(labels),))
-        if (priors < 0).any() or abs(priors.sum() - 1) > 1e-6:
+        if (priors < 0).any() or (priors > 1).any() or abs(priors.sum() - 1) > 1e-6:
             raise CorruptError("its prior probabilities do not sum to 1")
         evidence = _read_evidence(artifact, settings, len(vocabulary), len(labels))
         network = _unset_network(settings, table.shape[1], len(labels), _widths(evidence), len(flat))

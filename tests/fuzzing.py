@@ -14,7 +14,7 @@ def largest():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def campaign(name, count, mutate, use, allowed, tally=None):
+def campaign(name, count, mutate, use, allowed, tally=None, seconds=SECONDS):
     """Make ``count`` mutations; each must be used in peace or refused by an error of ``allowed``.
 
     Args:
@@ -23,6 +23,7 @@ def campaign(name, count, mutate, use, allowed, tally=None):
         use: does with a mutant all that can be done with it.
         allowed: classes of errors.
         tally: counts them.
+        seconds: most that one may take, of this process alone.
 
     Returns:
         how often what came out.
@@ -41,7 +42,7 @@ def campaign(name, count, mutate, use, allowed, tally=None):
             outcomes[type(error).__name__] += 1
         except Exception as error:
             raise AssertionError(f"mutation {name}/{number}: {error!r}") from error
-        assert time.process_time() - began < SECONDS, f"mutation {name}/{number} takes too long"
+        assert time.process_time() - began < seconds, f"mutation {name}/{number} takes too long"
         if tally is not None:
             tally.survived()
     assert largest() - before < MEGABYTES, f"some mutation of {name} takes too much memory"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, NoReturn
@@ -15,7 +16,7 @@ from nlptx.errors import DataError, DecodingError, NlptxError
 _BOM = b"\xef\xbb\xbf"
 # Characters of a CSV field: where a quote is not closed, the rest of the file is one. The csv module's own limit,
 # 128 KiB, is less than a long text.
-_LONGEST_FIELD = 16 << 20
+_LONGEST_FIELD = 8 << 20
 _BLOCK = 1 << 20
 
 
@@ -131,9 +132,9 @@ def _tsv_rows(source: Source, options: ReadOptions) -> Iterator[tuple[int, dict[
 
 
 def _header(names: list[str], source: Source, options: ReadOptions) -> list[str]:
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise DataError(f"the header names column {repeated[0]!r} twice", where=f"{source.name}:1")
+    name, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise DataError(f"the header names column {name!r} twice", where=f"{source.name}:1")
     if options.text_column not in names:
         _no_column(options.text_column, "--text-column", dict.fromkeys(names), source, 1)
     source.columns.extend(names)

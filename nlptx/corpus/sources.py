@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Self, cast
+from typing import Any, BinaryIO, Self, cast
 
 from nlptx.corpus.document import SPLITS, ReadOptions
 from nlptx.corpus.packed import is_packed, open_by_content, open_by_name
@@ -25,7 +25,7 @@ _NO_DOCUMENTS = (".", "urls_", "imdbEr.", "README.")
 _BLOCK = 1 << 20
 # Bytes of one text or row. A whole corpus may come as one line, as some do; but a compressed file of some
 # kilobytes must not take all memory.
-_LONGEST, _LONGEST_PACKED = 1 << 30, 16 << 20
+_LONGEST, _LONGEST_PACKED = 1 << 30, 8 << 20
 # Of what an archive says about one member: long names, times, rights.
 _LONGEST_MEMBER_HEADER = 1 << 18
 
@@ -161,12 +161,21 @@ def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
             # Else these grow with the archive.
             archive.members.clear()  # type: ignore[attr-defined]
             archive.pax_headers.clear()  # type: ignore[attr-defined]
+            _pass_over(archive)
         # On to the very end: there the checksum of the compressed data is, and damage or a second archive may be.
         while rest := archive.fileobj.read(_BLOCK):
             if rest.strip(b"\0"):
                 raise tarfile.ReadError("data after its end")
     if not found:
         raise _nothing_in(name, options)
+
+
+def _pass_over(archive: tarfile.TarFile) -> None:
+    """Read to the last byte before the next header; tarfile itself goes on for as long as a member claims to be."""
+    stream: Any = archive.fileobj
+    while (left := archive.offset - 1 - stream.tell()) > 0:
+        if not stream.read(min(left, _BLOCK)):
+            raise tarfile.ReadError("unexpected end of data")
 
 
 @dataclass(frozen=True)
