@@ -1,0 +1,241 @@
+"""Small files that would take all memory or go on for ever, if they were taken at their word."""
+
+import gzip
+import io
+import json
+import lzma
+import struct
+import tarfile
+import tracemalloc
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+import specimens
+from mutations import Specimen, npy
+from reading import texts
+
+from nlptx import artifacts
+from nlptx.errors import CorruptError, DataError
+
+MEGABYTES = 200
+BLOCK = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def memory():
+    """No test here may take more than MEGABYTES beyond what it starts with."""
+    tracemalloc.start()
+    yield
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < MEGABYTES << 20
+
+
+def packed(path, *parts):
+    """Write a .gz file of (bytes, times) and return its path."""
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for data, times in parts:
+            for _ in range(times):
+                file.write(data)
+    assert path.stat().st_size < 3 * BLOCK
+    return path
+
+
+def refused(path, *parts, error=DataError):
+    with pytest.raises(error) as caught:
+        texts(path) if error is DataError else specimens.use(path)
+    for part in parts:
+        assert part in str(caught.value)
+    assert len(str(caught.value)) < 3000
+
+
+# ---------------------------------------------------------------- corpora
+
+
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.tsv.gz", "a.jsonl.gz"])
+def test_a_line_without_end_in_a_compressed_file(name, tmp_path):
+    refused(packed(tmp_path / name, (b"text\n", "tsv" in name), (b"a" * BLOCK, 300)), name, "8 MiB")
+
+
+def test_a_compressed_line_of_the_longest_length_is_read(tmp_path):
+    (text,) = texts(packed(tmp_path / "a.txt.gz", (b"a" * BLOCK, 8)))
+    assert len(text) == 8 * BLOCK
+
+
+def test_a_long_line_in_a_plain_file_is_read(tmp_path):
+    # As corpora of one line are: text8 has 100 MB.
+    (tmp_path / "a.txt").write_bytes(b"ab " * (4 * BLOCK))
+    (text,) = texts(tmp_path / "a.txt")
+    assert len(text) == 12 * BLOCK
+
+
+def test_an_open_quote_does_not_swallow_a_whole_csv(tmp_path):
+    path = packed(tmp_path / "a.csv.gz", (b'text\nfine\n"open\n', 1), (b"row " * 2**18 + b"\n", 20))
+    refused(path, f"{path}:3", "every opened quote is closed")
+
+
+def test_a_header_of_many_columns_is_checked_in_no_time(tmp_path):
+    (tmp_path / "a.tsv").write_text("text\t" + "\t".join(map(str, range(200_000))) + "\n")
+    assert texts(tmp_path / "a.tsv") == []
+
+
+def test_an_xz_file_that_asks_for_four_gigabytes(tmp_path):
+    data = bytearray(lzma.compress(b"a b\n" * BLOCK, preset=0))
+    # The header of its first block: size, flags, then the filter with one byte for the memory it needs.
+    header = slice(12, 12 + 4 * (data[12] + 1))
+    data[data.index(b"\x21\x01", 12) + 2] = 40
+    data[header.stop - 4 : header.stop] = struct.pack("<I", zlib.crc32(data[header][:-4]))
+    (tmp_path / "a.txt.xz").write_bytes(data)
+    refused(tmp_path / "a.txt.xz", "emory")
+
+
+def member(name="a.txt", size=0, kind=tarfile.REGTYPE):
+    info = tarfile.TarInfo(name)
+    info.size, info.type = size, kind
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+ABOUT = [tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE]
+
+
+@pytest.mark.parametrize("kind", ABOUT, ids=["name", "link", "pax", "global"])
+def test_an_archive_with_a_long_story_about_a_member(kind, tmp_path):
+    path = packed(tmp_path / "a.tar.gz", (member(size=300 * BLOCK, kind=kind), 1), (bytes(BLOCK), 300))
+    refused(path, "about a member")
+
+
+@pytest.mark.parametrize("kind", ABOUT, ids=["name", "link", "pax", "global"])
+def test_an_archive_with_stories_about_stories(kind, tmp_path):
+    refused(packed(tmp_path / "a.tar.gz", (member(size=512, kind=kind) + bytes(512), 20_000)), "damaged")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.bin"])
+def test_a_member_that_claims_a_terabyte(name, tmp_path):
+    refused(packed(tmp_path / "a.tar.gz", (member(name, 10**12), 1), (bytes(BLOCK), 1)), "unexpected end")
+
+
+def test_a_member_of_zeros_without_end(tmp_path):
+    refused(packed(tmp_path / "a.tar.gz", (member(size=300 * BLOCK), 1), (bytes(BLOCK), 300)), "a.txt", "8 MiB")
+
+
+@pytest.mark.parametrize("version", ["old", "1.0"])
+def test_a_member_with_holes(version, tmp_path):
+    with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.PAX_FORMAT) as archive:
+        info = tarfile.TarInfo("a.txt")
+        if version == "old":
+            info.type = tarfile.GNUTYPE_SPARSE
+        else:
+            info.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": str(10**12)}
+        info.size = 512
+        archive.addfile(info, io.BytesIO(b"1\n0\n1\n" + bytes(506)))
+    refused(tmp_path / "a.tar", "holes")
+
+
+def test_a_line_break_in_a_folder_of_an_archive_is_none_in_a_label(tmp_path):
+    (tmp_path / "a.tar").write_bytes(member("p\nos/a.txt") + bytes(1024))
+    from nlptx.corpus import Corpus
+
+    (document,) = Corpus([str(tmp_path / "a.tar")])
+    assert document.label == "p os"
+
+
+# ---------------------------------------------------------------- artifacts
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return specimens.make(tmp_path_factory.mktemp("specimens"))
+
+
+def forged(path, data, settings=(), details=(), **arrays):
+    """Write an artifact with other settings, details and arrays, and with right checksums."""
+    specimen = Specimen(data)
+    specimen.header["settings"] |= dict(settings)
+    specimen.header["details"] |= dict(details)
+    specimen.arrays |= arrays
+    specimen.header["arrays"] = sorted(specimen.arrays)
+    return container(path, json.dumps(specimen.header).encode(), specimen.arrays)
+
+
+def container(path, header, arrays):
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("header.npy", npy(np.frombuffer(header, np.uint8)))
+        for name, array in arrays.items():
+            file.writestr(f"{name}.npy", npy(array))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("flat", {"window": 65_536, "width": 1024, "pool": "mean"}),
+        ("flat", {"window": 65_536, "width": 1024}),
+        ("model", {"width": 16_384, "blocks": 0}),
+        ("model", {"width": 16_384, "hidden": 65_536}),
+        ("plain", {"width": 16_384, "blocks": 1000, "hidden": 1}),
+        ("wide", {"heads": 1024}),
+    ],
+    ids=str,
+)
+def test_a_small_model_cannot_ask_for_a_large_network(name, settings, made, tmp_path):
+    refused(forged(tmp_path / "a.npz", made[name], settings), "parameters", error=CorruptError)
+
+
+def test_a_window_takes_no_memory_before_it_is_used(made, tmp_path):
+    specimens.use(forged(tmp_path / "a.npz", made["model"], {"window": 65_536}))
+
+
+def test_many_labels_take_no_square_of_memory(made, tmp_path):
+    count = 100_000
+    none = np.zeros((0, count), np.float32)
+    evidence = {"ngrams": np.zeros(0, np.int64), "ratios": none, "weights": none, "bias": np.zeros(count, np.float32)}
+    labels = {"labels": list(map(str, range(count))), "values": None}
+    path = forged(tmp_path / "a.npz", made["model"], (), labels, priors=np.full(count, 1 / count), **evidence)
+    refused(path, "parameters", error=CorruptError)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b'{"format": 1, "details": ' + b"[" * 10**6,
+        b'{"format": 1, "details": ' + b"[" * 500 + b"]" * 500 + b"}",
+        b'{"format": ' + b"9" * 10**6 + b"}",
+        b'{"format": 1, "kind": "' + b"x" * 10**6 + b'"}',
+        b'{"format": NaN}',
+        b'{"format": 1e999}',
+        b'{"format": 1, "format": 1}',
+    ],
+    ids=["depth", "some-depth", "digits", "kind", "nan", "overflow", "twice"],
+)
+def test_a_header_that_is_no_plain_json(header, tmp_path):
+    refused(container(tmp_path / "a.npz", header, {}), error=CorruptError)
+
+
+def test_names_in_a_message_are_cut(made, tmp_path):
+    header = Specimen(made["model"]).header | {"arrays": ["x" * 10] * 100_000}
+    refused(container(tmp_path / "a.npz", json.dumps(header).encode(), {}), error=CorruptError)
+
+
+def test_a_message_is_never_more_than_a_line_and_its_hint(tmp_path):
+    (tmp_path / "a.jsonl").write_text(json.dumps({"te\nnlptx: all is well": "a"}) + "\n")
+    with pytest.raises(DataError) as caught:
+        texts(tmp_path / "a.jsonl")
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_entries_that_lie_over_one_another(tmp_path):
+    # Two names in the list of entries, one and the same bytes: as many arrays as one likes from one.
+    array = npy(np.zeros(1000))
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as file:
+        file.writestr("x.npy", array)
+        first = file.filelist[0]
+        for number in range(50):
+            again = zipfile.ZipInfo(f"x{number}.npy")
+            again.header_offset, again.CRC = first.header_offset, first.CRC
+            again.file_size = again.compress_size = first.file_size
+            file.filelist.append(again)
+            file.NameToInfo[again.filename] = again
+    with pytest.raises(CorruptError, match="larger than the file"):
+        artifacts.read(str(tmp_path / "a.npz"))
