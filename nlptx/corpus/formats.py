@@ -132,9 +132,9 @@ def _tsv_rows(source: Source, options: ReadOptions) -> Iterator[tuple[int, dict[
 
 
 def _header(names: list[str], source: Source, options: ReadOptions) -> list[str]:
-    name, times = Counter(names).most_common(1)[0]
-    if times > 1:
-        raise DataError(f"the header names column {name!r} twice", where=f"{source.name}:1")
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise DataError(f"the header names column {repeated[0]!r} twice", where=f"{source.name}:1")
     if options.text_column not in names:
         _no_column(options.text_column, "--text-column", dict.fromkeys(names), source, 1)
     source.columns.extend(names)

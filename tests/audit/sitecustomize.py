@@ -1,0 +1,23 @@
+"""Found first on PYTHONPATH, this refuses what nlptx promises not to do, and writes down which libraries it opens."""
+
+import os
+import sys
+
+REFUSED = (
+    *("socket.", "urllib.", "http.client.", "ftplib.", "smtplib.", "webbrowser."),
+    *("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "pty.spawn"),
+    "pickle.find_class",
+)
+LOG = os.open(os.environ["AUDIT_LOG"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+
+def hook(event, arguments):
+    if event == "ctypes.dlopen":
+        os.write(LOG, f"opened {arguments[0]}\n".encode())
+    elif event.startswith(REFUSED):
+        os.write(LOG, f"refused {event}\n".encode())
+        raise RuntimeError(f"refused: {event}")
+
+
+sys.addaudithook(hook)
+os.write(LOG, b"watching\n")

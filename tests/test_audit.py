@@ -1,0 +1,83 @@
+"""No command opens a connection, starts a program or unpickles: Python itself is asked, through its audit events."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command import NLPTX, environment
+from conftest import COUNT, PCA, TRAIN
+
+HOOK = Path(__file__).parent / "audit"
+# The C library, and the linear algebra that threadpoolctl asks for the number of its threads.
+LIBRARIES = re.compile(
+    r"None|.*\b(lib(scipy_)?openblas|libmkl|libblis|libflexiblas|libgomp|libomp|libiomp|vcomp|libc\.)[^/]*"
+)
+
+COMMANDS = [
+    ("--help",),
+    ("cooccur", "corpus.txt", *COUNT, "-o", "{out}/c.npz"),
+    ("cooccur", "{out}/packed.txt.gz", *COUNT, "-o", "{out}/c.npz"),
+    ("pca", "cooccur.npz", *PCA, "-o", "{out}/e.npz"),
+    ("pca", "cooccur.npz", *PCA, "-o", "{out}/e.txt"),
+    ("train", "train.tsv", "-e", "embeddings.npz", *TRAIN, "-o", "{out}/m.npz"),
+    ("predict", "-m", "model.npz", "test.tsv"),
+    ("predict", "test.tsv", "-o", "{out}/scores.tsv"),
+    ("evaluate", "-m", "model.npz", "test.tsv"),
+    ("neighbors", "embeddings.npz", "great"),
+    ("explain", "-m", "model.npz", "great film"),
+    ("info", "model.npz"),
+]
+
+
+def watched(words, tmp_path, cwd=None):
+    """Run a program under the hook; return how it ended, and what the hook wrote down."""
+    log = tmp_path / "log"
+    paths = os.pathsep.join(filter(None, [str(HOOK), os.environ.get("PYTHONPATH")]))
+    env = environment(PYTHONPATH=paths, AUDIT_LOG=str(log))
+    done = subprocess.run(
+        words, capture_output=True, text=True, cwd=cwd, env=env, check=False, stdin=subprocess.DEVNULL
+    )
+    return done, log.read_text().splitlines()
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:2]))
+def test_a_command_keeps_to_itself(words, work, tmp_path):
+    import gzip
+
+    (tmp_path / "packed.txt.gz").write_bytes(gzip.compress((work / "corpus.txt").read_bytes()))
+    done, log = watched([*NLPTX, *(word.format(out=tmp_path) for word in words)], tmp_path, cwd=work)
+    assert done.returncode == 0, done.stderr
+    assert log[0] == "watching"
+    assert not [line for line in log if line.startswith("refused")]
+    opened = {line.removeprefix("opened ") for line in log[1:]}
+    assert all(LIBRARIES.fullmatch(name) for name in opened), opened
+
+
+@pytest.mark.parametrize(
+    ("code", "event"),
+    [
+        ("import socket; socket.create_connection(('127.0.0.1', 9))", "socket.getaddrinfo"),
+        ("import socket; socket.socket()", "socket.__new__"),
+        ("import urllib.request; urllib.request.urlopen('http://localhost:9')", "urllib.Request"),
+        ("import os; os.system('true')", "os.system"),
+        ("import subprocess; subprocess.run(['true'])", "subprocess.Popen"),
+        ("import os; os.fork()", "os.fork"),
+        ("import os; os.execv('/bin/true', ['true'])", "os.exec"),
+        ("import pickle, io; pickle.loads(pickle.dumps(io.BytesIO))", "pickle.find_class"),
+    ],
+    ids=lambda value: value if "." in value and " " not in value else "",
+)
+def test_the_hook_sees_what_it_is_there_for(code, event, tmp_path):
+    done, log = watched([sys.executable, "-c", code], tmp_path)
+    assert done.returncode == 1
+    assert f"refused: {event}" in done.stderr
+    assert f"refused {event}" in log
+
+
+def test_an_unknown_library_would_be_noticed(tmp_path):
+    _, log = watched([sys.executable, "-c", "import ctypes; ctypes.CDLL('./evil.so')"], tmp_path)
+    assert "opened ./evil.so" in log
+    assert not LIBRARIES.fullmatch("./evil.so")
