@@ -6,8 +6,9 @@ that is the leading eigenvector. Take it out of A (deflation) and start again fo
 Two refinements make it fast and change nothing else. A *block* of vectors is iterated together, and a small
 eigenproblem inside their span (Rayleigh-Ritz) tells them apart. And the last ``degree`` iterates
 A Q, A^2 Q, ... of a round are kept rather than thrown away: Rayleigh-Ritz over all of them finds the best
-polynomial filter of that degree by itself. Vectors already found take part in it, so that what they still
-lack does not limit those to come.
+polynomial filter of that degree by itself (the block Lanczos method). Vectors already found take part in it,
+so that what they still lack does not limit those to come. A round ends as soon as all that is wanted is found;
+the degree chosen by default is so high that this is nearly always the first.
 
 Sources: Golub & Van Loan, Matrix Computations, ch. 8 and 10; Stathopoulos & Wu (2002) for the orthogonalisation.
 """
@@ -22,11 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import NlptxError
+from nlptx.slices import by_rows, inner
 
 Product = Callable[[NDArray], NDArray]
-# Iterates kept per wanted eigenpair when the degree is chosen automatically.
-_BASIS_PER_PAIR = 3
-_BLOCK = 32
+# Wide enough for an efficient product; the wider, the more vectors are multiplied for the same degree.
+_BLOCK = 16
+# Iterates kept when the degree is chosen automatically: vectors per wanted eigenpair, and blocks at least.
+_BASIS_PER_PAIR = 6
+_LEAST_DEGREE = 8
+# Rayleigh-Ritz is tried within a round when the basis has grown by this since the last time.
+_GROWTH = 9 / 8
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,7 @@ def power_iteration(
     degree: int = 0,
     deflation: str = "projection",
     max_products: int = 10_000,
+    jobs: int = 1,
     on_round: Callable[[int, float], None] | None = None,
 ) -> Eigenpairs:
     """Find the ``wanted`` leading eigenpairs of a positive semi-definite matrix A.
@@ -73,62 +80,72 @@ def power_iteration(
         degree: iterates kept per round; 0 chooses.
         deflation: ``projection`` against the found vectors, or ``subtraction`` of l v v' from A.
         max_products: products with a block before giving up.
-        on_round: called after each round with the number found and the largest residual still open.
+        jobs: threads for all but ``product``; the result does not depend on it.
+        on_round: called after each Rayleigh-Ritz with the number found and the largest residual still open.
 
     Raises:
         NlptxError: no convergence within ``max_products``.
     """
     block = min(block or _BLOCK, size)
-    degree = degree or -(-_BASIS_PER_PAIR * wanted // block)
-    values = np.empty(0, dtype)
-    residuals = np.empty(0, dtype)
-    vectors = np.empty((size, 0), dtype)
-    images = np.empty((size, 0), dtype)  # A times the found vectors
-
-    def deflated(b: NDArray) -> NDArray:
-        if deflation == "projection":
-            return product(b)  # _iterate projects what comes of it
-        return product(b) - vectors @ (values[:, None] * (vectors.T @ b))
-
-    def random_block(width: int, against: NDArray) -> NDArray:
-        return _orthonormal(rng.standard_normal((size, width)).astype(dtype), against)
-
-    start = random_block(block, vectors)
-    start_image = product(start)
-    spent, columns = 1, start.shape[1]
+    degree = degree or max(_LEAST_DEGREE, -(-_BASIS_PER_PAIR * wanted // block))
+    found = progress = spent = columns = 0
     open_residual = 1.0
-    while len(values) < wanted:
+    values = np.empty(0, dtype)
+    vectors = images = np.empty((size, 0), dtype)  # found, and A times them
+
+    def multiply(b: NDArray) -> NDArray:
+        nonlocal spent, columns
+        spent, columns = spent + 1, columns + b.shape[1]
+        return product(b)
+
+    start = rng.standard_normal((size, block)).astype(dtype)
+    start_image = multiply(start)
+    while found < wanted:
         if spent >= max_products:
-            raise _no_convergence(len(values), wanted, spent, tolerance, open_residual)
-        basis, image = _iterate(deflated, start, start_image, degree, vectors)
-        spent += -(-basis.shape[1] // block)
-        columns += basis.shape[1]
-        if deflation == "subtraction":
-            image += vectors @ (values[:, None] * (vectors.T @ basis))  # A W again, not A' W
-        basis, image = np.concatenate([vectors, basis], axis=1), np.concatenate([images, image], axis=1)
-        ritz, turn = _rayleigh_ritz(basis, image)
-        candidates, moved = basis @ turn, image @ turn
-        missed = np.linalg.norm(moved - candidates * ritz, axis=0)
-        # A residual this small is rounding: the eigenvalue is as good as 0 and any vector is as good.
-        rounding = max(20 * float(np.finfo(dtype).eps * ritz[0]), float(np.finfo(dtype).tiny))
-        good = missed <= np.maximum(tolerance * ritz, rounding)
-        # Of an eigenvalue that cannot be told from 0 there is no relative residual; it counts as met.
-        relative = missed / np.where(ritz > rounding, ritz, rounding / tolerance)
-        found, before = min(_leading(good), wanted), len(values)
+            raise _no_convergence(found, wanted, spent, tolerance, open_residual)
+        end = min(size, found + degree * start.shape[1])
+        goal = min(end, 2 * (wanted + block))
+        basis = _Basis(vectors, images, end, 2 * block, jobs)
+        iterate = basis.remainder(start_image)
+        if not iterate.shape[1]:  # A is 0 on the whole block, so the block itself is its eigenvectors
+            iterate = basis.remainder(start)
+        before, iterate = found, iterate[:, : end - found]
+        while True:
+            image = multiply(iterate)
+            basis.append(iterate, image)
+            ended = basis.width >= end or spent >= max_products
+            if not ended:
+                if deflation == "subtraction":
+                    image = image - vectors @ (values[:, None] * (vectors.T @ iterate))
+                iterate = basis.remainder(image)[:, : end - basis.width]
+                ended = not iterate.shape[1]
+            if not ended and basis.width < goal:
+                continue
+            ritz, candidates, moved, missed = basis.rayleigh_ritz(wanted + block)
+            # A residual this small is rounding: the eigenvalue is as good as 0 and any vector is as good.
+            rounding = max(20 * float(np.finfo(dtype).eps * ritz[0]), float(np.finfo(dtype).tiny))
+            good = missed <= np.maximum(tolerance * ritz, rounding)
+            # Of an eigenvalue that cannot be told from 0 there is no relative residual; it counts as met.
+            relative = missed / np.where(ritz > rounding, ritz, rounding / tolerance)
+            reached = min(_leading(good), wanted)
+            open_residual = float(relative[reached:].max(initial=0)) if reached < wanted else 0.0
+            progress = max(progress, reached)
+            if on_round is not None:
+                on_round(progress, open_residual)
+            if ended or reached == wanted:
+                break
+            goal = min(end, int(basis.width * _GROWTH))
+        found = reached
         values, residuals = ritz[:found], relative[:found]
         vectors, images = candidates[:, :found], moved[:, :found]
-        open_residual = float(relative[found:].max(initial=0))
-        if on_round is not None:
-            on_round(found, open_residual if found < wanted else 0.0)
         # Of nearly equal eigenvalues, a vector found before may have turned into one not yet good: it stays.
         following = slice(found, max(found, before) + block)
         start, start_image = candidates[:, following], moved[:, following]
         missing = min(block, size - found) - start.shape[1]
         if missing > 0 and found < wanted:
-            fresh = random_block(missing, candidates[:, : following.stop])
+            fresh = rng.standard_normal((size, missing)).astype(dtype)
             start = np.concatenate([start, fresh], axis=1)
-            start_image = np.concatenate([start_image, product(fresh)], axis=1)
-            spent, columns = spent + 1, columns + missing
+            start_image = np.concatenate([start_image, multiply(fresh)], axis=1)
     top = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
     return Eigenpairs(values, vectors * np.sign(top), residuals, columns)
 
@@ -141,51 +158,74 @@ def _no_convergence(found: int, wanted: int, spent: int, tolerance: float, resid
     )
 
 
-def _iterate(
-    product: Product, start: NDArray, start_image: NDArray, degree: int, found: NDArray
-) -> tuple[NDArray, NDArray]:
-    """Return an orthonormal basis W of the iterates A Q ... A^degree Q of the block Q, and A W, given Q and A Q."""
-    first = _orthonormal(start_image, found)
-    # Where A is 0 on the whole block, the block itself is its eigenvectors.
-    basis = [first if first.shape[1] else _orthonormal(start, found)]
-    image: list[NDArray] = []
-    while True:
-        image.append(product(basis[-1]))
-        width = sum(part.shape[1] for part in basis)
-        room = len(start) - found.shape[1] - width
-        if len(basis) == degree or room <= 0:
-            break
-        following = _orthonormal(image[-1], np.concatenate([found, *basis], axis=1))[:, :room]
-        if not following.shape[1]:
-            break
-        basis.append(following)
-    return np.concatenate(basis, axis=1), np.concatenate(image, axis=1)
+class _Basis:
+    """The vectors of a round, orthonormal: those found before, then the iterates W; with their images A W.
 
-
-def _orthonormal(block: NDArray, against: NDArray) -> NDArray:
-    """Return an orthonormal basis of ``block`` with the span of ``against`` taken out.
-
-    Directions that vanish in rounding are dropped, so the result may have fewer columns. Everything is done
-    twice, as once leaves errors of the size of the cancellation; what the second time shrinks was only that.
+    Args:
+        found: (V, F) vectors found before.
+        images: (V, F) A times them.
+        room: columns there will ever be.
+        recent: how many columns the last two blocks have, at most.
+        jobs: threads.
     """
-    eps = float(np.finfo(block.dtype).eps)
-    for least in (100 * eps, 0.5):
-        before = np.linalg.norm(block, axis=0)
-        block = block - against @ (against.T @ block)
-        norms = np.linalg.norm(block, axis=0)
-        kept = norms > least * before
-        block = block[:, kept] / norms[kept]
-        weights, turn = np.linalg.eigh(block.T.astype(np.float64) @ block)
-        kept = weights > 100 * eps * weights.max(initial=0)
-        block = block @ (turn[:, kept] / np.sqrt(weights[kept])).astype(block.dtype)
-    return block
 
+    def __init__(self, found: NDArray, images: NDArray, room: int, recent: int, jobs: int) -> None:
+        self.width = 0
+        self._found, self._recent, self._jobs = found.shape[1], recent, jobs
+        self._vectors = np.empty((len(found), room), found.dtype)
+        self._images = np.empty_like(self._vectors)
+        self._small = np.empty((room, room))  # W'A W; below the diagonal it is not filled in
+        self.append(found, images)
 
-def _rayleigh_ritz(basis: NDArray, image: NDArray) -> tuple[NDArray, NDArray]:
-    """Solve the eigenproblem inside the span of ``basis``: values, largest first, and coefficients."""
-    small = (basis.T @ image).astype(np.float64)
-    values, turn = np.linalg.eigh((small + small.T) / 2)
-    return values[::-1].astype(basis.dtype), turn[:, ::-1].astype(basis.dtype)
+    def append(self, block: NDArray, image: NDArray) -> None:
+        """Take a block into the basis, given A times it."""
+        new = slice(self.width, self.width + block.shape[1])
+        self.width = new.stop
+        self._vectors[:, new], self._images[:, new] = block, image
+        self._small[: new.stop, new] = inner(self._vectors[:, : new.stop], image, self._jobs)
+
+    def remainder(self, block: NDArray) -> NDArray:
+        """Return an orthonormal basis of what ``block`` has outside the span of this one.
+
+        Directions that vanish in rounding are dropped, so the result may have fewer columns. Everything is done
+        twice, as once leaves errors of the size of the cancellation; what the second time shrinks was only that.
+        The first time needs but few columns: A times a block has a part in the blocks before the last two only
+        as far as it has one in the vectors found, as A is symmetric.
+        """
+        eps = float(np.finfo(block.dtype).eps)
+        recent = slice(max(self._found, self.width - self._recent), self.width)
+        for least, spans in (100 * eps, (slice(self._found), recent)), (0.5, (slice(self.width),)):
+            before = np.linalg.norm(block, axis=0)
+            for span in spans:
+                block = self._without(block, self._vectors[:, span])
+            gram = inner(block, block, self._jobs)
+            norms = np.sqrt(np.diag(gram))
+            kept = norms > least * before
+            norms = norms[kept]
+            weights, turn = np.linalg.eigh(gram[np.ix_(kept, kept)] / np.multiply.outer(norms, norms))
+            full = weights > 100 * eps * weights.max(initial=0)
+            block = self._turned(block[:, kept], turn[:, full] / np.sqrt(weights[full]) / norms[:, None])
+        return block
+
+    def rayleigh_ritz(self, most: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """Solve the eigenproblem inside the span: at most ``most`` values l, vectors v, A v, and |A v - l v|."""
+        small = self._small[: self.width, : self.width]
+        values, turn = np.linalg.eigh(small, UPLO="U")
+        values, turn = values[::-1][:most].astype(self._vectors.dtype), turn[:, ::-1][:, :most]
+        vectors = self._turned(self._vectors[:, : self.width], turn)
+        images = self._turned(self._images[:, : self.width], turn)
+        missed = by_rows(lambda rows: images[rows] - vectors[rows] * values, images, len(values), self._jobs)
+        return values, vectors, images, np.linalg.norm(missed, axis=0)
+
+    def _without(self, block: NDArray, span: NDArray) -> NDArray:
+        """Return block - span (span' block)."""
+        part = inner(span, block, self._jobs).astype(block.dtype)
+        return by_rows(lambda rows: block[rows] - span[rows] @ part, block, block.shape[1], self._jobs)
+
+    def _turned(self, block: NDArray, turn: NDArray) -> NDArray:
+        """Return block turn."""
+        turn = turn.astype(block.dtype)
+        return by_rows(lambda rows: block[rows] @ turn, block, turn.shape[1], self._jobs)
 
 
 def _leading(flags: NDArray) -> int:

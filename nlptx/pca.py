@@ -51,6 +51,7 @@ def fit_pca(
         NlptxError: no convergence.
     """
     settings = settings or PcaSettings()
+    jobs = jobs or default_jobs()
     words = len(counts.vocabulary)
     if settings.components > words:
         raise DataError(
@@ -60,8 +61,9 @@ def fit_pca(
     dtype = np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64
     # One BLAS thread: the threads here are ours, and the bytes must not depend on their number.
     with threadpool_limits(1):
-        matrix = transform(counts.matrix, settings.transform, settings.smoothing)
-        rows = StandardizedRows(matrix, settings.standardize, dtype, jobs or default_jobs())
+        matrix = transform(counts.matrix, settings.transform, settings.smoothing, jobs)
+        rows = StandardizedRows(matrix, settings.standardize, dtype, jobs)
+        del matrix
         if rows.trace == 0:
             raise DataError(
                 "no two words occur near each other, so there is nothing to analyse", hint="Count more text."
@@ -77,6 +79,7 @@ def fit_pca(
             degree=settings.degree,
             deflation=settings.deflation,
             max_products=settings.max_products,
+            jobs=jobs,
             on_round=on_round,
         )
         vectors = rows.forward(pairs.vectors)
