@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from nlptx.errors import DataError
 from nlptx.model import Model
@@ -42,18 +43,16 @@ def explain(model: Model, text: str, label: str | None = None) -> Explanation:
 
     Raises:
         DataError: the text has no known word, or the label does not exist.
+        ArtifactError: the model's weights are so large that a score is not a number.
     """
     ids = model.encode(text)
     if not len(ids):
         raise DataError("the text has no word that the model knows")
-    probabilities = model.probabilities([ids])[0]
-    _, cache, layout = model.outputs([ids])
     if label is not None and label not in model.labels:
         raise DataError(f"{label!r} is not one of the model's labels: {', '.join(model.labels)}")
-    chosen = int(probabilities.argmax()) if label is None else model.labels.index(label)
-    without = [np.delete(ids, place) for place in range(len(ids))]
-    batches = [model.probabilities(without[start : start + _BATCH]) for start in range(0, len(ids), _BATCH)]
-    worth = probabilities[chosen] - np.concatenate(batches)[:, chosen]
+    with threadpool_limits(1):  # as when predicting: the BLAS may sum in another order on more threads
+        probabilities, worth, chosen = _leave_one_out(model.steady(), ids, label)
+        _, cache, layout = model.outputs([ids], apart=True)
     attention = []
     for runs in model.network.encoder.attention_weights(cache[0]):
         whole = np.zeros((runs[0].shape[1], len(ids), len(ids)), runs[0].dtype)
@@ -63,3 +62,14 @@ def explain(model: Model, text: str, label: str | None = None) -> Explanation:
                 whole[:, span, span] = weights[window]
         attention.append(whole)
     return Explanation([model.vocabulary.words[i] for i in ids], probabilities, chosen, worth, attention)
+
+
+def _leave_one_out(
+    model: Model, ids: NDArray[np.int32], label: str | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """Return the probabilities (C,) of a text, the worth (T,) of its words, and the column of the label."""
+    probabilities = model.probabilities([ids])[0]
+    chosen = int(probabilities.argmax()) if label is None else model.labels.index(label)
+    without = [np.delete(ids, place) for place in range(len(ids))]
+    batches = [model.probabilities(without[start : start + _BATCH]) for start in range(0, len(ids), _BATCH)]
+    return probabilities, probabilities[chosen] - np.concatenate(batches)[:, chosen], chosen

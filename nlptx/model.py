@@ -16,6 +16,7 @@ from nlptx.artifacts import Artifact, load, write
 from nlptx.embeddings import Embeddings
 from nlptx.errors import ArtifactError, CorruptError, SettingsError
 from nlptx.evidence import Evidence, evidence_width
+from nlptx.inference import infer
 from nlptx.network import Network
 from nlptx.nn import Layout, flatten
 from nlptx.parts import need_array, read_history, read_tokenizer, read_vocabulary
@@ -24,6 +25,8 @@ from nlptx.streams import Stream, generator
 from nlptx.text import Vocabulary
 
 KIND = "model"
+# No training comes near; but a file may hold anything, and layer norm would turn an overflow into a harmless 0.
+_LARGEST_WEIGHT = 1e4
 
 
 @dataclass
@@ -86,40 +89,46 @@ class Model:
         """Return the ids of the known words the network will read."""
         return self.vocabulary.encode(text)[: self.settings.most_words]
 
-    @np.errstate(over="ignore", invalid="ignore")  # whoever uses the outputs sees it
-    def outputs(self, encoded: Sequence[NDArray[np.int32]]) -> tuple[NDArray, Any, Layout]:
-        """Run the network over texts of at least one known word: (B, outputs), its cache and the layout."""
-        layout = self.layout(encoded)
+    def outputs(self, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> tuple[NDArray, Any, Layout]:
+        """Run the network over texts of at least one known word: (B, outputs), its cache and the layout.
+
+        Args:
+            encoded: (T,) word ids of each text.
+            apart: see :class:`nlptx.nn.Layout`.
+        """
+        layout = Layout(np.array([len(ids) for ids in encoded]), self.settings.window, self.settings.causal, apart)
+        ids = np.concatenate(encoded)
         places = whole = None
         if self.evidence is not None:
-            known = [self.evidence.of(ids) for ids in encoded]
-            places = np.concatenate([text.places for text in known])
-            whole = np.stack([text.whole for text in known])
-        x = self.table[np.concatenate(encoded)].astype(self.flat.dtype, copy=False)
-        outputs, cache = self.network.forward(x, layout, None, places, whole)
+            found = self.evidence.find(ids, layout.lengths)
+            places = self.evidence.of_places(found)
+            whole = self.evidence.of_texts(found, layout.lengths)
+        x = self.table[ids].astype(self.flat.dtype, copy=False)
+        with np.errstate(all="ignore"):  # whoever uses the outputs sees it
+            outputs, cache = self.network.forward(x, layout, None, places, whole)
         return outputs, cache, layout
 
     def in_double(self) -> Self:
-        """Return the same model computing in float64: its scores have no rounding anybody could see.
-
-        In float32 the last digits of a text's score depend on the texts beside it in the batch.
-        """
+        """Return the same model computing in float64."""
         network = copy.deepcopy(self.network)
         return replace(self, network=network, flat=flatten(network, np.float64))
 
-    def layout(self, encoded: Sequence[NDArray[np.int32]]) -> Layout:
-        """Return how a batch of these texts is laid out."""
-        lengths = np.array([len(ids) for ids in encoded])
-        return Layout(lengths, self.settings.window, self.settings.causal)
+    def steady(self) -> Self:
+        """Return the model as it scores: itself, or in float64 if weights are so large that float32 may overflow."""
+        arrays = [self.flat, self.table] + ([] if self.evidence is None else [self.evidence.ratios])
+        largest = max(max(array.max(initial=0), -array.min(initial=0)) for array in arrays)
+        return self if largest <= _LARGEST_WEIGHT else self.in_double()
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
-        """Return (B, C) probabilities for encoded texts; the priors for empty ones."""
-        result = np.tile(self.priors, (len(encoded), 1))
+        """Return (B, C) probabilities for encoded texts; the priors for empty ones.
+
+        Raises:
+            ArtifactError: the weights are so large that the outputs are not finite.
+        """
+        result = np.tile(self.priors / self.priors.sum(), (len(encoded), 1))
         known = [row for row, ids in enumerate(encoded) if len(ids)]
-        # Texts of one length side by side make dense runs.
-        known.sort(key=lambda row: len(encoded[row]))
         if known:
-            outputs, _, _ = self.outputs([encoded[row] for row in known])
+            outputs = infer(self, [encoded[row] for row in known])
             if not np.isfinite(outputs).all():
                 raise ArtifactError("the model's weights overflow on this text; train it again")
             p = self.network.loss.probabilities(outputs.astype(np.float64))
@@ -130,7 +139,7 @@ class Model:
         """Return (texts, C) probabilities, columns in the order of ``labels``."""
         from nlptx.scoring import score
 
-        rows = [scored.probabilities for batch in score(self, texts, jobs=jobs) for scored in batch]
+        rows = [one.probabilities for batch in score(self, texts, jobs=jobs) for one in batch]
         return np.array(rows).reshape(len(rows), len(self.labels))
 
     def predict(self, texts: Iterable[str], jobs: int | None = None) -> list[str]:
@@ -141,7 +150,7 @@ class Model:
         """Return the expected label value, in [-1, 1], of (B, C) probabilities; None without an order."""
         if self.values is None:
             return None
-        return np.clip(probabilities @ np.array(self.values), -1, 1)
+        return np.clip((probabilities * self.values).sum(axis=1), -1, 1)
 
     def embeddings(self) -> Embeddings:
         """Return the word vectors as training left them."""

@@ -116,7 +116,7 @@ class Network(Layer):
             raise SettingsError(f"--loss squared-error is for 2 labels; the data has {classes}")
         self.loss = LOSSES[settings.loss](classes)
         self.encoder = Encoder(settings, components, rng)
-        self.pool: Layer = POOLS[settings.pool](self.encoder.width, settings.window)
+        self.pool = POOLS[settings.pool](self.encoder.width, settings.window)
         self.dropout = Dropout(settings.dropout)
         self.head = Linear(self.pool.width, self.loss.outputs, rng)
         self.places = Linear(place_features, components, rng, bias=False) if place_features else None
@@ -148,15 +148,26 @@ class Network(Layer):
             places: (N, place_features), if there are any.
             whole: (B, E), if there are any.
         """
-        if self.places is not None and places is not None:
-            x = x + self.places.forward(places)[0]
-        x, encoder_cache = self.encoder.forward(x, layout, rng)
+        x, encoder_cache = self.encode(x, layout, rng, places)
         x, pool_cache = self.pool.forward(x, layout, rng)
         x, dropout_cache = self.dropout.forward(x, layout, rng)
-        x, head_cache = self.head.forward(x)
-        if self.whole is not None and whole is not None:
-            x += self.whole.forward(whole)[0]
+        x, head_cache = self.decide(x, layout.pooled(), whole)
         return x, (encoder_cache, pool_cache, dropout_cache, head_cache, places, whole)
+
+    def encode(
+        self, x: NDArray, layout: Layout, rng: np.random.Generator | None, places: NDArray | None = None
+    ) -> tuple[NDArray, Any]:
+        """Return the vectors in context (N, D), before they are pooled; arguments as of :meth:`forward`."""
+        if self.places is not None and places is not None:
+            x = x + self.places.forward(places, layout)[0]
+        return self.encoder.forward(x, layout, rng)
+
+    def decide(self, x: NDArray, layout: Layout, whole: NDArray | None = None) -> tuple[NDArray, Any]:
+        """Return the outputs (B, outputs) for the pooled vectors of B texts."""
+        x, head_cache = self.head.forward(x, layout)
+        if self.whole is not None and whole is not None:
+            x += self.whole.forward(whole, layout)[0]
+        return x, head_cache
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         encoder_cache, pool_cache, dropout_cache, head_cache, places, whole = cache

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import queue
-import threading
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from nlptx.arrivals import arriving
 from nlptx.model import Model
 from nlptx.parallel import default_jobs
 
-T = TypeVar("T")
-# Texts and tokens that go through the network together.
-BATCH = 64
-_BATCH_TOKENS = 4096
+# Texts that are scored together.
+BATCH = 128
+# Characters that are cut into words at a time.
+_PIECE = 1 << 20
+# Where a text may be cut and each part tokenised alone: at the first white space after something else, which is not
+# within a line break of HTML.
+_GAP = re.compile(r"(?<!\s)(?<!<br)\s", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,34 +30,50 @@ class Scored:
     """What the model says of one text.
 
     Args:
-        probabilities: (C,) float64, summing to 1.
+        probabilities: of the C labels, summing to 1.
+        best: place of the most probable label.
+        score: expected label value, in [-1, 1]; None for labels without an order.
         known_words: words of the text the model read; with 0 the probabilities are the priors.
         truncated: whether it read only the head of the text.
+        tokens: of the text, known or not; None if they were not counted.
     """
 
-    probabilities: NDArray[np.float64]
+    probabilities: list[float]
+    best: int
+    score: float | None
     known_words: int
     truncated: bool
+    tokens: int | None = None
 
 
-def score(model: Model, texts: Iterable[str], *, jobs: int | None = None, batch: int = BATCH) -> Iterator[list[Scored]]:
+def score(
+    model: Model,
+    texts: Iterable[str],
+    *,
+    jobs: int | None = None,
+    batch: int = BATCH,
+    count_tokens: bool = False,
+) -> Iterator[list[Scored]]:
     """Score texts in order, and yield the results of a batch at a time.
 
     Results are yielded as soon as they are there, and a batch does not wait for texts that have not
-    arrived, so a slow source is answered at once. Scores are computed in float64, so that which texts happen
-    to share a batch shows in no digit anybody prints.
+    arrived, so a slow source is answered at once. Which texts happen to share a batch changes no bit of a score.
 
     Args:
         model: the classifier.
         texts: read in a thread of their own, a few batches ahead.
         jobs: threads; all cores by default.
         batch: most texts scored together.
+        count_tokens: also the unknown ones; takes a little time.
+
+    Raises:
+        ArtifactError: the model's weights are so large that a score is not a number.
     """
     jobs = jobs or default_jobs()
-    exact = model.in_double()
+    steady = model.steady()
 
     def work(part: list[str]) -> list[Scored]:
-        return _score_batch(exact, part)
+        return _score_batch(steady, part, count_tokens)
 
     with threadpool_limits(1), ThreadPoolExecutor(jobs) as pool:
         waiting: deque[Future[list[Scored]]] = deque()
@@ -74,84 +92,38 @@ def score(model: Model, texts: Iterable[str], *, jobs: int | None = None, batch:
             raise failure
 
 
-def _score_batch(model: Model, texts: Sequence[str]) -> list[Scored]:
-    whole = [model.vocabulary.encode(text) for text in texts]
+def _score_batch(model: Model, texts: Sequence[str], count_tokens: bool) -> list[Scored]:
+    whole = [_encode(model, text) for text in texts]
     read = [ids[: model.settings.most_words] for ids in whole]
-    probabilities = np.concatenate([model.probabilities(part) for part in _by_tokens(read)])
-    return [
-        Scored(row, len(ids), len(ids) < len(all_ids))
-        for row, ids, all_ids in zip(probabilities, read, whole, strict=True)
-    ]
+    probabilities = model.probabilities(read)
+    scores = model.scores(probabilities)
+    columns = (
+        probabilities.tolist(),
+        probabilities.argmax(axis=1).tolist(),
+        [None] * len(texts) if scores is None else scores.tolist(),
+        map(len, read),
+        [len(ids) < len(all_ids) for ids, all_ids in zip(read, whole, strict=True)],
+        [_count_tokens(model, text) for text in texts] if count_tokens else [None] * len(texts),
+    )
+    return [Scored(*row) for row in zip(*columns, strict=True)]
 
 
-def _by_tokens(encoded: list[NDArray[np.int32]]) -> Iterator[list[NDArray[np.int32]]]:
-    """Cut a batch where it would grow beyond what fits the caches."""
-    part: list[NDArray[np.int32]] = []
-    tokens = 0
-    for ids in encoded:
-        if part and tokens + len(ids) > _BATCH_TOKENS:
-            yield part
-            part, tokens = [], 0
-        part.append(ids)
-        tokens += len(ids)
-    yield part
+def _encode(model: Model, text: str) -> NDArray[np.int32]:
+    """Return the ids of the known words; of a huge text piece by piece, as its tokens take far more than it does."""
+    if len(text) <= _PIECE:
+        return model.vocabulary.encode(text)
+    return np.concatenate([model.vocabulary.encode(piece) for piece in pieces(text)])
 
 
-@dataclass(frozen=True)
-class Part:
-    """Items that arrived together; ``paused`` if the source then had no more ready."""
-
-    items: list[str]
-    paused: bool
+def _count_tokens(model: Model, text: str) -> int:
+    return sum(len(model.vocabulary.tokenizer(piece)) for piece in pieces(text))
 
 
-_END = object()
-
-
-def arriving(items: Iterable[str], most: int) -> Iterator[Part]:
-    """Group items as they arrive, at most ``most`` a group, without waiting for more than one.
-
-    A thread reads ahead by a few groups. An exception of the source is raised here, after what came before it.
-    """
-    ahead: queue.Queue[object] = queue.Queue(4 * most)
-    closed = threading.Event()
-
-    def put(item: object) -> None:
-        while not closed.is_set():
-            try:
-                ahead.put(item, timeout=0.2)
-                return
-            except queue.Full:
-                continue
-
-    def read() -> None:
-        try:
-            for item in items:
-                if closed.is_set():
-                    return
-                put(item)
-            put(_END)
-        except BaseException as error:  # handed over, and raised in the reader's place
-            put(error)
-
-    threading.Thread(target=read, name="nlptx-reader", daemon=True).start()
-    try:
-        while True:
-            group: list[str] = []
-            last: object = ahead.get()
-            while last is not _END and not isinstance(last, BaseException):
-                group.append(cast(str, last))
-                if len(group) == most:
-                    break
-                try:
-                    last = ahead.get_nowait()
-                except queue.Empty:
-                    break
-            if group:
-                yield Part(group, ahead.empty())
-            if isinstance(last, BaseException):
-                raise last
-            if last is _END:
-                return
-    finally:
-        closed.set()
+def pieces(text: str, size: int = _PIECE) -> Iterator[str]:
+    """Cut a text into parts of about ``size`` characters that have the same tokens as the whole."""
+    start = 0
+    while start < len(text):
+        gap = _GAP.search(text, start + size)
+        end = len(text) if gap is None else gap.start()
+        yield text[start:end]
+        start = end

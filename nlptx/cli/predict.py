@@ -27,7 +27,12 @@ def model_option(function: Function) -> Function:
 @output_option("-", "Where the scores go; - for standard output.")
 @click.option("--format", type=click.Choice(["auto", "text", "csv", "tsv", "jsonl"]), default="auto",
               show_default=True, help="Format of the scores; auto is that of the input.")  # fmt: skip
-@click.option("--details", is_flag=True, help="Tables: also the number of known words, and whether the text was cut.")
+@click.option("--details", is_flag=True, help="Tables: also n_tokens, known_words, and whether the text was truncated.")
+@click.option(
+    "--csv-safe",
+    is_flag=True,
+    help="CSV and TSV: a ' before text that a spreadsheet would run (at the start: = + - @ tab CR).",
+)
 @reading_options(("test",))
 @run_options(json_help="The same as --format jsonl.")
 def predict(
@@ -36,6 +41,7 @@ def predict(
     output: str,
     format: str,
     details: bool,
+    csv_safe: bool,
     reading: ReadOptions,
     run: Run,
 ) -> None:
@@ -69,8 +75,9 @@ def predict(
 
     unknown = 0
     named: list[str] = []
-    with open_rows(output, "jsonl" if run.json else format, classifier, details) as rows:
-        for batch in score(classifier, texts(), jobs=run.jobs):
+    layout = "jsonl" if run.json else format
+    with open_rows(output, layout, classifier, details=details, guard=csv_safe) as rows:
+        for batch in score(classifier, texts(), jobs=run.jobs, count_tokens=details):
             for scored in batch:
                 document = documents.popleft()
                 if not scored.known_words:

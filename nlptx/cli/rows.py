@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 # Output for inputs whose own format is not one to write.
 _LAYOUTS = {"document": "text", "parquet": "csv"}
 
+# Of probabilities and scores in tables.
+_DIGITS = 6
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _TSV_BREAKS = str.maketrans("\t\r\n", "   ")
 
 
@@ -35,15 +38,17 @@ class Rows:
         out: where the bytes go.
         layout: auto, text, csv, tsv or jsonl.
         model: names the labels.
-        details: add ``known_words`` and ``truncated``.
+        details: add ``n_tokens``, ``known_words`` and ``truncated``.
+        guard: keep spreadsheets from running the text of CSV and TSV cells, see :func:`guarded`.
         terminal: whether a person sees the text as it is.
     """
 
-    def __init__(self, out: BinaryIO, layout: str, model: Model, details: bool, terminal: bool) -> None:
+    def __init__(self, out: BinaryIO, layout: str, model: Model, *, details: bool, guard: bool, terminal: bool) -> None:
         self.out = out
         self.layout = layout
         self.model = model
         self.details = details
+        self.guard = guard
         self.terminal = terminal
         self.renamed: dict[str, str] = {}
         self._header: list[str] | None = None
@@ -66,38 +71,34 @@ class Rows:
             raise click.UsageError(
                 f"{document.where}: its columns differ from those before; use --format jsonl, or one file at a time."
             )
-        self._cells([_cell(value) for value in row.values()])
+        self._cells(row.values())
 
     def write_header(self, source: Source) -> None:
         """Write the header of a table that had no rows."""
         layout = source.format if self.layout == "auto" else self.layout
         if source.columns and layout in ("csv", "tsv"):
             self.layout = layout
-            priors = Scored(self.model.priors, 0, False)
-            self._cells(list(self._full(Document("", fields=dict.fromkeys(source.columns)), priors)))
+            nothing = Scored(self.model.priors.tolist(), 0, 0.0, 0, False, 0)
+            self._cells(self._full(Document("", fields=dict.fromkeys(source.columns)), nothing))
 
     def flush(self) -> None:
         """Hand over what has been written."""
         self.out.flush()
 
     def _short(self, document: Document, scored: Scored) -> str:
-        best = int(scored.probabilities.argmax())
-        score = self.model.scores(scored.probabilities)
-        number = float(scored.probabilities[best]) if score is None else float(score)
+        number = scored.probabilities[scored.best] if self.model.values is None else scored.score
         text = document.text if document.line else " ".join(document.text.split())
-        return f"{self.model.labels[best]}\t{number:.4f}\t{text}"
+        return f"{self.model.labels[scored.best]}\t{number:.4f}\t{text}"
 
     def _full(self, document: Document, scored: Scored) -> dict[str, Any]:
-        best = int(scored.probabilities.argmax())
-        score = self.model.scores(scored.probabilities)
-        result: dict[str, Any] = {
-            "label": self.model.labels[best],
-            "confidence": round(float(scored.probabilities[best]), 6),
-            **({} if score is None else {"score": round(float(score), 6)}),
-        }
-        for label, probability in zip(self.model.labels, scored.probabilities.tolist(), strict=True):
-            result[f"prob_{label}"] = round(probability, 6)
+        shares = rounded(scored.probabilities)
+        result: dict[str, Any] = {"label": self.model.labels[scored.best], "confidence": shares[scored.best]}
+        if self.model.values is not None and scored.score is not None:
+            result["score"] = round(scored.score, _DIGITS)
+        for label, probability in zip(self.model.labels, shares, strict=True):
+            result[f"prob_{label}"] = probability
         if self.details:
+            result["n_tokens"] = scored.tokens
             result["known_words"] = scored.known_words
             result["truncated"] = scored.truncated
         row = dict(document.fields) if document.fields is not None else _place(document)
@@ -110,7 +111,10 @@ class Rows:
             row[free] = value
         return row
 
-    def _cells(self, cells: list[str]) -> None:
+    def _cells(self, values: Iterable[Any]) -> None:
+        if self.guard:
+            values = [guarded(value) if isinstance(value, str) else value for value in values]
+        cells = [_cell(value) for value in values]
         if self.layout == "tsv":
             # TSV has no quoting, so what would break a row becomes a space.
             self._line("\t".join(cell.translate(_TSV_BREAKS) for cell in cells))
@@ -126,6 +130,25 @@ class Rows:
         self.out.write(text.encode("utf-8", "backslashreplace") + b"\n")
 
 
+def rounded(probabilities: Sequence[float]) -> list[float]:
+    """Round probabilities to six digits so that they still sum to 1.
+
+    All are rounded down, and what is missing goes, a millionth each, to those that lost most (the method of largest
+    remainders).
+    """
+    unit = 10**_DIGITS
+    floors = [int(p * unit) for p in probabilities]
+    lost = sorted(range(len(floors)), key=lambda place: floors[place] - probabilities[place] * unit)
+    for place in lost[: unit - sum(floors)]:
+        floors[place] += 1
+    return [floor / unit for floor in floors]
+
+
+def guarded(text: str) -> str:
+    """Put a quote before what a spreadsheet would take for a formula (OWASP, "CSV Injection")."""
+    return "'" + text if text.startswith(_FORMULA_STARTS) else text
+
+
 def _place(document: Document) -> dict[str, Any]:
     """Return the columns of a text that has none: where it stands, if it is a file, and the text."""
     return {"text": document.text} if document.line else {"file": document.source, "text": document.text}
@@ -138,10 +161,10 @@ def _cell(value: Any) -> str:
 
 
 @contextmanager
-def open_rows(output: str, layout: str, model: Model, details: bool) -> Iterator[Rows]:
+def open_rows(output: str, layout: str, model: Model, *, details: bool, guard: bool) -> Iterator[Rows]:
     """Open the output: standard output at once, a file atomically at the end."""
     if output == STDOUT:
-        yield Rows(sys.stdout.buffer, layout, model, details, sys.stdout.isatty())
+        yield Rows(sys.stdout.buffer, layout, model, details=details, guard=guard, terminal=sys.stdout.isatty())
         return
     with atomic_output(output) as file:
-        yield Rows(file, layout, model, details, terminal=False)
+        yield Rows(file, layout, model, details=details, guard=guard, terminal=False)

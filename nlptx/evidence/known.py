@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.evidence.ngrams import find, ngram_keys
+
+Lengths = Sequence[int] | NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -50,16 +53,34 @@ class Evidence:
 
     def of(self, ids: NDArray[np.integer]) -> TextEvidence:
         """Return the evidence of a text given as word ids (T,)."""
-        return self.at(find(ngram_keys(ids, self.order, self.words), self.keys))
+        return self.at(self.find(ids, [len(ids)]))
 
     def at(self, places: NDArray[np.int64]) -> TextEvidence:
-        """Return the evidence of a text whose n-grams stand at ``places`` (T, order) of ``keys``."""
+        """Return the evidence of a text whose n-grams stand at ``places``, see :meth:`find`."""
+        return TextEvidence(self.of_places(places), self.of_texts(places, [len(places)])[0])
+
+    def find(self, ids: NDArray[np.integer], lengths: Lengths) -> NDArray[np.int64]:
+        """Return (N, order): where among the keys the n-grams stand that end at each word; G for unknown ones.
+
+        Args:
+            ids: (N,) word ids of texts, one after the other.
+            lengths: (B,) words of each.
+        """
+        return find(ngram_keys(ids, self.order, self.words, lengths), self.keys)
+
+    def of_places(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the ratios (N, order E) of n-grams (N, order); 0 for unknown ones."""
         unknown = places == len(self.keys)
-        safe = np.where(unknown, 0, places) if len(self.keys) else np.zeros_like(places)
-        ratios = self.ratios[safe] if len(self.keys) else np.zeros((*places.shape, self.width), np.float32)
+        if unknown.all():
+            return np.zeros((len(places), self.order * self.width), np.float32)
+        ratios = self.ratios[np.where(unknown, 0, places)]
         ratios[unknown] = 0
-        distinct = np.unique(places[~unknown])
-        return TextEvidence(
-            ratios.reshape(len(places), -1 if len(places) else self.order * self.width),
-            self.bias + self.weights[distinct].sum(axis=0),
-        )
+        return ratios.reshape(len(places), -1)
+
+    def of_texts(self, places: NDArray[np.int64], lengths: Lengths) -> NDArray[np.float32]:
+        """Return the outputs (B, E) of the linear model for texts with n-grams (N, order)."""
+        text = np.repeat(np.arange(len(lengths)), lengths)[:, None]
+        known = places < len(self.keys)
+        text, place = np.divmod(np.unique((text * len(self.keys) + places)[known]), max(len(self.keys), 1))
+        sums = [np.bincount(text, column[place], len(lengths)) for column in self.weights.T]
+        return (self.bias + np.stack(sums, axis=1)).astype(np.float32)

@@ -9,6 +9,8 @@ the sums going over all n-grams (Wang & Manning 2012, "Baselines and Bigrams").
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,24 +18,30 @@ from numpy.typing import NDArray
 LARGEST_VOCABULARY = 2_000_000
 
 
-def ngram_keys(ids: NDArray[np.integer], order: int, words: int) -> NDArray[np.int64]:
-    """Return (T, order) int64: in column n - 1 the key of the n-gram that ends at each place; -1 where none does.
+def ngram_keys(
+    ids: NDArray[np.integer], order: int, words: int, lengths: Sequence[int] | NDArray[np.integer] | None = None
+) -> NDArray[np.int64]:
+    """Return (N, order) int64: in column n - 1 the key of the n-gram that ends at each place; -1 where none does.
 
-    The start of the text counts as a word, so that "what" at the start differs from "what" within.
+    The start of a text counts as a word, so that "what" at the start differs from "what" within.
 
     Args:
-        ids: (T,) word ids of a text.
+        ids: (N,) word ids of texts, one after the other.
         order: longest n-gram.
         words: V. Keys of different n do not collide: an n-gram is a number of n digits, each from 1 to V + 1.
+        lengths: (B,) words of each text; by default it is one.
     """
-    digits = np.concatenate([[words + 1], ids.astype(np.int64) + 1])
-    keys = np.full((len(ids), order), -1, np.int64)
-    key = np.zeros(len(digits) + 1, np.int64)
-    for n in range(1, min(order, len(digits)) + 1):
-        # The n - 1 words before, moved one digit up, and the word here.
-        key = key[:-1] * (words + 2) + digits[n - 1 :]
-        ends = key[1:] if n == 1 else key
-        keys[len(ids) - len(ends) :, n - 1] = ends
+    counts = np.array([len(ids)] if lengths is None else lengths, np.int64)
+    starts = np.cumsum(counts) - counts
+    digits = np.insert(ids.astype(np.int64) + 1, starts, words + 1)
+    places = np.arange(len(ids)) + np.repeat(np.arange(len(counts)), counts) + 1  # of each word among the digits
+    before = np.arange(len(ids)) - np.repeat(starts, counts) + 1  # digits of its text before it
+    keys = np.empty((len(ids), order), np.int64)
+    key = np.zeros(len(ids), np.int64)
+    for n in range(1, order + 1):
+        # One digit more in front: the one n - 1 places back.
+        key += digits[np.maximum(places - n + 1, 0)] * (words + 2) ** (n - 1)
+        keys[:, n - 1] = np.where(before >= n - 1, key, -1)
     return keys
 
 
@@ -41,7 +49,10 @@ def find(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]
     """Return the place of each key among the sorted ``known``; ``len(known)`` for those not there."""
     if not len(known):
         return np.zeros(keys.shape, np.int64)
-    place = np.searchsorted(known, keys)
+    # In order, the searches walk through ``known`` once, and do not jump about in memory.
+    order = np.argsort(keys, axis=None)
+    place = np.empty(keys.shape, np.int64)
+    place.reshape(-1)[order] = np.searchsorted(known, keys.reshape(-1)[order])
     there = known[np.minimum(place, len(known) - 1)] == keys
     return np.where(there, place, len(known))
 

@@ -107,13 +107,13 @@ class MultiHeadAttention(Layer):
         return [run.reshape(*run.shape[:2], self.heads, self.head_width).swapaxes(1, 2) for run in layout.views(x)]
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
-        qkv, qkv_cache = self.qkv.forward(x)
+        qkv, qkv_cache = self.qkv.forward(x, layout)
         o = np.empty((len(x), self.heads * self.head_width), x.dtype)
         weights = []
         for (q, k, v), o_run in zip(self._heads(qkv, layout), self._merged(o, layout), strict=True):
             o_run[...], p = attend(q, k, v, self.scale, layout.causal)
             weights.append(p)
-        y, out_cache = self.out.forward(o)
+        y, out_cache = self.out.forward(o, layout)
         return y, (qkv, o, weights, layout, qkv_cache, out_cache)
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:

@@ -32,7 +32,7 @@ class Linear(Layer):
         return (self.weight,) if self.bias is None else (self.weight, self.bias)
 
     def forward(self, x: NDArray, layout: Layout | None = None, rng: Any = None) -> tuple[NDArray, NDArray]:
-        y = x @ self.weight.value
+        y = x @ self.weight.value if layout is None else layout.product(x, self.weight.value)
         if self.bias is not None:
             y += self.bias.value
         return y, x

@@ -33,9 +33,9 @@ class FeedForward(Layer):
         return (("inner", self.inner), ("outer", self.outer))
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
-        x, inner_cache = self.inner.forward(x)
+        x, inner_cache = self.inner.forward(x, layout)
         x, activation_cache = self.activation.forward(x, layout, rng)
-        x, outer_cache = self.outer.forward(x)
+        x, outer_cache = self.outer.forward(x, layout)
         return x, (inner_cache, activation_cache, outer_cache)
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:

@@ -20,14 +20,19 @@ class Layout:
         lengths: (B,) tokens of each text, all at least 1.
         window: largest number of tokens that attend to each other.
         causal: whether a token attends only to itself and those before it.
+        apart: whether each window is multiplied on its own. In a matrix of another size a BLAS may sum in another
+            order, so only then no bit of a text's result depends on its company.
     """
 
-    def __init__(self, lengths: NDArray[np.integer], window: int = 1 << 30, causal: bool = False) -> None:
+    def __init__(
+        self, lengths: NDArray[np.integer], window: int = 1 << 30, causal: bool = False, apart: bool = False
+    ) -> None:
         self.lengths = np.asarray(lengths, np.int64)
         self.starts = np.cumsum(self.lengths) - self.lengths
         self.tokens = int(self.lengths.sum())
         self.window = window
         self.causal = causal
+        self.apart = apart
         pieces = -(-self.lengths // window)
         if len(self.lengths) and int(pieces.max()) > 1:
             windows = np.repeat(self.lengths // pieces, pieces)
@@ -50,6 +55,19 @@ class Layout:
             result.append((row, count, length))
             row += count * length
         return result
+
+    def pooled(self) -> Layout:
+        """Return the layout of one row a text."""
+        return Layout(np.ones_like(self.lengths), apart=self.apart)
+
+    def product(self, x: NDArray, matrix: NDArray) -> NDArray:
+        """Return x (N, D) times a matrix (D, E): all rows at once or, if ``apart``, window by window."""
+        if not self.apart:
+            return x @ matrix
+        y = np.empty((len(x), matrix.shape[1]), np.result_type(x, matrix))
+        for part, out in zip(self.views(x), self.views(y), strict=True):
+            np.matmul(part, matrix, out=out)  # a product for each of the run's windows
+        return y
 
     def views(self, x: NDArray) -> Iterator[NDArray]:
         """Yield each run of ``x`` (N, D) as a view (n, T, D)."""

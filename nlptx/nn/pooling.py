@@ -1,7 +1,12 @@
-"""From the vectors of a text's tokens, (N, D), to one vector a text, (B, D)."""
+"""From the vectors of a text's tokens, (N, D), to one vector a text, (B, D).
+
+A text too long to be in memory at once is pooled in parts, which are then merged: with u the logarithm of the
+weight of each part, a mean of parts is their mean with weights exp(u).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,11 +17,39 @@ from nlptx.nn.layer import Gradients, Layer, Parameter
 from nlptx.nn.layout import Layout
 
 
-class MeanPool(Layer):
-    """y_b = mean of the rows of text b."""
+class Pool(Layer):
+    """Base class.
+
+    Args:
+        width: D.
+        window: most tokens of a text, where it matters.
+    """
 
     def __init__(self, width: int, window: int) -> None:
         self.width = width
+
+    def log_weight(self, x: NDArray) -> float:
+        """Return the logarithm of what the rows of ``x`` (T, D) weigh beside other parts of their text."""
+        return 0.0
+
+    def merge(self, y: NDArray, log_weights: NDArray) -> NDArray:
+        """Return the vector (D,) of a text, given those of its P parts in order, (P, D), and their weights (P,)."""
+        raise NotImplementedError
+
+
+def _weighted_mean(y: NDArray, log_weights: NDArray) -> NDArray:
+    weights = np.exp(log_weights - log_weights.max())
+    return (weights @ y / weights.sum()).astype(y.dtype)
+
+
+class MeanPool(Pool):
+    """y_b = mean of the rows of text b."""
+
+    def log_weight(self, x: NDArray) -> float:
+        return math.log(len(x))
+
+    def merge(self, y: NDArray, log_weights: NDArray) -> NDArray:
+        return _weighted_mean(y, log_weights)
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
         lengths = layout.lengths.astype(x.dtype)[:, None]
@@ -28,11 +61,11 @@ class MeanPool(Layer):
         return np.repeat(dy / lengths, layout.lengths, axis=0)
 
 
-class MaxPool(Layer):
+class MaxPool(Pool):
     """y_bd = largest entry of column d among the rows of text b."""
 
-    def __init__(self, width: int, window: int) -> None:
-        self.width = width
+    def merge(self, y: NDArray, log_weights: NDArray) -> NDArray:
+        return y.max(axis=0)
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
         rows = np.empty((len(layout.lengths), x.shape[1]), np.int64)
@@ -48,11 +81,11 @@ class MaxPool(Layer):
         return dx
 
 
-class FirstPool(Layer):
+class FirstPool(Pool):
     """y_b = first row of text b."""
 
-    def __init__(self, width: int, window: int) -> None:
-        self.width = width
+    def merge(self, y: NDArray, log_weights: NDArray) -> NDArray:
+        return y[0]
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
         return x[layout.starts], (layout, x.shape)
@@ -64,23 +97,32 @@ class FirstPool(Layer):
         return dx
 
 
-class AttentionPool(Layer):
+class AttentionPool(Pool):
     """y_b = sum_t a_t x_t with a = softmax over the text of x_t . w, for a learned query w."""
 
     def __init__(self, width: int, window: int) -> None:
-        self.width = width
+        super().__init__(width, window)
         self.query = Parameter("w", np.zeros(width))
 
     def own_parameters(self) -> Sequence[Parameter]:
         return (self.query,)
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
-        scores = x @ self.query.value
+        scores = layout.product(x, self.query.value[:, None])[:, 0]
         scores -= np.repeat(np.maximum.reduceat(scores, layout.starts), layout.lengths)
         a = np.exp(scores)
         a /= np.repeat(np.add.reduceat(a, layout.starts), layout.lengths)
         y = np.add.reduceat(a[:, None] * x, layout.starts, axis=0)
         return y, (x, a, y, layout)
+
+    # The denominator of the softmax over the rows of a part.
+    def log_weight(self, x: NDArray) -> float:
+        scores = x @ self.query.value
+        largest = scores.max()
+        return float(largest + np.log(np.exp(scores - largest).sum()))
+
+    def merge(self, y: NDArray, log_weights: NDArray) -> NDArray:
+        return _weighted_mean(y, log_weights)
 
     # dy/da_t = x_t, and the softmax as in attention: ds_t = a_t (x_t . dy - y . dy). Then s_t = x_t . w.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
@@ -91,11 +133,11 @@ class AttentionPool(Layer):
         return a[:, None] * wide + ds[:, None] * self.query.value
 
 
-class FlattenPool(Layer):
-    """y_b = the rows of text b side by side, filled with zeros up to the window: (B, window D)."""
+class FlattenPool(Pool):
+    """y_b = the rows of text b side by side, filled with zeros up to the window: (B, window D). One part a text."""
 
     def __init__(self, width: int, window: int) -> None:
-        self.width = width * window
+        super().__init__(width * window, window)
         self.window = window
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
@@ -110,7 +152,7 @@ class FlattenPool(Layer):
         return dx
 
 
-POOLS: dict[str, Any] = {
+POOLS: dict[str, type[Pool]] = {
     "mean": MeanPool,
     "max": MaxPool,
     "first": FirstPool,
