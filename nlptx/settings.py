@@ -16,8 +16,6 @@ from nlptx.errors import CorruptError, SettingsError
 T = TypeVar("T")
 
 SEED = 1
-# Words of a text that are read at most, lest one endless line take all memory; a long novel has as many.
-MOST_WORDS = 65_536
 # Bytes a stage keeps to, beside the interpreter and its libraries, and the fewest it can do with.
 DEFAULT_MEMORY, LEAST_MEMORY = 4 << 30, 64 << 20
 CHECKPOINT_MINUTES = 5.0
@@ -176,9 +174,9 @@ class NetworkSettings(Settings):
             raise SettingsError("--pool flatten needs a fixed number of words", hint="Add --long-texts head.")
 
     @property
-    def most_words(self) -> int:
-        """Words of a text that are read at all."""
-        return self.window if self.long_texts == "head" else MOST_WORDS
+    def most_words(self) -> int | None:
+        """Words of a text that are read at all; None for all of them."""
+        return self.window if self.long_texts == "head" else None
 
 
 @dataclass(frozen=True)
