@@ -1,0 +1,257 @@
+"""Scoring a stream: each text as if it were alone, whatever its length; in order, and with bounded read-ahead."""
+
+import re
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from reviews import TAUGHT, make_reviews, small_fit
+
+from nlptx import inference
+from nlptx.arrivals import arriving
+from nlptx.cli.rows import guarded, rounded
+from nlptx.errors import ArtifactError
+from nlptx.explain import explain
+from nlptx.nn import POOLS, Layout
+from nlptx.scoring import pieces, score
+from nlptx.text import Tokenizer
+
+WINDOW = 6
+MODELS = {
+    "default": {"ngrams": 3},
+    "post-norm, wide heads, first": {**TAUGHT, "head_width": "wide", "pool": "first", "blocks": 2},
+    "plain attention, max": {"attention": "plain", "pool": "max", "positions": "none"},
+    "causal, gelu, attention pool": {"causal": True, "activation": "gelu", "pool": "attention", "width": 12},
+    "flatten, squared error": {"pool": "flatten", "long_texts": "head", "loss": "squared-error", "ngrams": 2},
+}
+every_model = pytest.mark.parametrize("name", MODELS)
+
+
+def model_of(name, **changes):
+    texts, labels = make_reviews(40)
+    model = small_fit(texts, labels, **{"window": WINDOW, "heads": 4} | MODELS[name] | changes)
+    # One epoch leaves weights near where they started; further apart, rounding shows sooner.
+    model.flat += np.random.default_rng(1).normal(0, 0.3, model.flat.shape).astype(np.float32)
+    return model
+
+
+def random_texts(count, longest=40, seed=3):
+    rng = np.random.default_rng(seed)
+    words = " ".join(make_reviews(60)[0]).split()
+    return [" ".join(rng.choice(words, rng.integers(0, longest + 1))) for _ in range(count)]
+
+
+def bits(model, texts, **options):
+    return [scored for batch in score(model, texts, **options) for scored in batch]
+
+
+# ---------------------------------------------------------------- company
+
+
+@every_model
+def test_no_bit_of_a_score_depends_on_the_other_texts(name):
+    model = model_of(name)
+    texts = random_texts(150)
+    together = bits(model, texts, jobs=1)
+    assert together == [bits(model, [text], jobs=1)[0] for text in texts]
+    assert len({tuple(scored.probabilities) for scored in together}) > 100
+
+
+@pytest.mark.parametrize("options", [{"batch": 1}, {"batch": 7}, {"jobs": 3}, {"jobs": 2, "batch": 3}], ids=str)
+def test_neither_batches_nor_jobs_change_a_bit(options):
+    model = model_of("default")
+    texts = random_texts(90)
+    assert bits(model, texts, **options) == bits(model, texts, jobs=1)
+
+
+def test_order_and_copies_change_no_bit():
+    model = model_of("default")
+    texts = random_texts(60)
+    places = np.random.default_rng(5).integers(0, len(texts), 200)
+    expected = bits(model, texts, jobs=1)
+    assert bits(model, [texts[i] for i in places], jobs=1) == [expected[i] for i in places]
+
+
+@every_model
+def test_products_apart_differ_from_products_together_by_rounding_alone(name):
+    model = model_of(name)
+    encoded = [ids for ids in map(model.encode, random_texts(40)) if len(ids)]
+    together, _, _ = model.outputs(encoded)
+    assert_allclose(model.outputs(encoded, apart=True)[0], together, rtol=1e-4, atol=1e-5)
+
+
+def test_explain_says_the_probabilities_that_predict_says():
+    model = model_of("default")
+    for text in (text for text in random_texts(20) if len(model.encode(text))):
+        assert explain(model, text).probabilities.tolist() == bits(model, ["w1", text], jobs=1)[1].probabilities
+
+
+# ---------------------------------------------------------------- long texts
+
+
+@every_model
+def test_a_long_text_in_parts_scores_as_in_one(name, monkeypatch):
+    model = model_of(name)
+    encoded = [model.encode(text) for text in random_texts(30, 200) if text]
+    whole = inference.infer(model, encoded)
+    monkeypatch.setattr(inference, "CHUNK", 25)
+    assert_allclose(inference.infer(model, encoded), whole, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("pool", sorted(set(POOLS) - {"flatten"}))
+def test_pools_merge_parts_into_what_they_make_of_the_whole(pool):
+    rng = np.random.default_rng(1)
+    layer = POOLS[pool](5, 8)
+    for _, parameter in layer.parameters():
+        parameter.value = rng.normal(size=parameter.value.shape)
+    x = rng.normal(size=(30, 5))
+    parts = np.split(x, [4, 5, 21])
+    pooled = np.concatenate([layer.forward(part, Layout(np.array([len(part)])), None)[0] for part in parts])
+    merged = layer.merge(pooled, np.array([layer.log_weight(part) for part in parts]))
+    assert_allclose(merged, layer.forward(x, Layout(np.array([30])), None)[0][0], rtol=1e-12)
+
+
+def test_a_long_text_is_never_in_the_network_at_once(monkeypatch):
+    model = model_of("default")
+    most = []
+    forward = model.network.encoder.forward
+
+    def watched(x, *more):
+        most.append(len(x))
+        return forward(x, *more)
+
+    monkeypatch.setattr(model.network.encoder, "forward", watched)
+    ids = np.random.default_rng(1).integers(0, len(model.vocabulary), 100_000, np.int32)
+    inference.infer(model, [ids])
+    assert sum(most) == len(ids)
+    assert max(most) <= inference.CHUNK
+
+
+def test_blank_space_around_and_within_changes_no_bit():
+    model = model_of("default")
+    text = " ".join(random_texts(60, 120))
+    spaced = "  \n" * 50 + re.sub(" ", "   \t ", text) + " " * 1000
+    assert bits(model, [spaced]) == bits(model, [text])
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(
+    st.text(st.sampled_from("ab<br/> \n\t\u00a0'\u2019nNtTsS_.1\u0301\u0391\u03a3\u4e2d\u200b\u2028\x1c"), max_size=80),
+    st.integers(1, 8),
+)
+def test_pieces_of_a_text_have_the_tokens_of_the_whole(text, size):
+    parts = list(pieces(text, size))
+    assert "".join(parts) == text
+    for tokenizer in (Tokenizer(), Tokenizer("spaces")):
+        assert [token for part in parts for token in tokenizer(part)] == tokenizer(text)
+
+
+# ---------------------------------------------------------------- numbers
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.lists(st.floats(1e-12, 1), min_size=2, max_size=30))
+def test_printed_probabilities_sum_to_one_and_keep_their_order(weights):
+    probabilities = (np.array(weights) / np.sum(weights)).tolist()
+    shares = rounded(probabilities)
+    assert abs(sum(shares) - 1) < 1e-9
+    assert all(
+        abs(share - p) < 1e-6 and share == round(share, 6) for share, p in zip(shares, probabilities, strict=True)
+    )
+    assert shares[int(np.argmax(probabilities))] == max(shares)
+
+
+@pytest.mark.parametrize("size", [1e6, 1e20, 1e30, 3e38])
+@pytest.mark.parametrize("part", ["flat", "table", "head", "ffn"])
+def test_enormous_weights_give_numbers_or_an_error(part, size):
+    model = model_of("default")
+    spans = {"head": "head.W", "ffn": "encoder.block0.ffn.f.inner.W"}
+    if part in spans:
+        dict(model.network.parameters())[spans[part]].value[...] = size
+    else:
+        getattr(model, part)[...] = size * np.sign(getattr(model, part) + 1e-30)
+    try:
+        found = bits(model, random_texts(10))
+    except ArtifactError:
+        return
+    assert np.isfinite([scored.probabilities for scored in found]).all()
+    exact = bits(model.in_double(), random_texts(10))
+    assert_allclose([s.probabilities for s in found], [s.probabilities for s in exact], atol=1e-5)
+
+
+def test_formulas_are_guarded_and_nothing_else_is():
+    for text in ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"):
+        assert guarded(text) == "'" + text
+    for text in ("", "a=1", " =1", "'=1", "1-1"):
+        assert guarded(text) == text
+
+
+# ---------------------------------------------------------------- the stream
+
+
+def test_reading_ahead_waits_for_the_one_who_takes():
+    read = []
+
+    def source():
+        for number in range(10_000):
+            read.append(number)
+            yield str(number)
+
+    stream = arriving(source(), 10)
+    first = next(stream).items
+    seen = -1
+    while seen != len(read):  # until the reader stands still
+        seen = len(read)
+        time.sleep(0.05)
+    assert len(read) <= len(first) + 41
+    rest = [item for group in stream for item in group.items]
+    assert first + rest == [str(number) for number in range(10_000)]
+
+
+def test_reading_ahead_is_bounded_by_characters_too():
+    read = []
+
+    def source():
+        for number in range(50):
+            read.append(number)
+            yield "x" * 1_500_000
+
+    stream = arriving(source(), 100)
+    assert len(next(stream).items) == 1
+    seen = -1
+    while seen != len(read):
+        seen = len(read)
+        time.sleep(0.05)
+    assert len(read) <= 5
+    assert sum(len(group.items) for group in stream) == 49
+
+
+def test_an_error_of_the_source_comes_after_what_was_read():
+    def source():
+        yield "a"
+        yield "b"
+        raise OSError("gone")
+
+    seen = []
+
+    def take():
+        for group in arriving(source(), 10):
+            seen.extend(group.items)
+
+    with pytest.raises(OSError, match="gone"):
+        take()
+    assert seen == ["a", "b"]
+
+
+def test_the_reader_ends_with_the_one_who_takes():
+    stream = arriving(iter(str, None), 4)  # without an end
+    next(stream)
+    stream.close()
+    for thread in threading.enumerate():
+        if thread.name == "nlptx-reader":
+            thread.join(30)
+            assert not thread.is_alive()
