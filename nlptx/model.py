@@ -265,7 +265,7 @@ def _unset_network(
     at_least = settings.blocks * 2 * width * (settings.hidden or 4 * width) + known[1] ** 2
     if not components or at_least > have:
         raise CorruptError(f"it has {have} parameters; its settings need more than {at_least}")
-    network = Network(settings, components, classes, cast(np.random.Generator, _Unset()), *known)
+    network = Network(settings, components, classes, cast("np.random.Generator", _Unset()), *known)
     needed = sum(parameter.value.size for _, parameter in network.parameters())
     if needed != have:
         raise CorruptError(f"it has {have} parameters; its settings need {needed}")

@@ -17,7 +17,17 @@ from nlptx import __version__
 from nlptx.cli.console import print_error
 from nlptx.errors import NlptxError
 
-COMMANDS = ("cooccur", "pca", "train", "predict", "evaluate", "neighbors", "explain", "info")
+# What help says of each; its module, of the same name, is imported only to run it.
+COMMANDS = {
+    "cooccur": "Count which words occur near each other.",
+    "pca": "Turn counts into word vectors.",
+    "train": "Fit a transformer on labelled text.",
+    "predict": "Score text.",
+    "evaluate": "Compare predictions with true labels.",
+    "neighbors": "Show the words nearest to a word.",
+    "explain": "Show why a text got its score.",
+    "info": "Describe an artifact and where it came from.",
+}
 INTERRUPTED, READER_GONE, TERMINATED = 130, 141, 143
 
 
@@ -36,10 +46,15 @@ class LazyGroup(click.Group):
             return None
         module = importlib.import_module(f"nlptx.cli.{cmd_name}")
         command: click.Command = getattr(module, cmd_name)
+        command.short_help = COMMANDS[cmd_name]
         for parameter in command.params:
             if isinstance(parameter, click.Option):
                 parameter.show_envvar = True
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(

@@ -26,7 +26,7 @@ from nlptx.settings import CountSettings
 SPLITS = ("train", "unsup")
 
 
-@click.command(short_help="Count which words occur near each other.")
+@click.command()
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @output_option("cooccur.npz", "Where the counts go; - for standard output.")
 @preset_option

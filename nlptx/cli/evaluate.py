@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nlptx.metrics import Report
 
 
-@click.command(short_help="Compare predictions with true labels.")
+@click.command()
 @click.argument("data", nargs=-1, metavar="DATA...")
 @model_option
 @click.option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 below this accuracy.")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _BAR = 12
 
 
-@click.command(short_help="Show why a text got its score.")
+@click.command()
 @click.argument("text", required=False)
 @model_option
 @click.option("--label", metavar="LABEL", help="Explain this label, not the predicted one.")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nlptx.artifacts import Artifact
 
 
-@click.command(short_help="Describe an artifact and where it came from.")
+@click.command()
 @click.argument("artifact", metavar="ARTIFACT")
 @click.option(
     "--plot", metavar="FILE", help="Models: draw the loss curve into a .png, .svg or .pdf (needs the plot extra)."

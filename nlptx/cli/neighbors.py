@@ -8,7 +8,7 @@ from nlptx.cli import print_json
 from nlptx.cli.options import Run, run_options
 
 
-@click.command(short_help="Show the words nearest to a word.")
+@click.command()
 @click.argument("embeddings", metavar="EMBEDDINGS")
 @click.argument("words", nargs=-1, required=True, metavar="WORD...")
 @click.option("--analogy", is_flag=True, help="Three words a b c: find d such that a is to b as c is to d.")

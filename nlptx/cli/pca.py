@@ -12,7 +12,7 @@ from nlptx.settings import PcaSettings
 _SHOWN = 8
 
 
-@click.command(short_help="Turn counts into word vectors.")
+@click.command()
 @click.argument("counts", metavar="COOCCUR")
 @output_option("embeddings.npz", "Where the vectors go; - for standard output, *.txt for word2vec text.")
 @preset_option

@@ -21,7 +21,7 @@ def model_option(function: Function) -> Function:
     return click.option("-m", "--model", metavar="FILE", help=text)(function)
 
 
-@click.command(short_help="Score text.")
+@click.command()
 @click.argument("inputs", nargs=-1, metavar="[INPUT...]")
 @model_option
 @output_option("-", "Where the scores go; - for standard output.")

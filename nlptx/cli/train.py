@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SPLITS = ("train",)
 
 
-@click.command(short_help="Fit a transformer on labelled text.")
+@click.command()
 @click.argument("data", nargs=-1, metavar="DATA...")
 @click.option(
     "-e",
