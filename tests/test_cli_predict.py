@@ -3,11 +3,15 @@
 import csv
 import io
 import json
+import os
 import random
 import signal
+import subprocess
+import sys
+import time
 
 import pytest
-from command import Running, contents, on_terminal, refused, run, shell
+from command import Running, contents, environment, on_terminal, refused, run, shell
 from conftest import PLAIN, TELLING
 
 NEG, POS = "the film was awful boring and dull", "a great and lovely story"
@@ -225,7 +229,71 @@ def test_lone_surrogates_of_json_come_out_as_escapes(model, tmp_path):
 def test_details_say_what_was_read(model, tmp_path):
     path = write_table(tmp_path / "in.csv", [{"text": "great zzz film qqq"}, {"text": "qqq"}])
     rows = read_table(predict(model, path, "--details", "-q").stdout, "csv")
-    assert [(row["known_words"], row["truncated"]) for row in rows] == [("2", "false"), ("0", "false")]
+    found = [(row["n_tokens"], row["known_words"], row["truncated"]) for row in rows]
+    assert found == [("4", "2", "false"), ("1", "0", "false")]
+
+
+@pytest.mark.parametrize("layout", ["csv", "tsv"])
+def test_safe_tables_hold_no_formula(layout, model, tmp_path):
+    rows = [{"text": "=cmd|' /C calc'!A0", "+id": "-1+1", "note": "@SUM(A1)"}, {"text": NEG, "+id": "7", "note": "a=1"}]
+    path = write_table(tmp_path / f"in.{layout}", rows)
+    first, second = read_table(predict(model, "--csv-safe", "-q", path).stdout, layout)
+    assert (first["text"], first["'+id"], first["note"]) == ("'=cmd|' /C calc'!A0", "'-1+1", "'@SUM(A1)")
+    assert (second["text"], second["'+id"], second["note"]) == (NEG, "7", "a=1")
+    assert float(second["score"]) < 0  # a number, however it begins
+    verbatim = read_table(predict(model, "-q", path).stdout, layout)
+    assert [{name: row[name] for name in rows[0]} for row in verbatim] == rows
+
+
+def test_numbers_of_json_stay_numbers_in_a_safe_table(model, tmp_path):
+    path = write_table(tmp_path / "in.jsonl", [{"text": NEG, "number": -5, "word": "-5"}])
+    (row,) = read_table(predict(model, path, "--format", "csv", "--csv-safe").stdout, "csv")
+    assert (row["number"], row["word"]) == ("-5", "'-5")
+
+
+def test_the_same_text_scores_the_same_wherever_it_stands(model):
+    rng = random.Random(4)
+    lines = [" ".join(rng.choices(PLAIN + TELLING["pos"], k=rng.randint(1, 60))) for _ in range(300)]
+    twice = predict(model, "--json", "-j", "2", stdin="\n".join([*lines, POS, *lines[::-1], POS])).lines
+    assert twice[:300] == twice[301:601][::-1]
+    assert twice[300] == twice[601]
+
+
+def peak_memory(model, lines, folder):
+    """Peak memory, in bytes, of scoring so many lines."""
+    path = folder / f"{lines}.txt"
+    rng = random.Random(lines)
+    path.write_text("".join(" ".join(rng.choices(PLAIN, k=10)) + "\n" for _ in range(lines)))
+    code = (
+        "import resource, sys; from nlptx.cli import nlptx\n"
+        "nlptx(sys.argv[1:], standalone_mode=False)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == 'darwin' else 1024))"
+    )
+    words = ("predict", "-m", model, path, "-q", "-j", "2", "-o", folder / "out.tsv")
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)], capture_output=True, env=environment(), check=True
+    )
+    assert (folder / "out.tsv").read_bytes().count(b"\n") == lines
+    return int(done.stdout)
+
+
+def test_memory_does_not_grow_with_the_input(model, tmp_path):
+    assert peak_memory(model, 32_000, tmp_path) < 1.2 * peak_memory(model, 2_000, tmp_path)
+
+
+def test_a_slow_reader_holds_the_writer_back(model):
+    """Of an endless input only so much is read as fits the pipes and a few batches."""
+    written = 0
+    line = f"{NEG}\n".encode() * 100
+    with Running("predict", "-m", model, "-q") as running:
+        os.set_blocking(running.process.stdin.fileno(), False)
+        deadline = time.monotonic() + 2
+        while time.monotonic() < deadline:
+            count = running.process.stdin.write(line)  # None where the pipe is full
+            written += count or 0
+            if count is None:
+                time.sleep(0.01)
+        assert 0 < written < 4_000_000
 
 
 def test_text_column_chooses_what_is_scored(model, tmp_path):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import bench_cooccur
 import bench_pca
+import bench_predict
 import bench_start
 import bench_train
 import numpy as np
@@ -22,7 +23,13 @@ from measure import Bench
 
 import nlptx
 
-PARTS = {"start": bench_start, "cooccur": bench_cooccur, "pca": bench_pca, "train": bench_train}
+PARTS = {
+    "start": bench_start,
+    "cooccur": bench_cooccur,
+    "pca": bench_pca,
+    "train": bench_train,
+    "predict": bench_predict,
+}
 
 
 def main() -> None:

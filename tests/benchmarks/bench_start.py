@@ -9,12 +9,13 @@ from measure import Bench, Row, command, pair
 
 def rows(bench: Bench) -> list[Row]:
     python = command(sys.executable, "-c", "pass")
-    shown = {"--version": ["--version"], "--help": ["--help"]}
+    line = bench.folder / "line.txt"
+    line.write_text("good\n", encoding="utf-8")
     return [
         {
-            "stage": f"start: nlptx {name}",
+            "stage": f"start: nlptx {arguments[0]}",
             "peer": "python -c pass",
             **pair(command(sys.executable, "-m", "nlptx", *arguments), python, 5 * bench.runs),
         }
-        for name, arguments in shown.items()
+        for arguments in (["--version"], ["--help"], ["predict", str(line)])
     ]

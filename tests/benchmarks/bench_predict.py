@@ -1,0 +1,109 @@
+"""Scoring, against PyTorch with the same weights, an encoder of DistilBERT's size, one core, and shorter inputs."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from measure import Bench, Row, Work, command, pair
+
+from nlptx.corpus import Corpus, ReadOptions
+from nlptx.model import Model
+
+_SHORT_LINES = (10_000, 100_000, 1_000_000)
+_DISTILBERT_TOKENS = 256
+
+
+def rows(bench: Bench) -> list[Row]:
+    """Reviews from a file to scores in a file with the bundled model; and how time and memory grow with the input."""
+    return [*_reviews(bench), *_growth(bench.folder)]
+
+
+def _reviews(bench: Bench) -> list[Row]:
+    if bench.data is None:
+        print("no archive of reviews: scoring left out", file=sys.stderr)
+        return []
+    corpus = Corpus([str(bench.data)], ReadOptions(splits=("train", "test")))
+    texts = [" ".join(document.text.split()) for document in corpus]
+    path, out = bench.folder / "reviews.txt", bench.folder / "scores.tsv"
+    path.write_text("\n".join(texts) + "\n", encoding="utf-8")
+    ours = _predict(path, out)
+    stage = f"predict, {len(texts):,} reviews"
+    result: list[Row] = []
+    try:
+        from torch_scorer import TorchScorer, encoder_like_distilbert  # beside this file
+    except ImportError:
+        print("torch is not installed: left out", file=sys.stderr)
+        result.append({"stage": stage, "peer": "PyTorch", **pair(ours, None, bench.runs)})
+    else:
+        model = Model.load()
+        scorer = TorchScorer(model)
+        off = np.abs(scorer.probabilities(texts[:500]) - model.predict_proba(texts[:500])).max()
+        if off > 1e-4:
+            raise SystemExit(f"PyTorch's probabilities differ by {off}: not the same network")
+
+        def peer() -> None:
+            read = path.read_text(encoding="utf-8").splitlines()
+            found = scorer.probabilities(read)
+            lines = (f"{p[1] - p[0]:.4f}\t{text}\n" for p, text in zip(found.tolist(), read, strict=True))
+            out.write_text("".join(lines), encoding="utf-8")
+
+        result.append({"stage": stage, "peer": "PyTorch", **pair(ours, peer, bench.runs)})
+        lengths = sorted(min(len(model.encode(text)), _DISTILBERT_TOKENS) for text in texts[:: len(texts) // 64][:64])
+        batches = [encoder_like_distilbert(lengths[start : start + 16]) for start in range(0, len(lengths), 16)]
+        slow = statistics.median(_seconds(batches) for _ in range(2)) / len(lengths) * len(texts)
+        ratio = slow / result[0]["seconds"]
+        size = {"peer_seconds": slow, "ratio": ratio, "seconds": result[0]["seconds"]}
+        result.append({"stage": stage, "peer": "an encoder of DistilBERT's size (extrapolated)", **size})
+    one = _predict(path, out, "--jobs", "1")
+    result.append({"stage": f"{stage}, all cores", "peer": "--jobs 1", **pair(ours, one, bench.runs)})
+    return result
+
+
+def _growth(folder: Path) -> list[Row]:
+    """Ten times the lines should take ten times as long, in the same memory."""
+    rng = np.random.default_rng(0)
+    vocabulary = Model.load().vocabulary.words[:5000]
+    result: list[Row] = []
+    per_line = None
+    for count in _SHORT_LINES:
+        path = folder / "lines.txt"
+        with open(path, "w", encoding="utf-8") as file:
+            for _ in range(count // 1000):
+                chosen = rng.integers(0, len(vocabulary), (1000, 10))
+                file.writelines(" ".join(vocabulary[word] for word in row) + "\n" for row in chosen)
+        seconds, megabytes = _measured(path, folder / "scores.tsv")
+        smaller = None if per_line is None else per_line * count
+        ratio = None if smaller is None else smaller / seconds
+        stage = f"predict, {count:,} short lines, {megabytes:.0f} MB"
+        result.append({"stage": stage, "peer": "as the step before", "seconds": seconds, "peer_seconds": smaller,
+                       "ratio": ratio, "peak_memory_mb": megabytes})  # fmt: skip
+        per_line = seconds / count
+    return result
+
+
+def _measured(path: Path, out: Path) -> tuple[float, float]:
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-m", "nlptx", "predict", "-q", str(path), "-o", str(out)])
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"predict failed with {process.returncode}")
+    scale = 1 if sys.platform == "darwin" else 1024
+    return time.perf_counter() - start, usage.ru_maxrss * scale / 1e6
+
+
+def _predict(path: Path, out: Path, *more: str) -> Work:
+    return command(sys.executable, "-m", "nlptx", "predict", "-q", str(path), "-o", str(out), *more)
+
+
+def _seconds(batches: list[Work]) -> float:
+    start = time.perf_counter()
+    for run in batches:
+        run()
+    return time.perf_counter() - start

@@ -1,0 +1,100 @@
+"""The bundled model in PyTorch, as its users would run it: sorted by length, padded, in batches, on all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from nlptx.model import Model
+from nlptx.nn.positions import sinusoids
+
+BATCH = 32
+
+
+class TorchScorer:
+    """The network of a model with default settings; tokens and evidence come from the model itself.
+
+    A batch is (windows, longest, width), windows padded at the end and masked; the mean goes over a text's windows.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.weights = {name: torch.from_numpy(p.value.copy()) for name, p in model.network.parameters()}
+        self.table = torch.from_numpy(np.vstack([model.table, np.zeros_like(model.table[:1])]))
+        self.width = model.network.encoder.width
+        self.positions = torch.from_numpy(sinusoids(model.settings.window, self.width).astype(np.float32))
+
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
+        """Return (texts, C) probabilities; every text has a known word."""
+        encoded = [self.model.vocabulary.encode(text) for text in texts]
+        order = sorted(range(len(texts)), key=lambda row: len(encoded[row]))
+        result = np.empty((len(texts), len(self.model.labels)), np.float32)
+        for start in range(0, len(order), BATCH):
+            rows = order[start : start + BATCH]
+            result[rows] = torch.softmax(self.logits([encoded[row] for row in rows]), dim=1).numpy()
+        return result
+
+    @torch.inference_mode()
+    def logits(self, encoded: list[np.ndarray]) -> torch.Tensor:
+        window, lengths = self.model.settings.window, [len(ids) for ids in encoded]
+        ids, places, owner = [], [], []
+        whole = None
+        if self.model.evidence is not None:
+            found = self.model.evidence.find(np.concatenate(encoded), lengths)
+            whole = torch.from_numpy(self.model.evidence.of_texts(found, lengths))
+            known = np.split(self.model.evidence.of_places(found), np.cumsum(lengths)[:-1])
+        for row, text in enumerate(encoded):
+            count = -(-len(text) // window)
+            ids += [torch.from_numpy(part.astype(np.int64)) for part in np.array_split(text, count)]
+            owner += [row] * count
+            if whole is not None:
+                places += [torch.from_numpy(part) for part in np.array_split(known[row], count)]
+        words = torch.nn.utils.rnn.pad_sequence(ids, True, len(self.table) - 1)
+        mask = words != len(self.table) - 1
+        x = self.table[words]
+        if whole is not None:
+            x = x + self._linear("places", torch.nn.utils.rnn.pad_sequence(places, True))
+        if "encoder.projection.W" in self.weights:
+            x = self._linear("encoder.projection", x)
+        x = x + self.positions[: words.shape[1]]
+        for number in range(self.model.settings.blocks):
+            x = self._block(f"encoder.block{number}", x, mask)
+        x = self._norm("encoder.norm", x) * mask[..., None]
+        pooled = torch.zeros(len(encoded), self.width).index_add_(0, torch.tensor(owner), x.sum(1))
+        outputs = self._linear("head", pooled / torch.tensor(lengths)[:, None])
+        return outputs if whole is None else outputs + self._linear("whole", whole)
+
+    def _block(self, name: str, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        count, tokens, _ = x.shape
+        qkv = self._linear(f"{name}.attention.f.qkv", self._norm(f"{name}.attention.norm", x))
+        q, k, v = qkv.view(count, tokens, 3, self.model.settings.heads, -1).permute(2, 0, 3, 1, 4)
+        seen = None if bool(mask.all()) else mask[:, None, None, :]
+        o = functional.scaled_dot_product_attention(q, k, v, attn_mask=seen).transpose(1, 2).reshape(count, tokens, -1)
+        x = x + self._linear(f"{name}.attention.f.out", o)
+        inner = torch.relu(self._linear(f"{name}.ffn.f.inner", self._norm(f"{name}.ffn.norm", x)))
+        return x + self._linear(f"{name}.ffn.f.outer", inner)
+
+    def _linear(self, name: str, x: torch.Tensor) -> torch.Tensor:
+        return functional.linear(x, self.weights[f"{name}.W"].T, self.weights.get(f"{name}.b"))
+
+    def _norm(self, name: str, x: torch.Tensor) -> torch.Tensor:
+        return functional.layer_norm(x, x.shape[-1:], self.weights[f"{name}.g"], self.weights[f"{name}.b"], eps=1e-5)
+
+
+def encoder_like_distilbert(lengths: Sequence[int]) -> Callable[[], Any]:
+    """Return a function that runs an encoder of DistilBERT's size (random weights) over a padded batch."""
+    layer = torch.nn.TransformerEncoderLayer(768, 12, 3072, 0.0, "gelu", batch_first=True)
+    encoder = torch.nn.TransformerEncoder(layer, 6).eval()
+    longest = max(lengths)
+    x = torch.randn(len(lengths), longest, 768)
+    padding = torch.arange(longest) >= torch.tensor(lengths)[:, None]
+
+    def run() -> None:
+        with torch.inference_mode():
+            encoder(x, src_key_padding_mask=padding)
+
+    return run
