@@ -19,7 +19,7 @@ from nlptx.parallel import default_jobs
 # Texts that are scored together.
 BATCH = 128
 # Characters that are cut into words at a time.
-_PIECE = 1 << 20
+_PIECE = 1 << 18
 # Where a text may be cut and each part tokenised alone: at the first white space after something else, which is not
 # within a line break of HTML.
 _GAP = re.compile(r"(?<!\s)(?<!<br)\s", re.IGNORECASE)

@@ -46,10 +46,12 @@ def evaluate(
     started = time.perf_counter()
     import numpy as np
 
+    from nlptx.allocator import keep_freed_memory
     from nlptx.corpus import Corpus, labelled
     from nlptx.metrics import evaluate as judge
     from nlptx.model import Model
 
+    keep_freed_memory()
     classifier = Model.load(model)
     places = {label: place for place, label in enumerate(classifier.labels)}
     texts, targets = [], []

@@ -58,11 +58,13 @@ def predict(
     """
     inputs = inputs_or_stdin(inputs)
     one_standard_input(*inputs, model)
+    from nlptx.allocator import keep_freed_memory
     from nlptx.cli.rows import open_rows
     from nlptx.corpus import Corpus, Document
     from nlptx.model import Model
     from nlptx.scoring import score
 
+    keep_freed_memory()
     classifier = Model.load(model)
     documents: deque[Document] = deque()
 
