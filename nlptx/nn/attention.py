@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,39 @@ from nlptx.nn.layer import Gradients, Layer
 from nlptx.nn.layout import Layout
 
 
-def attend(q: NDArray, k: NDArray, v: NDArray, scale: float, causal: bool) -> tuple[NDArray, NDArray]:
+# Attention weights handled together, so that they stay in a core's cache from the first product to the last.
+_TILE = 1 << 17
+
+
+def tiles(windows: int, heads: int, tokens: int) -> Iterator[tuple[slice, slice]]:
+    """Cut scores (n, H, T, T) into pieces of some windows and some heads that stay in a core's cache."""
+    some_heads = min(heads, max(1, _TILE // tokens**2))
+    some_windows = max(1, _TILE // (some_heads * tokens**2))
+    for window in range(0, windows, some_windows):
+        for head in range(0, heads, some_heads):
+            yield slice(window, window + some_windows), slice(head, head + some_heads)
+
+
+def empty_weights(k: NDArray) -> NDArray:
+    """Return room for P (..., T, T) that has the queries of a key side by side in memory.
+
+    The softmax over keys then runs down columns, all queries at once, which NumPy does much faster than
+    one row after the other.
+
+    Args:
+        k: (..., T, K) keys.
+    """
+    return np.empty((*k.shape[:-1], k.shape[-2]), k.dtype).swapaxes(-1, -2)
+
+
+def attend(
+    q: NDArray,
+    k: NDArray,
+    v: NDArray,
+    scale: float,
+    causal: bool,
+    out: tuple[NDArray, NDArray] | None = None,
+) -> tuple[NDArray, NDArray]:
     """Return O = P V and P = softmax over keys of scale Q K'.
 
     Args:
@@ -22,30 +54,43 @@ def attend(q: NDArray, k: NDArray, v: NDArray, scale: float, causal: bool) -> tu
         v: (..., T, K) values.
         scale: factor of the scores.
         causal: mask keys after the query.
+        out: where O and P go.
     """
-    p = (q * q.dtype.type(scale)) @ k.swapaxes(-1, -2)
+    o, p = out or (None, empty_weights(k))
+    p = np.matmul(q * q.dtype.type(scale), k.swapaxes(-1, -2), out=p)
+    tokens = p.shape[-1]
     if causal:
-        tokens = p.shape[-1]
         p[..., ~np.tri(tokens, dtype=bool)] = -np.inf
     p -= p.max(axis=-1, keepdims=True)
     np.exp(p, out=p)
-    p /= p.sum(axis=-1, keepdims=True)
-    return p @ v, p
+    total = p @ np.ones(tokens, p.dtype)  # faster than p.sum(axis=-1)
+    p *= (1 / total)[..., None]
+    return np.matmul(p, v, out=o), p
 
 
 # O = P V gives dV = P'dO and dP = dO V'. For one row, p = softmax(s) has dp_i/ds_j = p_i (delta_ij - p_j), so
 #   ds = p (dp - sum_j p_j dp_j),   and   sum_j p_j dp_j = sum_j p_j (v_j . do) = o . do.
 # S = scale Q K' gives dQ = scale dS K and dK = scale dS'Q. Masked entries have p = 0, hence ds = 0.
 def attend_backward(
-    do: NDArray, o: NDArray, q: NDArray, k: NDArray, v: NDArray, p: NDArray, scale: float
+    do: NDArray,
+    o: NDArray,
+    q: NDArray,
+    k: NDArray,
+    v: NDArray,
+    p: NDArray,
+    scale: float,
+    out: tuple[NDArray | None, NDArray | None, NDArray | None] = (None, None, None),
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Return dQ, dK and dV of :func:`attend`, each (..., T, K)."""
-    dv = p.swapaxes(-1, -2) @ do
-    ds = do @ v.swapaxes(-1, -2)
+    """Return dQ, dK and dV of :func:`attend`, each (..., T, K); in ``out``, if given."""
+    dq, dk, dv = out
+    dv = np.matmul(p.swapaxes(-1, -2), do, out=dv)
+    ds = np.matmul(do, v.swapaxes(-1, -2), out=empty_weights(k))
     ds -= np.einsum("...tk,...tk->...t", do, o)[..., None]
     ds *= p
     factor = q.dtype.type(scale)
-    return (ds @ k) * factor, (ds.swapaxes(-1, -2) @ q) * factor, dv
+    dq = np.matmul(ds, k * factor, out=dq)
+    dk = np.matmul(ds.swapaxes(-1, -2), q * factor, out=dk)
+    return dq, dk, dv
 
 
 class PlainAttention(Layer):
@@ -111,7 +156,9 @@ class MultiHeadAttention(Layer):
         o = np.empty((len(x), self.heads * self.head_width), x.dtype)
         weights = []
         for (q, k, v), o_run in zip(self._heads(qkv, layout), self._merged(o, layout), strict=True):
-            o_run[...], p = attend(q, k, v, self.scale, layout.causal)
+            p = empty_weights(k)
+            for tile in tiles(*q.shape[:3]):
+                attend(q[tile], k[tile], v[tile], self.scale, layout.causal, (o_run[tile], p[tile]))
             weights.append(p)
         y, out_cache = self.out.forward(o, layout)
         return y, (qkv, o, weights, layout, qkv_cache, out_cache)
@@ -129,7 +176,9 @@ class MultiHeadAttention(Layer):
             strict=True,
         )
         for (q, k, v), (dq, dk, dv), o_run, do_run, p in runs:
-            dq[...], dk[...], dv[...] = attend_backward(do_run, o_run, q, k, v, p, self.scale)
+            for tile in tiles(*q.shape[:3]):
+                known = (do_run[tile], o_run[tile], q[tile], k[tile], v[tile], p[tile])
+                attend_backward(*known, self.scale, out=(dq[tile], dk[tile], dv[tile]))
         return self.qkv.backward(dqkv, qkv_cache, grads)
 
     @staticmethod

@@ -42,6 +42,6 @@ class Linear(Layer):
     def backward(self, dy: NDArray, cache: NDArray, grads: Gradients) -> NDArray:
         x = cache
         if self.bias is not None:
-            grads.add(self.bias, dy.sum(axis=0))
+            grads.add(self.bias, np.ones(len(dy), dy.dtype) @ dy)
         grads.add(self.weight, x.T @ dy)
         return dy @ self.weight.value.T

@@ -49,10 +49,11 @@ class LayerNorm(Layer):
         width = z.shape[1]
         dz = dy
         if self.gain is not None and self.bias is not None:
-            grads.add(self.bias, dy.sum(axis=0))
+            grads.add(self.bias, np.ones(len(dy), dy.dtype) @ dy)
             grads.add(self.gain, np.einsum("nd,nd->d", dy, z))
             dz = dy * self.gain.value
-        dx = dz - z * (np.einsum("nd,nd->n", dz, z) / width)[:, None]
+        dx = z * (np.einsum("nd,nd->n", dz, z) / -width)[:, None]
+        dx += dz
         dx -= (np.einsum("nd->n", dz) / width)[:, None]
         dx *= inverse[:, None]
         return dx

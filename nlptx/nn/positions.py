@@ -35,9 +35,9 @@ class SinusoidalPositions(Layer):
         y = x.copy()
         # As long as the longest text needs, and not as a window that a model's file may set to anything.
         longest = int(layout.windows.max(initial=1))
-        table = _table(1 << (longest - 1).bit_length(), x.shape[1])
+        table = _table(1 << (longest - 1).bit_length(), x.shape[1])[:longest].astype(x.dtype)
         for run in layout.views(y):
-            run += table[: run.shape[1]].astype(x.dtype, copy=False)
+            run += table[: run.shape[1]]
         return y, None
 
     def backward(self, dy: NDArray, cache: None, grads: Gradients | None = None) -> NDArray:

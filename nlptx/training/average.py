@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 # Once a run is under way, taking in the weights every so many steps is as good and costs next to nothing.
 _EVERY = 10
 _UNDER_WAY = 100
+# Values averaged at a time: a temporary that stays in the caches.
+_BLOCK = 1 << 16
 
 
 class WeightAverage:
@@ -39,7 +41,11 @@ class WeightAverage:
         decay = min(self.decay, self.steps / (self.steps + 9)) ** (self.steps - self.taken)
         self.taken = self.steps
         for average, weight in zip(self.averages, self.weights, strict=True):
-            average += (1 - decay) * (weight - average)
+            rows = max(1, _BLOCK * len(weight) // max(1, weight.size))
+            for start in range(0, len(weight), rows):
+                part = weight[start : start + rows] - average[start : start + rows]
+                part *= 1 - decay
+                average[start : start + rows] += part
 
     @contextmanager
     def swapped_in(self) -> Iterator[None]:

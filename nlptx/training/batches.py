@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from nlptx.evidence import TextEvidence
 
-# Tokens that make a share worth a thread, and the most shares of a batch. Both are fixed, so that sums
-# are formed in the same order whatever the number of threads.
-_SHARE_TOKENS = 512
-_MOST_SHARES = 4
+# Sums go lane by lane, see :mod:`step`; so shares are a multiple of the lanes, or fewer than them.
+LANES = 4
+# About the tokens of a share: enough to fill a matrix product, few enough for the caches.
+_SHARE_TOKENS = 1024
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def cut_shares(
             places = [rows[keep] for rows, keep in zip(places, kept, strict=True)]
     lengths = np.array([len(ids) for ids in texts])
     order = np.argsort(lengths, kind="stable")
-    shares = int(min(_MOST_SHARES, max(1, lengths.sum() // _SHARE_TOKENS), len(texts)))
+    shares = min(_count_shares(int(lengths.sum())), len(texts))
     result = []
     for share in range(shares):
         chosen = order[share::shares]
@@ -67,6 +67,13 @@ def cut_shares(
         whole = None if evidence is None else np.stack([evidence[i].whole for i in chosen])
         result.append(Share(ids, lengths[chosen], targets[chosen], rows, whole))
     return result
+
+
+def _count_shares(tokens: int) -> int:
+    """Return how many shares a batch makes. Only its size decides, so that no sum depends on the threads."""
+    if tokens < LANES * _SHARE_TOKENS // 2:
+        return max(1, 2 * tokens // _SHARE_TOKENS)
+    return LANES * max(1, round(tokens / (LANES * _SHARE_TOKENS)))
 
 
 def _kept_words(length: int, share: float, rng: np.random.Generator) -> NDArray[np.intp]:

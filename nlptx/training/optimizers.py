@@ -62,13 +62,22 @@ class DenseOptimizer:
             self.flat -= lr * gradient
             return
         self.steps += 1
-        self.m += (1 - BETA1) * (gradient - self.m)
-        self.v += (1 - BETA2) * (gradient * gradient - self.v)
+        part = gradient - self.m
+        part *= 1 - BETA1
+        self.m += part
+        np.multiply(gradient, gradient, out=part)
+        part -= self.v
+        part *= 1 - BETA2
+        self.v += part
         if self.decay:
             for span in self.decayed:
                 self.flat[span] *= 1 - lr * self.decay
-        rate = lr / (1 - BETA1**self.steps)
-        self.flat -= rate * self.m / (np.sqrt(self.v / (1 - BETA2**self.steps)) + EPSILON)
+        np.divide(self.v, 1 - BETA2**self.steps, out=part)
+        np.sqrt(part, out=part)
+        part += EPSILON
+        np.divide(self.m, part, out=part)
+        part *= lr / (1 - BETA1**self.steps)
+        self.flat -= part
 
 
 class RowOptimizer:
@@ -99,11 +108,16 @@ class RowOptimizer:
         self.steps += 1
         dtype = self.table.dtype
         waited = (BETA2 ** (self.steps - self.last[rows])).astype(dtype)
-        v = self.v[rows] * waited[:, None]
-        v += (1 - BETA2) * gradient * gradient
+        v = self.v[rows]
+        v *= waited[:, None]
+        part = gradient * gradient
+        part *= 1 - BETA2
+        v += part
         self.v[rows] = v
         self.last[rows] = self.steps
         v /= 1 - BETA2**self.steps
         np.sqrt(v, out=v)
         v += EPSILON
-        self.table[rows] -= lr * gradient / v
+        np.divide(gradient, v, out=part)
+        part *= lr
+        self.table[rows] -= part

@@ -39,9 +39,15 @@ class NextWord(Layer):
         return [("encoder", self.encoder), ("out", self.out)]
 
     def loss_and_gradient(
-        self, x: NDArray, ids: NDArray[np.int32], layout: Layout, grads: Gradients, rng: np.random.Generator | None
+        self,
+        x: NDArray,
+        ids: NDArray[np.int32],
+        layout: Layout,
+        grads: Gradients,
+        rng: np.random.Generator | None,
+        asked: int = 1,
     ) -> tuple[float, int, int, NDArray]:
-        """Return summed loss, hits, predictions made, and dloss/dx; add parameter gradients.
+        """Return summed loss, hits, predictions made, and dloss/dx / asked; add parameter gradients / asked.
 
         Args:
             x: (N, R) word vectors.
@@ -49,6 +55,7 @@ class NextWord(Layer):
             layout: causal.
             grads: gradients to add to.
             rng: for dropout.
+            asked: predictions of the whole batch, whose mean loss is differentiated.
         """
         h, cache = self.encoder.forward(x, layout, rng)
         last = np.cumsum(layout.windows) - 1
@@ -62,6 +69,7 @@ class NextWord(Layer):
             outputs, out_cache = self.out.forward(h[chosen])
             targets = ids[chosen + 1]
             loss, doutputs = self.loss.value_and_gradient(outputs, targets)
+            doutputs /= asked
             hits += int((outputs.argmax(axis=1) == targets).sum())
             dh[chosen] = self.out.backward(doutputs, out_cache, grads)
             total += float(loss.sum())
@@ -106,9 +114,8 @@ class Pretraining(Phase):
         self, share: Share, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]:
         x = self.model.table[share.ids]
-        loss, hits, _, dx = self.task.loss_and_gradient(x, share.ids, self._layout(share), grads, rng)
-        grads.flat[...] /= count
-        return loss, hits, dx / count
+        loss, hits, _, dx = self.task.loss_and_gradient(x, share.ids, self._layout(share), grads, rng, count)
+        return loss, hits, dx
 
     def _layout(self, share: Share) -> Layout:
         return Layout(share.lengths, self.settings.window, causal=True)
