@@ -12,7 +12,6 @@ from nlptx.nn.dense import Linear
 from nlptx.nn.layer import Gradients, Layer
 from nlptx.nn.layout import Layout
 
-
 # Attention weights handled together, so that they stay in a core's cache from the first product to the last.
 _TILE = 1 << 17
 

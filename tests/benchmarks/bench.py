@@ -62,7 +62,8 @@ def main() -> None:
             else f"{row['peer']} {row['peer_seconds']:.3f} s, ratio {row['ratio']:.2f}"
         )
         speed = f"  {row['tokens_per_second']:,.0f} tokens/s" if "tokens_per_second" in row else ""
-        print(f"  {row['stage']:<45} {row['seconds']:.3f} s   ({peer}){speed}")
+        share = f", {row['share_of_sgemm']:.0%} of sgemm" if "share_of_sgemm" in row else ""
+        print(f"  {row['stage']:<45} {row['seconds']:.3f} s   ({peer}){speed}{share}")
     if arguments.json:
         arguments.json.write_text(json.dumps(result, indent=1) + "\n")
 

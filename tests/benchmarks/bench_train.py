@@ -1,58 +1,114 @@
-"""Training, against the same network in PyTorch."""
+"""Training: against the same network in PyTorch, against itself on one core, and against plain matrix products."""
 
 from __future__ import annotations
 
 import os
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import Any
 
 import numpy as np
-from measure import Bench, Row, Work, pair
+from measure import Bench, Row, Work, alternate, pair
+from numpy.typing import NDArray
+
+BATCH = 32
+REVIEWS = 2_000
+# Neither side drops or averages anything, so that both do the same work.
+SAME: dict[str, Any] = {"width": 0, "blocks": 2, "ngrams": 0, "dropout": 0.0, "word_dropout": 0.0, "average": 0.0}
 
 
 def rows(bench: Bench) -> list[Row]:
-    """Steps of two shapes against PyTorch eager, the same network, both on two threads."""
-    from torch_peer import torch_step  # beside this file
+    """Steps of two shapes and an epoch of real reviews, against PyTorch eager on as many threads, and on one core."""
+    from torch_peer import torch_epoch  # beside this file
 
     from nlptx.settings import TrainSettings
 
-    shapes = {
-        "train step, d 128, 2 blocks, 32 x 256": (
-            TrainSettings(width=0, blocks=2, window=256, ngrams=0, dropout=0.0),
-            128,
-            256,
-        ),
-        "train step, d 50, 2 blocks, 32 x 12": (
-            TrainSettings(width=0, blocks=2, heads=5, hidden=400, window=12, ngrams=0, dropout=0.0),
-            50,
-            12,
-        ),
-    }
+    rng = np.random.default_rng(0)
+    large = TrainSettings(window=256, **SAME)
+    small = TrainSettings(window=12, heads=5, hidden=400, **SAME)
+    cases = [
+        ("train step, d 128, 2 blocks, 32 x 256", large, 128, 20_000, 5, full_texts(256, rng)),
+        ("train step, d 50, 2 blocks, 32 x 12", small, 50, 20_000, 100, full_texts(12, rng)),
+    ]
+    if bench.data is None:
+        print("no archive of reviews: the epoch left out", file=sys.stderr)
+    else:
+        reviews = TrainSettings(window=400, long_texts="head", **SAME)
+        words, texts = real_texts(bench, 400)
+        cases.append((f"train epoch, {REVIEWS:,} reviews of 1-400 tokens", reviews, 128, words, 1, texts))
+    rate = sgemm_rate()
     result = []
-    for name, (settings, width, tokens) in shapes.items():
-        ours = our_step(settings, width, tokens)
-        steps = 5 if tokens > 100 else 100
-
-        def repeated(step: Work, steps: int = steps) -> Work:
-            return lambda: [step() for _ in range(steps)]
-
-        peer = torch_step(settings, width, tokens)
-        row = {
-            "stage": name,
-            "peer": "PyTorch eager",
-            **pair(repeated(ours), repeated(peer) if peer else None, bench.runs),
-        }
-        result.append({**row, "tokens_per_second": 32 * tokens * steps / row["seconds"]})
+    for name, settings, width, words, repeats, texts in cases:
+        targets = rng.integers(0, 2, len(texts))
+        ours, alone = (our_epoch(settings, width, words, texts, targets, jobs) for jobs in (os.cpu_count() or 1, 1))
+        peer = torch_epoch(settings, width, words, texts, targets)
+        timed = pair(repeat(ours, repeats), repeat(peer, repeats) if peer else None, bench.runs)
+        lengths = np.array([len(ids) for ids in texts])
+        row = {"stage": name, "peer": "PyTorch eager", **timed}
+        row["tokens_per_second"] = int(lengths.sum()) * repeats / row["seconds"]
+        row["share_of_sgemm"] = flops(settings, width, lengths) * repeats / row["seconds"] / rate
+        result.append(row)
+        both, one = alternate(repeat(ours, repeats), repeat(alone, repeats), bench.runs)
+        ratio = None if one is None else one / both
+        result.append({"stage": name, "peer": "1 job", "seconds": both, "peer_seconds": one, "ratio": ratio})
     return result
 
 
-def our_step(settings: Any, width: int, tokens: int, words: int = 20_000) -> Work:
-    from concurrent.futures import ThreadPoolExecutor
+def repeat(work: Work, times: int) -> Work:
+    return lambda: [work() for _ in range(times)]
 
+
+def full_texts(tokens: int, rng: np.random.Generator, words: int = 20_000) -> list[NDArray[np.int32]]:
+    return [rng.integers(0, words, tokens, np.int32) for _ in range(BATCH)]
+
+
+def real_texts(bench: Bench, most: int) -> tuple[int, list[NDArray[np.int32]]]:
+    """Return the number of words, and the first ``most`` words of each of the first training reviews."""
+    from nlptx.corpus import Corpus, ReadOptions
+    from nlptx.text import Tokenizer
+
+    corpus = Corpus([str(bench.data)], ReadOptions(splits=("train",)))
+    read = (document.text for document in corpus)
+    tokens = [words for text in islice(read, REVIEWS) if (words := Tokenizer()(text))]
+    ids: dict[str, int] = {}
+    texts = [np.array([ids.setdefault(word, len(ids)) for word in words[:most]], np.int32) for words in tokens]
+    return len(ids), texts
+
+
+def sgemm_rate(size: int = 2048, runs: int = 5) -> float:
+    """Return the floating-point operations per second of square float32 products on all cores: the best of ``runs``."""
+    a, b = (np.random.default_rng(seed).standard_normal((size, size), np.float32) for seed in (1, 2))
+    seconds = []
+    for _ in range(runs + 1):
+        start = time.perf_counter()
+        a @ b
+        seconds.append(time.perf_counter() - start)
+    return 2 * size**3 / min(seconds)
+
+
+def flops(settings: Any, width: int, lengths: NDArray[np.int64]) -> float:
+    """Return the operations of the matrix products of a pass forward and back, each text in one window.
+
+    Per token and block 4 D^2 weights of attention and 2 D F of the feed-forward network, 2 T D for the scores and the
+    mixture; two operations each; and backward twice as many as forward.
+    """
+    weights = 4 * width**2 + 2 * width * (settings.hidden or 4 * width)
+    return float(3 * settings.blocks * 2 * (lengths * weights + 2 * lengths**2 * width).sum())
+
+
+def our_epoch(
+    settings: Any, width: int, words: int, texts: Sequence[NDArray[np.int32]], targets: NDArray[np.int64], jobs: int
+) -> Work:
+    """Return a function that takes one step for each batch of the texts, in a new random order."""
     from threadpoolctl import threadpool_limits
 
     from nlptx.model import Model
     from nlptx.text import Vocabulary
     from nlptx.training import Checkpoint
+    from nlptx.training.batches import random_order
     from nlptx.training.control import Control
     from nlptx.training.loop import Training
     from nlptx.training.prepare import Examples
@@ -61,10 +117,14 @@ def our_step(settings: Any, width: int, tokens: int, words: int = 20_000) -> Wor
     vocabulary = Vocabulary([str(number) for number in range(words)], np.ones(words, np.int64))
     table = rng.standard_normal((words, width)).astype(np.float32)
     model = Model.fresh(vocabulary, table, ["neg", "pos"], None, np.full(2, 0.5), settings, 1)
-    examples = Examples([rng.integers(0, words, tokens, np.int32) for _ in range(32)], rng.integers(0, 2, 32))
-    pool = ThreadPoolExecutor(os.cpu_count())
-    control = Control(1, pool, lambda _: None, lambda: False, Checkpoint(None))
-    training = Training(model, examples, Examples([], np.empty(0, np.int64)), control)
+    examples, nothing = Examples(list(texts), targets), Examples([], np.empty(0, np.int64))
+    control = Control(1, ThreadPoolExecutor(jobs), lambda _: None, lambda: False, Checkpoint(None))
+    training = Training(model, examples, nothing, control)
     training.steps = 1_000_000
-    threadpool_limits(1)
-    return lambda: training.take_step(np.arange(32))
+
+    def epoch() -> None:
+        with threadpool_limits(1, "blas"):
+            for chosen in random_order(len(texts), BATCH, rng):
+                training.take_step(chosen)
+
+    return epoch

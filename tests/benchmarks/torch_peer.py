@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+BATCH = 32
 
 
-def torch_step(settings: Any, width: int, tokens: int, words: int = 20_000) -> Callable[[], Any] | None:
-    """Return a function that takes one training step on 32 full texts; None where torch is absent."""
+def torch_epoch(
+    settings: Any, width: int, words: int, texts: Sequence[NDArray[np.int32]], targets: NDArray[np.int64]
+) -> Callable[[], Any] | None:
+    """Return a function that takes one step for each batch of the texts; None where torch is absent.
+
+    Texts of about the same length share a batch, the shorter ones padded; the batches come in random order.
+    """
     try:
         import torch
         from torch import nn
@@ -33,22 +41,36 @@ def torch_step(settings: Any, width: int, tokens: int, words: int = 20_000) -> C
             )
             self.head = nn.Linear(width, 2)
 
-        def forward(self, ids: torch.Tensor) -> torch.Tensor:
-            return self.head(self.encoder(self.embedding(ids)).mean(1))
+        def forward(self, ids: torch.Tensor, padding: torch.Tensor | None) -> torch.Tensor:
+            x = self.encoder(self.embedding(ids), src_key_padding_mask=padding)
+            if padding is None:
+                return self.head(x.mean(1))
+            kept = (~padding).unsqueeze(2)
+            return self.head((x * kept).sum(1) / kept.sum(1))
 
     model = Classifier()
     table = torch.optim.SparseAdam(model.embedding.parameters(), 1e-3)
     rest = torch.optim.AdamW([p for name, p in model.named_parameters() if "embedding" not in name], 1e-3)
+
+    order = np.argsort([len(ids) for ids in texts], kind="stable")
+    batches = []
+    for start in range(0, len(order), BATCH):
+        chosen = order[start : start + BATCH]
+        rows = [torch.from_numpy(texts[i].astype(np.int64)) for i in chosen]
+        lengths = torch.tensor([len(row) for row in rows])
+        ids = nn.utils.rnn.pad_sequence(rows, batch_first=True)
+        padding = torch.arange(ids.shape[1]) >= lengths[:, None]
+        batches.append((ids, padding if padding.any() else None, torch.from_numpy(targets[chosen])))
     rng = np.random.default_rng(0)
-    ids = torch.from_numpy(rng.integers(0, words, (32, tokens)))
-    targets = torch.from_numpy(rng.integers(0, 2, 32))
 
-    def step() -> None:
-        table.zero_grad()
-        rest.zero_grad()
-        nn.functional.cross_entropy(model(ids), targets).backward()
-        nn.utils.clip_grad_norm_([p for name, p in model.named_parameters() if "embedding" not in name], 1.0)
-        table.step()
-        rest.step()
+    def epoch() -> None:
+        for number in rng.permutation(len(batches)):
+            ids, padding, wanted = batches[number]
+            table.zero_grad()
+            rest.zero_grad()
+            nn.functional.cross_entropy(model(ids, padding), wanted).backward()
+            nn.utils.clip_grad_norm_([p for name, p in model.named_parameters() if "embedding" not in name], 1.0)
+            table.step()
+            rest.step()
 
-    return step
+    return epoch
