@@ -28,7 +28,9 @@ class Dropout(Layer):
     def forward(self, x: NDArray, layout: Layout | None, rng: np.random.Generator | None) -> tuple[NDArray, Any]:
         if rng is None or self.dropped == 0:
             return x, None
-        kept = np.frombuffer(rng.bytes(x.size), np.uint8).reshape(x.shape) >= self.dropped
+        # Eight bytes at a time take half as long as rng.bytes.
+        eights = rng.integers(0, 1 << 64, -(-x.size // 8), np.uint64)
+        kept = eights.view(np.uint8)[: x.size].reshape(x.shape) >= self.dropped
         mask = kept * x.dtype.type(_LEVELS / (_LEVELS - self.dropped))
         return x * mask, mask
 

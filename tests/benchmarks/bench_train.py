@@ -121,10 +121,10 @@ def our_epoch(
     control = Control(1, ThreadPoolExecutor(jobs), lambda _: None, lambda: False, Checkpoint(None))
     training = Training(model, examples, nothing, control)
     training.steps = 1_000_000
+    threadpool_limits(1, "blas")
 
     def epoch() -> None:
-        with threadpool_limits(1, "blas"):
-            for chosen in random_order(len(texts), BATCH, rng):
-                training.take_step(chosen)
+        for chosen in random_order(len(texts), BATCH, rng):
+            training.take_step(chosen)
 
     return epoch
