@@ -1,0 +1,113 @@
+"""A batch in shares and lanes gives what it gives in one piece, on any number of threads."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+from nlptx.nn import Gradients, Layout, MultiHeadAttention, attention
+from nlptx.nn.attention import tiles
+from nlptx.training import average
+from nlptx.training.average import WeightAverage
+from nlptx.training.batches import LANES, Share, cut_shares
+from nlptx.training.step import ShareResult, batch_gradient, sum_rows
+
+WORDS, WIDTH = 50, 3
+
+
+def texts_of(count: int, longest: int = 600) -> list[NDArray[np.int32]]:
+    rng = np.random.default_rng(3)
+    return [rng.integers(0, WORDS, rng.integers(1, longest + 1), np.int32) for _ in range(count)]
+
+
+def shares_of(texts: list[NDArray[np.int32]]) -> list[Share]:
+    return cut_shares(texts, np.arange(len(texts)), 0.0, np.random.default_rng(1))
+
+
+def gradient_of(shares: list[Share], threads: int) -> ShareResult:
+    """A made-up objective with noise, whose gradients depend on words, places and the generator of the share."""
+
+    def objective(share: Share, grads: Gradients, rng: np.random.Generator) -> tuple[float, int, NDArray]:
+        dx = np.sin(share.ids[:, None] + np.arange(1, WIDTH + 1) * rng.random())
+        grads.flat += dx.sum(axis=0)
+        return float(dx.sum()), len(share.targets), dx
+
+    seeds = np.random.SeedSequence(1).spawn(len(shares))
+    with ThreadPoolExecutor(threads) as pool:
+        return batch_gradient(shares, objective, WIDTH, np.dtype(np.float64), False, seeds, pool)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 32, 64])
+def test_shares_hold_every_text_once(count: int) -> None:
+    texts = texts_of(count)
+    shares = shares_of(texts)
+    found: dict[int, list[int]] = {}
+    for share in shares:
+        parts = np.split(share.ids, np.cumsum(share.lengths)[:-1])
+        found |= {int(target): part.tolist() for target, part in zip(share.targets, parts, strict=True)}
+    assert found == {number: text.tolist() for number, text in enumerate(texts)}
+    assert len(shares) <= LANES or len(shares) % LANES == 0 or len(shares) == count
+
+
+@pytest.mark.parametrize(("tokens", "wanted"), [(1, 1), (11, 1), (20, 1), (40, 2), (64, 4), (128, 4), (256, 8)])
+def test_a_small_batch_is_one_share_and_a_large_one_shares_for_every_lane(tokens: int, wanted: int) -> None:
+    assert len(shares_of([np.zeros(tokens, np.int32)] * 32)) == wanted
+
+
+def test_a_batch_gradient_is_the_sum_over_its_shares_whatever_the_threads() -> None:
+    shares = shares_of(texts_of(40))
+    assert len(shares) > LANES
+    one, more = gradient_of(shares, 1), gradient_of(shares, 5)
+    for name in ("loss", "correct", "flat", "rows", "row_gradient"):
+        assert_array_equal(getattr(one, name), getattr(more, name))
+    assert one.correct == 40
+    assert_array_equal(one.rows, np.unique(np.concatenate([share.ids for share in shares])))
+    assert_allclose(one.row_gradient.sum(axis=0), one.flat, rtol=1e-12)
+    assert one.loss == pytest.approx(one.flat.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("count", [1, 1000])
+def test_rows_of_one_word_are_summed(dtype: type, count: int) -> None:
+    rng = np.random.default_rng(1)
+    ids, gradient = rng.integers(0, WORDS, count, np.int32), rng.normal(size=(count, WIDTH)).astype(dtype)
+    rows, sums = sum_rows(ids, gradient)
+    wanted = np.zeros((WORDS, WIDTH))
+    np.add.at(wanted, ids, gradient)
+    assert_array_equal(rows, np.unique(ids))
+    assert (rows.dtype, sums.dtype) == (ids.dtype, dtype)
+    assert_allclose(sums, wanted[rows], atol=1e-5 if dtype == np.float32 else 1e-13)
+
+
+@pytest.mark.parametrize("room", [1, 20, 100, 1 << 17])
+def test_tiles_cover_each_score_once_and_change_nothing(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = MultiHeadAttention(6, 3, 2, True, np.random.default_rng(1))
+    layout, x = Layout(np.array([4, 4, 4, 4, 4, 3])), np.random.default_rng(2).normal(size=(23, 6))
+    wanted, _ = layer.forward(x, layout)
+    monkeypatch.setattr(attention, "_TILE", room)
+    times = np.zeros((5, 3), int)
+    for tile in tiles(5, 3, 4):
+        times[tile] += 1
+        assert times[tile].size * 4**2 <= max(room, 4**2)
+    assert (times == 1).all()
+    assert_allclose(layer.forward(x, layout)[0], wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_an_average_taken_block_by_block_is_the_average(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = np.random.default_rng(1).normal(size=(7, WIDTH))
+    results = []
+    for block in (1, 2 * WIDTH, 1 << 16):
+        monkeypatch.setattr(average, "_BLOCK", block)
+        weights = start.copy()
+        taken = WeightAverage([weights], 0.9)
+        for _ in range(5):
+            weights *= 1.5
+            taken.step()
+        results.append(taken.averages[0])
+    assert (results[0] != weights).all()
+    for result in results[1:]:
+        assert_array_equal(result, results[0])
