@@ -15,7 +15,7 @@ from measure import Bench, Row, Work, alternate, pair
 from numpy.typing import NDArray
 
 BATCH = 32
-REVIEWS = 2_000
+REVIEWS = 1_000
 # Neither side drops or averages anything, so that both do the same work.
 SAME: dict[str, Any] = {"width": 0, "blocks": 2, "ngrams": 0, "dropout": 0.0, "word_dropout": 0.0, "average": 0.0}
 
