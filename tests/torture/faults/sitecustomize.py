@@ -60,9 +60,9 @@ def watched(name, call):
         try:
             result = call(*arguments, **options)
             if name == "open":
-                known.add(result)
-            if name == "replace":
+                # Last comes the folder; the descriptor of the file that was renamed may be another's by then.
                 known.difference_update([number for number in known if isinstance(number, int)])
+                known.add(result)
             return result
         finally:  # unlink, for one, fails when all went well
             if struck and fault["after"]:
