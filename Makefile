@@ -12,7 +12,7 @@ DATA ?= $(NLPTX_SHARED_DATA)/aclImdb_dev.tar.gz
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help demo test torture check format bench imdb goldstraw bloem sst2 trec default-model build clean FORCE
+.PHONY: help demo test torture lowest audit check format bench imdb goldstraw bloem sst2 trec default-model build clean FORCE
 
 help:  ## Show this help.
 	@echo "make TARGET [DATA=path/to/aclImdb.tar.gz]"; echo
@@ -23,6 +23,9 @@ help:  ## Show this help.
 INSTALLED := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
+# Continuous integration installs exact versions; everybody else the newest that setup.cfg allows.
+PINNED := $(if $(CI),-c .ci/constraints.txt)
+
 # Where the venv module is missing (some Linux distributions), virtualenv takes its place.
 $(VENV)/bin/python:
 	@echo "making the virtual environment $(VENV)"
@@ -32,12 +35,12 @@ $(VENV)/bin/python:
 
 $(INSTALLED): setup.cfg | $(VENV)/bin/python
 	@echo "installing nlptx and its requirements"
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) -e '.[test]'
 	@touch $@
 
 $(TOOLS): $(INSTALLED)
 	@echo "installing the development tools"
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) -e '.[dev]'
 	@touch $@
 
 # -- Everyday ------------------------------------------------------------------------------------------------
@@ -57,6 +60,15 @@ test: $(INSTALLED)  ## Install and run the tests.
 torture: $(INSTALLED)  ## Strike the stages while they work, and count what survives (tens of minutes).
 	$(VENV)/bin/python -m pytest -m torture -n auto $(PYTEST) tests/torture
 
+# LOWEST_PYTHON: one that has wheels of the oldest versions.
+LOWEST_PYTHON ?= python3.11
+lowest:  ## Run the tests with the oldest versions of everything that setup.cfg allows.
+	$(MAKE) VENV=.venv-lowest PYTHON=$(LOWEST_PYTHON) PINNED='-c .ci/lowest.txt' test
+
+audit: $(INSTALLED)  ## Look up the installed versions in the database of known vulnerabilities (needs the network).
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(VENV)/bin/python -m pip_audit --requirement .ci/constraints.txt --no-deps --disable-pip
+
 check: $(TOOLS)  ## Lint, check formatting and types.
 	ruff check .
 	ruff format --check .
@@ -74,7 +86,7 @@ build: $(TOOLS)  ## Build the wheel and the source distribution.
 	$(VENV)/bin/python -m build --quiet --outdir dist .
 
 clean:  ## Remove everything made here, the virtual environment too.
-	rm -rf build dist $(VENV) $(VENV)-bootstrap *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist $(VENV) $(VENV)-bootstrap .venv-lowest *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # -- Experiments ---------------------------------------------------------------------------------------------
 # File targets: a stage runs again when its input, or one of its own settings here, has changed.

@@ -93,6 +93,26 @@ def test_the_core_needs_no_more_packages_than_promised():
     assert names == {"click", "numpy", "pandas", "rich", "scipy", "threadpoolctl"}
 
 
+def test_the_oldest_versions_that_are_tested_are_those_that_are_allowed():
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    allowed = dict(line.split(">=") for line in config["options"]["install_requires"].split())
+    lines = (ROOT / ".ci" / "lowest.txt").read_text(encoding="utf-8").splitlines()
+    tested = dict(line.split("==") for line in lines if not line.startswith("#"))
+    assert set(allowed) == set(tested)
+    assert all(f"{tested[name]}.0".startswith(f"{version}.") for name, version in allowed.items())
+
+
+def test_every_requirement_is_pinned_for_continuous_integration():
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    extras = config["options.extras_require"]
+    wanted = f"{config['options']['install_requires']} {extras['test']} {extras['dev']}".replace("%(test)s", "").split()
+    lines = (ROOT / ".ci" / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {line.split("==")[0] for line in lines if not line.startswith("#")}
+    assert {re.split(r"[<>=~!]", line)[0] for line in wanted} <= pinned
+
+
 def test_every_module_and_public_function_says_what_it_is():
     missing = []
     for path in MODULES:

@@ -1,0 +1,107 @@
+"""Texts nobody would write by hand, through the commands: what becomes of them is defined, and never a traceback."""
+
+import json
+
+import pytest
+from command import on_terminal, refused, run
+from conftest import COUNT, PCA, TRAIN
+
+from nlptx.model import Model
+from nlptx.settings import MOST_WORDS
+
+# Name -> a text that stands on one line.
+STRANGE = {
+    "nul": "great\0film",
+    "escape": "great \x1b[31mfilm\x1b[0m \x1b]0;title\x07",
+    "c1": "great \x9b31m film",
+    "bidi": "great \u202efilm\u2066 \u200f",
+    "combining": "g\u0301" + "\u0300" * 500 + " great",
+    "emoji": "great \U0001f469\u200d\U0001f4bb\U0001f1e9\U0001f1ea \u2764\ufe0f",
+    "separators": "great\x0bfilm\x0c\x1c\x1d\x85\u2028\u2029story",
+    "carriage": "great\rfilm",
+    "empty": "",
+    "spaces": " \u00a0\u3000\ufeff ",
+    "noncharacters": "great \ufffe\uffff\U0010ffff",
+}
+
+
+@pytest.mark.parametrize("text", STRANGE.values(), ids=STRANGE)
+def test_predict_gives_a_text_back_as_it_was(text, model):
+    out = run("predict", "-m", model, stdin=f"{text}\ngreat film\n".encode()).stdout
+    assert out.endswith(b"\n")
+    first, second = out[:-1].split(b"\n")
+    label, score, back = first.split(b"\t", 2)
+    assert (label, back) == (label, text.rstrip("\r").encode())
+    assert label in (b"neg", b"pos")
+    assert -1 <= float(score) <= 1
+    assert second.startswith(b"pos\t")
+
+
+def test_strange_texts_go_through_every_stage(work, tmp_path):
+    rows = [
+        {"text": f"{text} film", "label": label}
+        for text in [*STRANGE.values(), "a\ud800b"]
+        for label in ("x", "\udfff")
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run("cooccur", "a.jsonl", *COUNT, "-o", "c.npz", cwd=tmp_path)
+    run("pca", "c.npz", "--components", "2", "-o", "e.npz", cwd=tmp_path)
+    run("train", "a.jsonl", "-e", "e.npz", *TRAIN, "-o", "m.npz", cwd=tmp_path)
+    found = run("predict", "-m", "m.npz", "a.jsonl", cwd=tmp_path)
+    # Not `lines`: JSON may hold U+2028, where Python's splitlines would cut.
+    assert [json.loads(line)["text"] for line in found.stdout.splitlines()] == [row["text"] for row in rows]
+    assert run("evaluate", "-m", "m.npz", "a.jsonl", "--json", cwd=tmp_path).json["texts"] == len(rows)
+    run("info", "m.npz", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["escape", "c1", "bidi"])
+def test_a_terminal_is_not_commanded(name, model, tmp_path):
+    (tmp_path / "a.txt").write_text(STRANGE[name])
+    shown = on_terminal("predict", "-m", model, tmp_path / "a.txt").stdout
+    assert b"great" in shown
+    for mark in (b"\x1b[31m", b"\x1b]0;", "\x9b".encode(), "\u202e".encode(), "\u2066".encode()):
+        assert mark not in shown
+
+
+BAD_ROWS = {
+    "nan": '{"text": "a", "x": NaN}',
+    "twice": '{"text": "a", "text": "b"}',
+    "depth": '{"text": "a", "x": ' + "[" * 200 + "]" * 200 + "}",
+    "bomb": '{"text": ' + "[" * 100_000,
+    "digits": '{"text": "a", "x": ' + "1" * 5000 + "}",
+}
+
+
+@pytest.mark.parametrize("row", BAD_ROWS.values(), ids=BAD_ROWS)
+@pytest.mark.parametrize("command", ["cooccur", "predict", "evaluate", "train"])
+def test_rows_that_are_no_plain_json_are_refused_by_name(command, row, work, tmp_path):
+    (tmp_path / "a.jsonl").write_text(f'{{"text": "great", "label": "pos"}}\n{row}\n')
+    options = {
+        "cooccur": ("-o", "out.npz"),
+        "train": ("-e", work / "embeddings.npz", "-o", "out.npz"),
+        "predict": ("-m", work / "model.npz", "-o", "out.jsonl"),
+        "evaluate": ("-m", work / "model.npz"),
+    }[command]
+    refused(command, "a.jsonl", *options, code=3, says="a.jsonl:2", cwd=tmp_path, untouched=tmp_path)
+
+
+def test_nesting_that_is_allowed_comes_back(model, tmp_path):
+    row = '{"text": "great", "x": ' + "[" * 90 + "]" * 90 + "}"
+    (tmp_path / "a.jsonl").write_text(row + "\n")
+    assert run("predict", "-m", model, tmp_path / "a.jsonl").json["x"] == json.loads(row)["x"]
+
+
+def test_an_open_quote_is_named_where_it_opens(model, tmp_path):
+    (tmp_path / "a.csv").write_text('text,n\n"two\nlines",1\n"open,2\n' + "more,3\n" * 1000)
+    refused("predict", "-m", model, "a.csv", "-o", "out.csv", code=3, says="a.csv:4", cwd=tmp_path, untouched=tmp_path)
+
+
+def test_only_so_much_of_a_text_without_end_is_read(model):
+    assert len(Model.load(str(model)).encode("great " * 70_000)) == MOST_WORDS
+
+
+def test_a_vocabulary_of_nothing_but_single_words(tmp_path):
+    (tmp_path / "a.txt").write_text("".join(f"{number:x}z\n" for number in range(100_000)))
+    facts = run("cooccur", "a.txt", *COUNT, "--max-words", "100", "--json", cwd=tmp_path).json
+    assert (facts["distinct_words"], facts["words"]) == (100_000, 100)
+    refused("pca", "cooccur.npz", *PCA, code=3, says="near each other", cwd=tmp_path)
