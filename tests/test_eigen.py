@@ -207,6 +207,76 @@ def test_one_seed_gives_one_result_and_any_seed_the_same_pairs():
     assert np.allclose(first.vectors, other.vectors, atol=1e-6)
 
 
+@pytest.mark.parametrize("method", [{}, {"block": 1, "degree": 1}, {"block": 3, "degree": 2}])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_jobs_do_not_change_one_bit(method, dtype):
+    # More rows than a slice has; a product row by row, which is the same however it is computed.
+    spectrum = 0.5 ** np.minimum(np.arange(9000), 40).astype(dtype)
+    one, two, four = (
+        power_iteration(
+            lambda block: spectrum[:, None] * block,
+            len(spectrum),
+            3,
+            tolerance=1e-3,
+            rng=np.random.default_rng(1),
+            dtype=dtype,
+            jobs=jobs,
+            **method,
+        )
+        for jobs in (1, 2, 4)
+    )
+    assert np.allclose(one.values, [1, 0.5, 0.25], rtol=1e-3)
+    assert one.vectors.tobytes() == two.vectors.tobytes() == four.vectors.tobytes()
+    assert one.values.tobytes() == two.values.tobytes() == four.values.tobytes()
+    assert one.residuals.tobytes() == two.residuals.tobytes() == four.residuals.tobytes()
+
+
+def test_the_textbook_method_multiplies_one_vector_at_a_time_and_keeps_no_iterate():
+    # A diagonal of two eigenvalues: after n steps the small part has shrunk by their ratio to the power n.
+    widths = []
+
+    def product(block):
+        widths.append(block.shape[1])
+        return np.array([[1.0], [0.5]]) * block
+
+    pairs = power_iteration(product, 2, 1, tolerance=1e-6, rng=np.random.default_rng(1), block=1, degree=1)
+    start = np.random.default_rng(1).standard_normal(2)
+    steps = len(widths) - 1
+    assert set(widths) == {1}
+    expected = start * np.array([1, 0.5**steps])
+    expected /= np.linalg.norm(expected) * np.sign(expected[0])
+    assert np.allclose(pairs.vectors[:, 0], expected, atol=1e-12)
+    assert steps > 15
+
+
+def test_the_default_needs_few_products_where_the_spectrum_falls_slowly():
+    # 40 of 1500, one over the next only 1 % to 2 % apart: a basis kept for as long as it takes.
+    size, wanted = 1500, 40
+    spectrum = 1 / np.sqrt(np.arange(1.0, size + 1))
+    product = lambda block: spectrum[:, None] * block  # noqa: E731
+    pairs, restarted = (
+        power_iteration(product, size, wanted, tolerance=1e-3, rng=np.random.default_rng(1), degree=degree)
+        for degree in (0, 5)
+    )
+    assert np.allclose(pairs.values, spectrum[:wanted], rtol=1e-4)
+    assert pairs.products < 6 * wanted
+    assert restarted.products > 1.3 * pairs.products
+
+
+@pytest.mark.parametrize("method", [{}, {"block": 2, "degree": 50}])
+def test_no_more_products_than_allowed(method):
+    calls = []
+
+    def product(block):
+        calls.append(block)
+        return spectrum[:, None] * block
+
+    spectrum = 1 / np.arange(1.0, 400)
+    with pytest.raises(NlptxError, match="components in 7 products"):
+        power_iteration(product, 399, 20, tolerance=1e-9, rng=np.random.default_rng(1), max_products=7, **method)
+    assert len(calls) == 7
+
+
 def test_products_count_the_vectors_that_were_multiplied():
     columns = []
 

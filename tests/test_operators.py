@@ -111,6 +111,33 @@ def test_jobs_do_not_change_one_bit(jobs):
     assert one.covariance(block).tobytes() == many.covariance(block).tobytes()
 
 
+@pytest.mark.parametrize("jobs", [2, 4])
+def test_jobs_do_not_change_one_bit_of_a_large_product(jobs):
+    # So large that the slices are multiplied at the same time and end in any order.
+    matrix = sp.random(3000, 2500, 0.05, "csr", random_state=0, dtype=np.float64)
+    block = np.random.default_rng(1).standard_normal((2500, 16)).astype(np.float32)
+    one, many = (StandardizedRows(matrix, True, np.float32, n) for n in (1, jobs))
+    assert one.trace == many.trace
+    assert one.covariance(block).tobytes() == many.covariance(block).tobytes()
+    assert one.forward(block).tobytes() == many.forward(block).tobytes()
+    X = standardized(matrix.toarray())
+    assert np.allclose(many.covariance(block), X.T @ (X @ block) / 3000, atol=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1), (2, 40)])
+def test_rows_that_do_not_fill_the_slices(shape):
+    dense = np.arange(1.0, 1 + np.prod(shape)).reshape(shape) % 5
+    rows = StandardizedRows(sp.csr_matrix(dense), True, np.float64, 3)
+    assert np.allclose(dense_of(rows), standardized(dense))
+    assert np.allclose(rows.transposed(np.eye(shape[0])), standardized(dense).T)
+
+
+def test_a_matrix_without_entries():
+    rows = StandardizedRows(sp.csr_matrix((4, 6)), True, np.float64, 2)
+    assert rows.trace == 0
+    assert np.array_equal(rows.covariance(np.eye(6)), np.zeros((6, 6)))
+
+
 def test_the_matrix_and_the_block_are_left_alone():
     matrix, block = sparse(6, 6), np.ones((6, 2))
     before = matrix.toarray()
@@ -153,6 +180,14 @@ def test_ppmi_stays_finite_when_a_word_has_no_neighbour(smoothing):
     found = ppmi(sp.csr_matrix(dense), smoothing)
     assert np.isfinite(found.data).all()
     assert found[3].nnz == found[:, 3].nnz == 0
+
+
+@pytest.mark.parametrize("jobs", [2, 4])
+def test_ppmi_does_not_depend_on_jobs(jobs):
+    one, many = (ppmi(symmetric(300), 0.75, n) for n in (1, jobs))
+    assert one.data.tobytes() == many.data.tobytes()
+    assert one.indices.tobytes() == many.indices.tobytes()
+    assert one.indptr.tobytes() == many.indptr.tobytes()
 
 
 def test_ppmi_stores_no_zero():

@@ -1,6 +1,7 @@
 """Measure the stages beside their peers, alternating runs, and print medians and ratios.
 
-Peers that are not installed (torch; GloVe's ``vocab_count`` and ``cooccur`` on the PATH) are left out with a line.
+Peers that are not there (the ``bench`` extra; GloVe's ``vocab_count`` and ``cooccur`` on the PATH) are left out with
+a line.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ import os
 import platform
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import bench_cooccur
+import bench_growth
 import bench_pca
 import bench_predict
 import bench_start
 import bench_train
 import numpy as np
-from measure import Bench
+from measure import Bench, Row
 
 import nlptx
 
@@ -29,6 +32,7 @@ PARTS = {
     "pca": bench_pca,
     "train": bench_train,
     "predict": bench_predict,
+    "growth": bench_growth,
 }
 
 
@@ -56,16 +60,26 @@ def main() -> None:
     }
     print(", ".join(f"{name} {result[name]}" for name in ("nlptx", "python", "numpy", "cores", "runs")))
     for row in rows:
-        peer = (
-            "peer absent"
-            if row["ratio"] is None
-            else f"{row['peer']} {row['peer_seconds']:.3f} s, ratio {row['ratio']:.2f}"
-        )
-        speed = f"  {row['tokens_per_second']:,.0f} tokens/s" if "tokens_per_second" in row else ""
-        share = f", {row['share_of_sgemm']:.0%} of sgemm" if "share_of_sgemm" in row else ""
-        print(f"  {row['stage']:<45} {row['seconds']:.3f} s   ({peer}){speed}{share}")
+        print(f"  {row['stage']:<45} {row['seconds']:8.3f} s   {'; '.join(remarks(row))}")
     if arguments.json:
         arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def remarks(row: Row) -> Iterator[str]:
+    """Say what else was measured."""
+    if row.get("ratio") is None:
+        yield f"{row['peer']} absent"
+    else:
+        yield f"{row['peer']} {row['peer_seconds']:.3f} s, ratio {row['ratio']:.2f}"
+    if "tokens_per_second" in row:
+        yield f"{row['tokens_per_second']:,.0f} tokens/s"
+    if "share_of_sgemm" in row:
+        yield f"{row['share_of_sgemm']:.0%} of sgemm"
+    met = [f"{row[name]:.1e}" for name in ("residual", "peer_residual") if row.get(name) is not None]
+    if met:
+        yield f"residual {', peer '.join(met)}"
+    if "peak_memory_mb" in row:
+        yield f"{row['peak_memory_mb']:,} MB"
 
 
 if __name__ == "__main__":
