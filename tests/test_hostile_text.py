@@ -6,9 +6,6 @@ import pytest
 from command import on_terminal, refused, run
 from conftest import COUNT, PCA, TRAIN
 
-from nlptx.model import Model
-from nlptx.settings import MOST_WORDS
-
 # Name -> a text that stands on one line.
 STRANGE = {
     "nul": "great\0film",
@@ -94,10 +91,6 @@ def test_nesting_that_is_allowed_comes_back(model, tmp_path):
 def test_an_open_quote_is_named_where_it_opens(model, tmp_path):
     (tmp_path / "a.csv").write_text('text,n\n"two\nlines",1\n"open,2\n' + "more,3\n" * 1000)
     refused("predict", "-m", model, "a.csv", "-o", "out.csv", code=3, says="a.csv:4", cwd=tmp_path, untouched=tmp_path)
-
-
-def test_only_so_much_of_a_text_without_end_is_read(model):
-    assert len(Model.load(str(model)).encode("great " * 70_000)) == MOST_WORDS
 
 
 def test_a_vocabulary_of_nothing_but_single_words(tmp_path):
