@@ -65,15 +65,15 @@ def counts_its_jobs():
     """Tell in the artifact how it was made."""
     import dataclasses
 
-    from nlptx import cooccur
+    from nlptx import counting
 
-    honest = cooccur.count
+    honest = counting.count_rows
 
-    def count(texts, settings, jobs, *more):
-        counts = honest(texts, settings, jobs, *more)
+    def count_rows(texts, settings, space, jobs):
+        counts = honest(texts, settings, space, jobs)
         return dataclasses.replace(counts, details={**counts.details, "jobs": jobs})
 
-    cooccur.count = count
+    counting.count_rows = count_rows
 
 
 def sociable():
