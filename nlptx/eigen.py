@@ -31,8 +31,6 @@ _BLOCK = 16
 # Iterates kept when the degree is chosen automatically: vectors per wanted eigenpair, and blocks at least.
 _BASIS_PER_PAIR = 6
 _LEAST_DEGREE = 8
-# Rayleigh-Ritz is tried within a round when the basis has grown by this since the last time.
-_GROWTH = 9 / 8
 
 
 @dataclass(frozen=True)
@@ -122,11 +120,12 @@ def power_iteration(
             if not ended and basis.width < goal:
                 continue
             ritz, candidates, moved, missed = basis.rayleigh_ritz(wanted + block)
-            # A residual this small is rounding: the eigenvalue is as good as 0 and any vector is as good.
-            rounding = max(20 * float(np.finfo(dtype).eps * ritz[0]), float(np.finfo(dtype).tiny))
-            good = missed <= np.maximum(tolerance * ritz, rounding)
-            # Of an eigenvalue that cannot be told from 0 there is no relative residual; it counts as met.
-            relative = missed / np.where(ritz > rounding, ritz, rounding / tolerance)
+            # An eigenvalue this small cannot be told from 0, and any vector is as good. It has no relative
+            # residual, and counts as met. Of a larger one, too, a residual that is but rounding is accepted.
+            rounding = max(float(np.finfo(dtype).eps * ritz[0]), float(np.finfo(dtype).tiny))
+            zero = ritz <= 20 * rounding
+            good = missed <= np.where(zero, 20 * rounding, np.maximum(tolerance * ritz, 2 * rounding))
+            relative = missed / np.where(zero, 20 * rounding / tolerance, ritz)
             reached = min(_leading(good), wanted)
             open_residual = float(relative[reached:].max(initial=0)) if reached < wanted else 0.0
             progress = max(progress, reached)
@@ -134,7 +133,7 @@ def power_iteration(
                 on_round(progress, open_residual)
             if ended or reached == wanted:
                 break
-            goal = min(end, int(basis.width * _GROWTH))
+            goal = min(end, basis.width + 2 * max(block, wanted - reached))
         found = reached
         values, residuals = ritz[:found], relative[:found]
         vectors, images = candidates[:, :found], moved[:, :found]
@@ -172,7 +171,7 @@ class _Basis:
     def __init__(self, found: NDArray, images: NDArray, room: int, recent: int, jobs: int) -> None:
         self.width = 0
         self._found, self._recent, self._jobs = found.shape[1], recent, jobs
-        self._vectors = np.empty((len(found), room), found.dtype)
+        self._vectors = np.empty((len(found), room), found.dtype, order="F")  # so the part in use is contiguous
         self._images = np.empty_like(self._vectors)
         self._small = np.empty((room, room))  # W'A W; below the diagonal it is not filled in
         self.append(found, images)
