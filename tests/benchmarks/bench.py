@@ -45,24 +45,23 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.data.exists():
         print(f"{arguments.data} is absent: what needs it is left out", file=sys.stderr)
-    rows = []
-    with tempfile.TemporaryDirectory() as name:
-        bench = Bench(arguments.data if arguments.data.exists() else None, Path(name), arguments.runs)
-        for part in arguments.only or PARTS:
-            rows += PARTS[part].rows(bench)
     result = {
         "nlptx": nlptx.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "cores": os.cpu_count(),
         "runs": arguments.runs,
-        "rows": rows,
     }
-    print(", ".join(f"{name} {result[name]}" for name in ("nlptx", "python", "numpy", "cores", "runs")))
-    for row in rows:
-        print(f"  {row['stage']:<45} {row['seconds']:8.3f} s   {'; '.join(remarks(row))}")
+    print(", ".join(f"{name} {value}" for name, value in result.items()))
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        bench = Bench(arguments.data if arguments.data.exists() else None, Path(name), arguments.runs)
+        for part in arguments.only or PARTS:
+            for row in PARTS[part].rows(bench):
+                rows.append(row)
+                print(f"  {row['stage']:<45} {row['seconds']:8.3f} s   {'; '.join(remarks(row))}", flush=True)
     if arguments.json:
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+        arguments.json.write_text(json.dumps({**result, "rows": rows}, indent=1) + "\n")
 
 
 def remarks(row: Row) -> Iterator[str]:
