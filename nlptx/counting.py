@@ -21,8 +21,9 @@ from nlptx.tokens import TokenStream
 
 # What a token takes while its block is counted, as a share of the memory: half of it.
 _BYTES_PER_TOKEN = 48
-# Tokens grouped by word at once, in one thread.
+# Tokens grouped by word at once, in one thread, unless memory is short: that takes some 40 bytes each.
 _SEGMENT = 1 << 21
+_SEGMENT_SHARE = 256
 # Runs summed at once: each has two open files.
 _FAN_IN = 16
 
@@ -82,7 +83,7 @@ def count_rows(texts: Iterable[str], settings: CountSettings, space: Space, jobs
 
     for lengths in _grouped(stream.lengths.parts(), most):
         reach = min(settings.window, max(int(lengths.max()) - 1, 1))  # no document has pairs farther apart
-        shares = list(_grouped([lengths], _SEGMENT))
+        shares = list(_grouped([lengths], min(_SEGMENT, max(space.memory // _SEGMENT_SHARE, 1))))
         starts = [done + start for start in accumulate((int(share.sum()) for share in shares), initial=0)]
 
         def segment(place: tuple[int, NDArray[np.int64]], reach: int = reach) -> Segment:

@@ -15,9 +15,13 @@ from nlptx.scan import Scan, Scanner
 from nlptx.spool import Space
 from nlptx.text import Tokenizer
 
-# Characters handed to a thread at a time, and the part of them that is scanned at once: its arrays fit the cache.
+# Characters handed to a thread at a time, unless memory is short, and the part of them that is scanned at once: its
+# arrays fit the cache.
 _CHUNK = 8_000_000
+_LEAST_CHUNK = 1 << 18
 _PIECE = 1 << 18
+# A chunk takes about ten times its characters, and a few are under way at a time.
+_CHUNK_SHARE = 64
 # What a distinct word takes in the tables here.
 _BYTES_PER_WORD = 150
 # Words up to this many bytes are numbers themselves, their bytes in a uint64.
@@ -131,12 +135,13 @@ class TokenStream:
         self.ids = space.spool(np.int32, space.memory // 16)
         self.lengths = space.spool(np.int64, space.memory // 16)
         self.dropped = 0
+        self._chunk = min(_CHUNK, max(space.memory // _CHUNK_SHARE, _LEAST_CHUNK))
         self._most_words = int(space.memory / (2 * _BYTES_PER_WORD))
 
     def read(self, texts: Iterable[str], tokenizer: Tokenizer, jobs: int) -> None:
         """Tokenise and number a corpus. The result depends on the texts alone, not on ``jobs``."""
         scanner = Scanner(tokenizer)
-        for chunk in in_order(lambda part: number_words(part, scanner), _cut(texts, _CHUNK), jobs):
+        for chunk in in_order(lambda part: number_words(part, scanner), _cut(texts, self._chunk), jobs):
             number = np.fromiter(map(self.numbers.__getitem__, chunk.words), np.int32, len(chunk.words))
             missing = int(number.max(initial=-1)) + 1 - len(self.totals)
             if missing > 0:

@@ -53,15 +53,7 @@ def check_cooccur(amount, folder, tally, memory=MEMORY):
     assert taken < 1.25 * MEMORY, f"{taken:.0f} MB taken, {MEMORY} allowed"
 
 
-# Not scaled: with less text it does keep to it.
-LARGE = pytest.param(
-    4_000_000,
-    id="full",
-    marks=[
-        pytest.mark.torture,
-        pytest.mark.xfail(strict=True, reason="takes about 250 MB with --memory 100M, and more the more text there is"),
-    ],
-)
+LARGE = pytest.param(4_000_000, id="full", marks=pytest.mark.torture)
 
 
 @pytest.mark.parametrize("amount", [pytest.param(500_000, id="quick"), LARGE])
