@@ -8,7 +8,7 @@ import pytest
 from nlptx.artifacts import Artifact
 from nlptx.cli import nlptx
 from nlptx.cli.options import special_reading
-from nlptx.corpus import Corpus, ReadOptions
+from nlptx.corpus import ReadOptions
 from nlptx.errors import CorruptError
 from nlptx.provenance import chain, command
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
@@ -65,7 +65,7 @@ def test_every_setting_is_in_the_command(kind, item):
 @pytest.mark.parametrize("change", READINGS, ids=str)
 def test_every_way_of_reading_is_in_the_command(kind, change):
     reading = replace(ReadOptions(splits=SPLITS[kind]), **change)
-    found = parsed(command(header(kind, reading=special_reading(Corpus([], reading), SPLITS[kind]))))
+    found = parsed(command(header(kind, reading=special_reading(reading, SPLITS[kind]))))
     split = tuple(name for name in found["split"] if name != "all")
     assert reading == ReadOptions(
         found["text_column"], found["label_column"], found["input_format"], split, found["encoding_errors"]

@@ -78,7 +78,7 @@ def cooccur(
 
             counts = count_rows(texts(), settings, space, run.jobs)
         details = {**counts.details, "documents": corpus.documents, "sha256": corpus.sha256}
-        details["reading"] = special_reading(corpus, SPLITS)
+        details["reading"] = special_reading(reading, SPLITS)
         if "dropped_up_to" in details:
             run.talk.note(
                 f"more distinct words than --memory has room for: words seen up to {details['dropped_up_to']} times"

@@ -6,17 +6,14 @@ import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from nlptx.cli.console import Talk
-from nlptx.corpus.document import FORMATS, SPLITS, TABLES, ReadOptions
+from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
 from nlptx.presets import PRESETS
 from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, SEED, Settings
-
-if TYPE_CHECKING:
-    from nlptx.corpus import Corpus
 
 Function = Callable[..., Any]
 
@@ -208,14 +205,7 @@ def reading_options(splits: tuple[str, ...]) -> Callable[[Function], Function]:
     return decorate
 
 
-def special_reading(corpus: Corpus, splits: tuple[str, ...]) -> dict[str, Any]:
-    """Return the reading options that are not at a command's default, to be kept with what was read.
-
-    The format of a table is always kept: so a table gives the same artifact as a file, which has a name to tell it
-    by, and in a pipe, which has none.
-    """
+def special_reading(reading: ReadOptions, splits: tuple[str, ...]) -> dict[str, Any]:
+    """Return the reading options that are not at a command's default, to be kept with what was read."""
     usual = ReadOptions(splits=splits)
-    special = {name: value for name, value in vars(corpus.options).items() if value != getattr(usual, name)}
-    if len(corpus.formats) == 1 and corpus.formats <= TABLES:
-        special["format"] = next(iter(corpus.formats))
-    return special
+    return {name: value for name, value in vars(reading).items() if value != getattr(usual, name)}

@@ -92,7 +92,7 @@ def train(
         corpus = Corpus(data, reading)
         texts, labels = _columns(corpus)
         source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256}
-        source["reading"] = special_reading(corpus, SPLITS)
+        source["reading"] = special_reading(reading, SPLITS)
         held_out = None
         if valid:
             valid_corpus = Corpus(valid, reading)

@@ -21,7 +21,7 @@ __all__ = ["STDIN", "Corpus", "Document", "ReadOptions", "labelled"]
 class Corpus:
     """The documents of some inputs, read one at a time; iterate once.
 
-    After the iteration ``documents``, ``sha256``, ``formats`` and ``source`` (the last one) describe what was read. The
+    After the iteration ``documents``, ``sha256`` and ``source`` (the last one) describe what was read. The
     digest covers texts and labels, not file names or compression: a corpus has the same one as a file, in a
     pipe or in pieces.
 
@@ -33,7 +33,6 @@ class Corpus:
     inputs: Iterable[str]
     options: ReadOptions = ReadOptions()
     documents: int = field(default=0, init=False)
-    formats: set[str] = field(default_factory=set, init=False)
     source: Source | None = field(default=None, init=False, repr=False)
     _digest: hashlib._Hash = field(default_factory=hashlib.sha256, init=False, repr=False)
 
@@ -43,7 +42,6 @@ class Corpus:
             with damage_reported(name):
                 for source in open_input(name, self.options):
                     self.source = source
-                    self.formats.add(source.format)
                     for document in _read(source, self.options):
                         self._note(document)
                         yield document

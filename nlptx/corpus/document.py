@@ -8,7 +8,6 @@ from typing import Any
 from nlptx.errors import SettingsError
 
 SPLITS = ("train", "test", "unsup")
-TABLES = {"csv", "tsv", "jsonl"}
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
 
 
