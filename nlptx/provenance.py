@@ -20,7 +20,6 @@ _STAGES: dict[str, tuple[str, type[Settings], str]] = {
 _READING = {
     "text_column": "--text-column",
     "label_column": "--label-column",
-    "format": "--input-format",
     "splits": "--split",
     "encoding_errors": "--encoding-errors",
 }

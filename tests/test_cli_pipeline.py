@@ -55,6 +55,11 @@ def test_labelled_text_and_model_through_pipes(work, tmp_path):
     assert scored.stdout == run("predict", "-m", work / "model.npz", work / "test.tsv").stdout
 
 
+def test_a_table_gives_the_same_model_through_a_pipe(work):
+    train = f"nlptx train - --input-format tsv -e {work}/embeddings.npz {' '.join(TRAIN)} -o -"
+    assert shell(f"{train} < {work}/train.tsv").stdout == (work / "model.npz").read_bytes()
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_nobody_listens_to_still_works(stage, work):
     """With standard error closed there is nobody to tell, but the result is the same."""

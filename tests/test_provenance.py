@@ -18,7 +18,6 @@ SPLITS = {"cooccurrence": ("train", "unsup"), "model": ("train",)}
 READINGS = [
     {"text_column": "--my review's"},
     {"label_column": "stars; rm x"},
-    {"format": "jsonl"},
     {"splits": ()},
     {"splits": ("test", "train")},
     {"encoding_errors": "replace"},
@@ -73,7 +72,8 @@ def test_every_way_of_reading_is_in_the_command(kind, change):
 
 
 def test_no_way_of_reading_is_left_out_above():
-    assert {name for change in READINGS for name in change} == {item.name for item in fields(ReadOptions)}
+    # The format says how texts arrive, and an artifact is the same whichever way they do.
+    assert {name for change in READINGS for name in change} == {item.name for item in fields(ReadOptions)} - {"format"}
 
 
 @pytest.mark.parametrize("kind", ["embeddings", "model"])
