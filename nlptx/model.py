@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from nlptx.artifacts import Artifact, load, write
 from nlptx.embeddings import Embeddings
 from nlptx.errors import ArtifactError, CorruptError, SettingsError
-from nlptx.evidence import Evidence, evidence_width
+from nlptx.evidence import Evidence
+from nlptx.evidence.stored import evidence_arrays, need_floats, read_evidence
 from nlptx.inference import infer
-from nlptx.network import Network
+from nlptx.network import Network, unset_network
 from nlptx.nn import Layout, flatten
 from nlptx.parts import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.settings import SEED, TrainSettings
@@ -171,9 +172,7 @@ class Model:
         table = self.table.astype(dtype, copy=False)
         arrays = {"table": table, "flat": self.flat, "priors": self.priors, **self.vocabulary.to_arrays()}
         if self.evidence is not None:
-            known = self.evidence
-            ratios, weights = (array.astype(dtype, copy=False) for array in (known.ratios, known.weights))
-            arrays |= {"ngrams": known.keys, "ratios": ratios, "weights": weights, "bias": known.bias}
+            arrays |= evidence_arrays(self.evidence, dtype)
         return Artifact(KIND, self.settings.to_dict(), arrays, self.made_from, details, self.seed)
 
     def save(self, path: str) -> None:
@@ -209,13 +208,13 @@ class Model:
         if not isinstance(source, dict):
             raise CorruptError("what it says of its training data is damaged")
         vocabulary = read_vocabulary(artifact, read_tokenizer(details))
-        table = _need_floats(artifact, "table", settings, (len(vocabulary), None))
+        table = need_floats(artifact, "table", settings.half, (len(vocabulary), None))
         flat = need_array(artifact, "flat", "float32", (None,))
         priors = need_array(artifact, "priors", "float64", (len(labels),))
         if (priors < 0).any() or (priors > 1).any() or abs(priors.sum() - 1) > 1e-6:
             raise CorruptError("its prior probabilities do not sum to 1")
-        evidence = _read_evidence(artifact, settings, len(vocabulary), len(labels))
-        network = _unset_network(settings, table.shape[1], len(labels), _widths(evidence), len(flat))
+        evidence = read_evidence(artifact, settings, len(vocabulary), len(labels))
+        network = unset_network(settings, table.shape[1], len(labels), _widths(evidence), len(flat))
         own = flatten(network)
         own[:] = flat
         made = (history, artifact.made_from, artifact.seed, evidence, source)
@@ -225,48 +224,3 @@ class Model:
 def _widths(evidence: Evidence | None) -> tuple[int, int]:
     """Return how many features of each place, and of each text, the evidence gives."""
     return (0, 0) if evidence is None else (evidence.order * evidence.width, evidence.width)
-
-
-def _need_floats(
-    artifact: Artifact, name: str, settings: TrainSettings, shape: tuple[int | None, ...]
-) -> NDArray[np.float32]:
-    """Return an array stored in half precision if the settings say so."""
-    stored = need_array(artifact, name, "float16" if settings.half else "float32", shape)
-    return stored.astype(np.float32, copy=False)
-
-
-def _read_evidence(artifact: Artifact, settings: TrainSettings, words: int, classes: int) -> Evidence | None:
-    if "ngrams" not in artifact.arrays:
-        return None
-    keys = need_array(artifact, "ngrams", "int64", (None,))
-    width = evidence_width(classes)
-    ratios = _need_floats(artifact, "ratios", settings, (len(keys), width))
-    weights = _need_floats(artifact, "weights", settings, (len(keys), width))
-    bias = need_array(artifact, "bias", "float32", (width,))
-    if settings.ngrams == 0 or (keys[1:] <= keys[:-1]).any() or (keys < 0).any():
-        raise CorruptError("its n-grams are unsorted, or should not be there")
-    return Evidence(settings.ngrams, words, keys, ratios, weights, bias)
-
-
-class _Unset:
-    """Stands in for a random generator where weights are about to be read: its arrays take no memory."""
-
-    def uniform(self, low: float, high: float, size: tuple[int, ...]) -> NDArray:
-        return np.lib.stride_tricks.as_strided(np.zeros(1), size, (0,) * len(size))
-
-    normal = uniform
-
-
-def _unset_network(
-    settings: TrainSettings, components: int, classes: int, known: tuple[int, int], have: int
-) -> Network:
-    """Build the network of a file with ``have`` parameters; a small file cannot ask for a large one."""
-    width = settings.width or components
-    at_least = settings.blocks * 2 * width * (settings.hidden or 4 * width) + known[1] ** 2
-    if not components or at_least > have:
-        raise CorruptError(f"it has {have} parameters; its settings need more than {at_least}")
-    network = Network(settings, components, classes, cast("np.random.Generator", _Unset()), *known)
-    needed = sum(parameter.value.size for _, parameter in network.parameters())
-    if needed != have:
-        raise CorruptError(f"it has {have} parameters; its settings need {needed}")
-    return network

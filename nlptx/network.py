@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.errors import SettingsError
+from nlptx.errors import CorruptError, SettingsError
 from nlptx.nn import (
     LOSSES,
     POOLS,
@@ -25,7 +25,7 @@ from nlptx.nn import (
     PlainAttention,
     SinusoidalPositions,
 )
-from nlptx.settings import NetworkSettings
+from nlptx.settings import NetworkSettings, TrainSettings
 
 
 class Encoder(Layer):
@@ -198,3 +198,29 @@ def _attention(settings: NetworkSettings, width: int, rng: np.random.Generator) 
             raise SettingsError(f"width {width} cannot be shared by {settings.heads} narrow heads")
         head_width = width // settings.heads
     return MultiHeadAttention(width, settings.heads, head_width, settings.attention == "scaled", rng)
+
+
+class _Unset:
+    """Stands in for a random generator where weights are about to be read: its arrays take no memory."""
+
+    def uniform(self, low: float, high: float, size: tuple[int, ...]) -> NDArray:
+        return np.lib.stride_tricks.as_strided(np.zeros(1), size, (0,) * len(size))
+
+    normal = uniform
+
+
+def unset_network(settings: TrainSettings, components: int, classes: int, known: tuple[int, int], have: int) -> Network:
+    """Build the network of a file with ``have`` parameters, which are still to be set.
+
+    Raises:
+        CorruptError: it would need another number of them; found out before memory is taken for any.
+    """
+    width = settings.width or components
+    at_least = settings.blocks * 2 * width * (settings.hidden or 4 * width) + known[1] ** 2
+    if not components or at_least > have:
+        raise CorruptError(f"it has {have} parameters; its settings need more than {at_least}")
+    network = Network(settings, components, classes, cast("np.random.Generator", _Unset()), *known)
+    needed = sum(parameter.value.size for _, parameter in network.parameters())
+    if needed != have:
+        raise CorruptError(f"it has {have} parameters; its settings need {needed}")
+    return network

@@ -1,0 +1,39 @@
+"""Evidence as arrays of a model's file."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from nlptx.artifacts import Artifact
+from nlptx.errors import CorruptError
+from nlptx.evidence.known import Evidence
+from nlptx.evidence.ngrams import evidence_width
+from nlptx.parts import need_array
+from nlptx.settings import TrainSettings
+
+
+def evidence_arrays(known: Evidence, dtype: DTypeLike) -> dict[str, NDArray]:
+    """Return the arrays that hold evidence in an artifact, its floats as ``dtype``."""
+    ratios, weights = (array.astype(dtype, copy=False) for array in (known.ratios, known.weights))
+    return {"ngrams": known.keys, "ratios": ratios, "weights": weights, "bias": known.bias}
+
+
+def read_evidence(artifact: Artifact, settings: TrainSettings, words: int, classes: int) -> Evidence | None:
+    """Read back what :func:`evidence_arrays` gave; None if there is none. Raises CorruptError."""
+    if "ngrams" not in artifact.arrays:
+        return None
+    keys = need_array(artifact, "ngrams", "int64", (None,))
+    width = evidence_width(classes)
+    ratios = need_floats(artifact, "ratios", settings.half, (len(keys), width))
+    weights = need_floats(artifact, "weights", settings.half, (len(keys), width))
+    bias = need_array(artifact, "bias", "float32", (width,))
+    if settings.ngrams == 0 or (keys[1:] <= keys[:-1]).any() or (keys < 0).any():
+        raise CorruptError("its n-grams are unsorted, or should not be there")
+    return Evidence(settings.ngrams, words, keys, ratios, weights, bias)
+
+
+def need_floats(artifact: Artifact, name: str, half: bool, shape: tuple[int | None, ...]) -> NDArray[np.float32]:
+    """Return an array that is stored in half precision if ``half``. Raises CorruptError."""
+    stored = need_array(artifact, name, "float16" if half else "float32", shape)
+    return stored.astype(np.float32, copy=False)
