@@ -86,9 +86,11 @@ class Segment:
         self.places = (order & 0xFFFFFFFF).astype(np.int32)
         self.starts = np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=words))])
 
-    def around(self, first: int, after: int) -> NDArray[np.void]:
-        """Return the windows around each position of words ``first`` to ``after``."""
-        return self.windows[self.places[self.starts[first] : self.starts[after]]]
+    def around(self, first: int, after: int, most: int) -> Iterator[NDArray[np.void]]:
+        """Yield the windows around each position of words ``first`` to ``after``, at most ``most`` at a time."""
+        places = self.places[self.starts[first] : self.starts[after]]
+        for start in range(0, len(places), most):
+            yield self.windows[places[start : start + most]]
 
 
 def count_pairs(segments: list[Segment], words: int, units: NDArray[np.int64], jobs: int) -> Iterator[Rows]:
@@ -137,25 +139,34 @@ class _Counter:
         first, after = rows
         return self._row(first) if after == first + 1 else self._sorted(first, after)
 
+    def _around(self, first: int, after: int) -> Iterator[NDArray[np.int32]]:
+        """Yield the windows around some words in all segments, one after the other, some ``step`` at a time."""
+        waiting: list[NDArray[np.void]] = []
+        for segment in self.segments:
+            for part in segment.around(first, after, self.step):
+                if sum(map(len, waiting)) + len(part) > self.step:
+                    yield np.concatenate(waiting).view(np.int32)
+                    waiting = []
+                waiting.append(part)
+        if waiting:
+            yield np.concatenate(waiting).view(np.int32)
+
     def _row(self, word: int) -> Rows:
         """Sum one row in a dense vector: the product of a (V, positions) matrix, a window a column, with ones."""
         row = np.zeros(self.words + 1)
-        for segment in self.segments:
-            for start in range(segment.starts[word], segment.starts[word + 1], self.step):
-                stop = min(start + self.step, segment.starts[word + 1])
-                around = segment.windows[segment.places[start:stop]].view(np.int32)
-                starts = np.arange(0, len(around) + 1, self.window, dtype=np.int32)
-                shape = (len(row), stop - start)
-                row += sp.csc_matrix((self.tiled[: len(around)], around, starts), shape) @ np.ones(stop - start)
+        for around in self._around(word, word + 1):
+            starts = np.arange(0, len(around) + 1, self.window, dtype=np.int32)
+            shape = (len(row), len(starts) - 1)
+            row += sp.csc_matrix((self.tiled[: len(around)], around, starts), shape) @ np.ones(shape[1])
         columns = np.flatnonzero(row[: self.words])
         return Rows(columns.astype(np.int32), row[columns], np.array([len(columns)]))
 
     def _sorted(self, first: int, after: int) -> Rows:
         """Sum several rows: a pair becomes the integer (row, column, place in the window); equal ones are summed."""
-        around = np.concatenate([segment.around(first, after) for segment in self.segments])
-        if not len(around):  # no word of these in this part of the corpus
+        around = list(self._around(first, after))
+        if not around:  # no word of these in this part of the corpus
             return Rows(np.empty(0, np.int32), np.empty(0), np.zeros(after - first, np.int64))
-        words = around.view(np.int32).reshape(-1, self.window)
+        words = np.concatenate(around).reshape(-1, self.window)
         bits = self.window.bit_length()
         columns = self.words + 1
         row = words[:, self.window // 2].astype(np.int64) - first
