@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from command import refused, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -406,3 +407,26 @@ def test_a_missing_array_is_refused(name):
     del artifact.arrays[name]
     with pytest.raises(CorruptError, match=name):
         Cooccurrence.from_artifact(artifact)
+
+
+# ---------------------------------------------------------------- on the command line
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--memory", "10K"), "at least 64M"),
+        (("--memory", "plenty"), "not a size"),
+        (("--tmp-dir", "nowhere"), "does not exist"),
+    ],
+)
+def test_memory_that_cannot_be(options, said, tmp_path):
+    (tmp_path / "corpus.txt").write_text("a b\n" * 9)
+    refused("cooccur", "corpus.txt", *options, code=2, says=said, cwd=tmp_path, untouched=tmp_path)
+
+
+def test_memory_and_its_folder_are_options(tmp_path):
+    (tmp_path / "corpus.txt").write_text("a b\n" * 9)
+    for options in ((), ("--memory", "0.1G", "--tmp-dir", ".")):
+        run("cooccur", "corpus.txt", *options, "-o", f"counts{len(options)}.npz", cwd=tmp_path)
+    assert (tmp_path / "counts0.npz").read_bytes() == (tmp_path / "counts4.npz").read_bytes()

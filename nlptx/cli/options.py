@@ -86,13 +86,18 @@ def memory_options(function: Function) -> Function:
     memory = click.option(
         "--memory",
         type=Size(),
-        default=DEFAULT_MEMORY,
-        show_default=f"{DEFAULT_MEMORY >> 30}G",
+        default=f"{DEFAULT_MEMORY >> 30}G",
+        show_default=True,
         metavar="SIZE",
         callback=check,
         help="Memory to keep to; what does not fit goes to temporary files.",
     )
-    folder = click.option("--tmp-dir", metavar="FOLDER", help="Where temporary files go.  [default: the system's]")
+    folder = click.option(
+        "--tmp-dir",
+        type=click.Path(exists=True, file_okay=False, writable=True),
+        metavar="FOLDER",
+        help="Where temporary files go.  [default: the system's]",
+    )
     return memory(folder(function))
 
 
