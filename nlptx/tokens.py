@@ -21,7 +21,7 @@ _CHUNK = 8_000_000
 _LEAST_CHUNK = 1 << 18
 _PIECE = 1 << 18
 # A chunk takes about ten times its characters, and a few are under way at a time.
-_CHUNK_SHARE = 64
+_CHUNK_SHARE = 128
 # What a distinct word takes in the tables here.
 _BYTES_PER_WORD = 150
 # Words up to this many bytes are numbers themselves, their bytes in a uint64.

@@ -5,6 +5,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command import NLPTX, refused, run, shell
 
@@ -124,7 +125,9 @@ def test_predicting_imports_only_what_it_needs(work):
     rows, imported = imported_for("predict", "-m", str(work / "model.npz"), str(work / "test.tsv"), "--format", "text")
     assert len(rows.splitlines()) == 31
     assert "numpy" in imported
-    unwanted = {"numpy.random", "numpy.ma", "concurrent.futures.process", "nlptx.training", "nlptx.metrics"}
+    unwanted = {"concurrent.futures.process", "nlptx.training", "nlptx.metrics"}
+    if not np.__version__.startswith("1."):  # which imports them itself
+        unwanted |= {"numpy.random", "numpy.ma"}
     assert imported & (unwanted | HEAVY - {"numpy"}) == set()
 
 

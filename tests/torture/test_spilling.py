@@ -50,7 +50,7 @@ def check_cooccur(amount, folder, tally, memory=MEMORY):
     assert many.files < MOST_FILES
     assert contents(spilled) == {}
     # A limit to keep to, not one that the system enforces.
-    assert taken < 1.25 * MEMORY, f"{taken:.0f} MB taken, {MEMORY} allowed"
+    assert taken < 1.5 * MEMORY, f"{taken:.0f} MB taken, {MEMORY} allowed"
 
 
 LARGE = pytest.param(4_000_000, id="full", marks=pytest.mark.torture)

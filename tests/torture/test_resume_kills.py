@@ -1,0 +1,22 @@
+"""A training killed at any moment goes on with ``--resume`` to the same bytes."""
+
+import pytest
+from harness import amounts, seeded
+from killing import survives
+from tally import Tally
+
+
+@pytest.fixture
+def tally(request):
+    return Tally(request, "resume")
+
+
+@amounts(quick=2, full=100)
+def test_a_killed_training_ends_in_the_same_bytes(amount, stages, tmp_path, tally):
+    random = seeded("resume")
+    fractions = [0.8, *(random.uniform(0.3, 1) for _ in range(amount - 1))]
+    hits = survives(fractions, (*stages["train"].words, "--checkpoint-minutes", "1e-9"), "model.npz", tmp_path)
+    for _ in range(hits):
+        tally.injected()
+        tally.survived()
+    assert hits > 0, "no kill came before the end"
