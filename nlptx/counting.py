@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from nlptx.pairs import Segment, count_pairs, unit_weights
 from nlptx.parallel import default_jobs, in_order
 from nlptx.runs import Run, merge
 from nlptx.settings import CountSettings
-from nlptx.spool import Space
+from nlptx.spool import Space, Spool
 from nlptx.text import Tokenizer, Vocabulary, as_text, rank_words
 from nlptx.tokens import TokenStream
 
@@ -70,7 +69,11 @@ def count_rows(texts: Iterable[str], settings: CountSettings, space: Space, jobs
     stream = TokenStream(space)
     stream.read(texts, tokenizer, jobs)
     vocabulary, known = _choose_words(stream, settings, tokenizer)
-    details = {"tokens": len(stream.ids), "known_tokens": 0, "distinct_words": len(stream.numbers)}
+    details = {
+        "tokens": len(stream.ids),
+        "known_tokens": int(vocabulary.counts.sum()),
+        "distinct_words": len(stream.numbers),
+    }
     if stream.dropped:
         details["dropped_up_to"] = stream.dropped
     stream.numbers.clear()
@@ -80,20 +83,11 @@ def count_rows(texts: Iterable[str], settings: CountSettings, space: Space, jobs
     single = len(stream.ids) <= most
     runs: list[Run] = []
     done = 0
-
     for lengths in _grouped(stream.lengths.parts(), most):
         reach = min(settings.window, max(int(lengths.max()) - 1, 1))  # no document has pairs farther apart
-        shares = list(_grouped([lengths], min(_SEGMENT, max(space.memory // _SEGMENT_SHARE, 1))))
-        starts = [done + start for start in accumulate((int(share.sum()) for share in shares), initial=0)]
-
-        def segment(place: tuple[int, NDArray[np.int64]], reach: int = reach) -> Segment:
-            start, lengths = place
-            ids = known[stream.ids.read(start, start + int(lengths.sum()))]
-            return Segment(*_without_unknown(ids, lengths), words, reach)
-
-        segments = list(in_order(segment, zip(starts, shares, strict=False), jobs))
-        done = starts[-1]
-        details["known_tokens"] += sum(len(segment.places) for segment in segments)
+        share = min(_SEGMENT, max(space.memory // _SEGMENT_SHARE, 1))
+        segments = _segments(stream.ids, done, list(_grouped([lengths], share)), known, words, reach, jobs)
+        done += int(lengths.sum())
         run = Run(words, space, one if single else 1)
         for rows in count_pairs(segments, words, units[:reach], jobs):
             run.append(rows)
@@ -145,6 +139,25 @@ def _grouped(lengths: Iterable[NDArray[np.int64]], most: int) -> Iterator[NDArra
                 group, tokens = [], 0
     if group:
         yield np.concatenate(group)
+
+
+def _segments(
+    ids: Spool,
+    start: int,
+    shares: list[NDArray[np.int64]],
+    known: NDArray[np.int32],
+    words: int,
+    reach: int,
+    jobs: int,
+) -> list[Segment]:
+    """Group the known words of each share of documents, whose tokens follow one another in ``ids`` from ``start``."""
+    edges = np.cumsum([start, *(share.sum() for share in shares)]).tolist()
+
+    def segment(place: int) -> Segment:
+        own = known[ids.read(edges[place], edges[place + 1])]
+        return Segment(*_without_unknown(own, shares[place]), words, reach)
+
+    return list(in_order(segment, range(len(shares)), jobs))
 
 
 def _without_unknown(ids: NDArray[np.int32], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

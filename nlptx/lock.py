@@ -38,7 +38,7 @@ def locked(path: str, taken: str) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):  # an empty file that cannot be removed holds nobody up
-            if _is_at(path, descriptor):
+            if is_at(path, descriptor):
                 os.unlink(path)
         os.close(descriptor)
 
@@ -54,12 +54,13 @@ def _open_locked(path: str) -> int:
             os.close(descriptor)
             raise
         # Between opening and locking, the one before may have removed the file: then others cannot see this lock.
-        if _is_at(path, descriptor):
+        if is_at(path, descriptor):
             return descriptor
         os.close(descriptor)
 
 
-def _is_at(path: str, descriptor: int) -> bool:
+def is_at(path: str | os.PathLike[str], descriptor: int) -> bool:
+    """Tell whether ``path`` leads to the file open as ``descriptor``, and not to another or to none."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))
     except FileNotFoundError:

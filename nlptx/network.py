@@ -25,7 +25,7 @@ from nlptx.nn import (
     PlainAttention,
     SinusoidalPositions,
 )
-from nlptx.settings import NetworkSettings, TrainSettings
+from nlptx.settings import NetworkSettings
 
 
 class Encoder(Layer):
@@ -209,7 +209,9 @@ class _Unset:
     normal = uniform
 
 
-def unset_network(settings: TrainSettings, components: int, classes: int, known: tuple[int, int], have: int) -> Network:
+def unset_network(
+    settings: NetworkSettings, components: int, classes: int, known: tuple[int, int], have: int
+) -> Network:
     """Build the network of a file with ``have`` parameters, which are still to be set.
 
     Raises:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from nlptx.slices import in_threads
+from nlptx.parallel import in_order
 
 # Into how many row slices a matrix is cut: so many threads find work. Fixed, as the order of a sum depends on it.
 _SLICES = 8
@@ -44,7 +44,7 @@ def ppmi(counts: sp.csr_matrix, smoothing: float, jobs: int = 1) -> sp.csr_matri
         before = np.concatenate([[0], np.cumsum(kept)])
         return pmi[kept], columns[kept], np.diff(before[starts - starts[0]])
 
-    parts = in_threads(positive, _even_slices(counts), jobs)
+    parts = in_order(positive, _even_slices(counts), jobs)
     data, columns, lengths = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(counts.indptr.dtype)
     return sp.csr_matrix((data, columns, indptr), counts.shape)
@@ -100,14 +100,14 @@ class StandardizedRows:
         self.dtype = np.dtype(dtype)
         self._jobs = jobs
         self._slices = list(
-            in_threads(lambda rows: _standardized(matrix, rows, standardize, self.dtype), _even_slices(matrix), jobs)
+            in_order(lambda rows: _standardized(matrix, rows, standardize, self.dtype), _even_slices(matrix), jobs)
         )
         self.trace = sum(part.squares for part in self._slices) / self.shape[0]
 
     def forward(self, block: NDArray) -> NDArray:
         """Return X b, (n, k), for b of shape (V, k)."""
         sums = block.sum(axis=0)
-        return np.concatenate(list(in_threads(lambda part: part.forward(block, sums), self._slices, self._jobs)))
+        return np.concatenate(list(in_order(lambda part: part.forward(block, sums), self._slices, self._jobs)))
 
     def transposed(self, block: NDArray) -> NDArray:
         """Return X'b, (V, k), for b of shape (n, k)."""
@@ -124,7 +124,7 @@ class StandardizedRows:
         """Return X'b from the slices of b, adding up what the slices give in their order."""
         product = np.zeros((self.shape[1], width), self.dtype)
         shift = np.zeros(width, self.dtype)
-        for scaled, shifted in in_threads(lambda part: part.transposed(slice_of(part)), self._slices, self._jobs):
+        for scaled, shifted in in_order(lambda part: part.transposed(slice_of(part)), self._slices, self._jobs):
             product += scaled
             shift += shifted
         product -= shift

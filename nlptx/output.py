@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from nlptx.errors import OutputError
+from nlptx.lock import is_at
 
 STDOUT = "-"
 # Bytes. File names have at most 255; the rest is for dots, the random part and the suffix.
@@ -171,9 +172,8 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
         with suppress(OSError):  # without locks on this file system, nobody else can take it for litter either
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         # In the moment before it was locked, somebody who looked for litter may have removed it.
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.stat(temporary), os.fstat(descriptor)):
-                return temporary, descriptor
+        if is_at(temporary, descriptor):
+            return temporary, descriptor
         os.close(descriptor)
 
 

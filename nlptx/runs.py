@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +13,7 @@ from nlptx.pairs import Rows
 from nlptx.parallel import in_order
 from nlptx.spool import Space
 
-BYTES_PER_ENTRY = 12
+_BYTES_PER_ENTRY = 12
 
 
 class Run:
@@ -43,7 +43,7 @@ class Run:
     def leave_memory(self, space: Space, share: float) -> None:
         """Move to temporary files now; ``share`` is the part of the whole that has been counted by now."""
         # As much again for each run to come, and then the sum of all.
-        space.require(round(2 * BYTES_PER_ENTRY * len(self.columns) / share))
+        space.require(round(2 * _BYTES_PER_ENTRY * len(self.columns) / share))
         self.columns.leave_memory()
         self.values.leave_memory()
 
@@ -62,26 +62,21 @@ def merge(runs: Sequence[Run], space: Space, jobs: int, one: int = 1) -> Run:
     """Return the sum of ``runs``, divided by ``one``; they are closed."""
     bounds = [run.indptr() for run in runs]
     total = np.sum(bounds, axis=0)
-    most = max(1, space.memory // (32 * BYTES_PER_ENTRY * (jobs + 1)))
-    goals = np.arange(0, total[-1] + most, most)
-    cuts = np.unique(np.searchsorted(total, goals).clip(max=len(total) - 1)).tolist()
+    most = max(1, space.memory // (32 * _BYTES_PER_ENTRY * (jobs + 1)))
+    cuts = np.searchsorted(total, np.arange(most, total[-1], most)).tolist()
+    edges = sorted({0, *cuts, len(total) - 1})
 
     def add(rows: tuple[int, int]) -> Rows:
         summed = _sum_in_tree([run.slice(indptr, *rows) for run, indptr in zip(runs, bounds, strict=True)])
         return Rows(summed.indices.astype(np.int32, copy=False), summed.data, np.diff(summed.indptr).astype(np.int64))
 
     result = Run(runs[0].words, space, one)
-    for rows in in_order(add, _ranges(cuts, len(total) - 1), jobs):
+    for rows in in_order(add, pairwise(edges), jobs):
         result.append(rows)
     for run in runs:
         run.columns.close()
         run.values.close()
     return result
-
-
-def _ranges(cuts: list[int], rows: int) -> Iterator[tuple[int, int]]:
-    edges = sorted({0, *cuts, rows})
-    return pairwise(edges)
 
 
 def _sum_in_tree(parts: list[sp.csr_matrix]) -> sp.csr_matrix:

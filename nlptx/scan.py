@@ -65,10 +65,10 @@ class Scanner:
         encoded = [document.encode("utf-8", "surrogatepass") for document in documents]
         joined = b" " * _BEFORE + b" ".join(encoded) + b" " * _AFTER
         text = np.frombuffer(joined.lower() if lowercase else joined, np.uint8)
-        starts, lasts = self._bounds(text)
-        begin, end = np.flatnonzero(starts), np.flatnonzero(lasts) + 1
+        first, last = self._bounds(text)
+        starts, ends = np.flatnonzero(first), np.flatnonzero(last) + 1
         edges = _BEFORE + np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)) + 1)
-        return Scan(text, begin, end, np.diff(np.searchsorted(begin, edges), prepend=0))
+        return Scan(text, starts, ends, np.diff(np.searchsorted(starts, edges), prepend=0))
 
     def _bounds(self, text: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return for every byte whether it is the first, and whether it is the last, of a token."""
@@ -77,13 +77,13 @@ class Scanner:
         sizes, kinds = self._classify(text, wide)
         for byte in range(4):
             classes[wide[sizes > byte] + byte] = kinds[sizes > byte]
-        nots, others = _contractions(text, classes) if self._words else (wide[:0], wide[:0])
+        nots, short, long = _contractions(text, classes) if self._words else (wide[:0],) * 3
         alone = kinds == _SINGLE
         if (kinds == _MARK).any():
-            _join_marks(classes, np.concatenate([nots + 1, _ends(text, others)]))
+            _join_marks(classes, np.concatenate([nots + 1, short + 1, long + 2]))
             alone |= (kinds == _MARK) & (classes[wide] != _WORD)
         word, single = classes == _WORD, classes == _SINGLE
-        single[text >= 0x80] = False
+        single[text >= 0x80] = False  # of several bytes; such tokens get their bounds below
         starts, lasts = single | word, single | word
         starts[1:] &= ~(word[:-1] & word[1:])
         lasts[:-1] &= ~(word[1:] & word[:-1])
@@ -91,7 +91,7 @@ class Scanner:
         lasts[(wide + sizes - 1)[alone]] = True
         starts[nots - 1] = True
         lasts[nots - 2] |= word[nots - 2]
-        for inner in (nots, nots + 1, others + 1):
+        for inner in (nots, nots + 1, short + 1, long + 1):
             starts[inner] = False
             lasts[inner - 1] = False
         return starts, lasts
@@ -125,8 +125,8 @@ def _class_in_words(character: str) -> int:
     return _SPACE if nothing else _SINGLE
 
 
-def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the places of the apostrophes in n't, and of those in 's, 'm, 'd, 're, 've and 'll."""
+def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[NDArray[np.int64], ...]:
+    """Return the places of the apostrophes in n't; of those in 's, 'm and 'd; and of those in 're, 've and 'll."""
     places = np.flatnonzero(text == _APOSTROPHE)
     before, one, two = (text[places + step] for step in (-1, 1, 2))
     after_one, after_two = (classes[places + step] != _WORD for step in (2, 3))
@@ -136,17 +136,11 @@ def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[
     nots = _is(before, "n") & _is(one, "t") & after_one & fits
     short = (_is(one, "s") | _is(one, "m") | _is(one, "d")) & after_one
     long = (_is(one, "r") & _is(two, "e") | _is(one, "v") & _is(two, "e") | _is(one, "l") & _is(two, "l")) & after_two
-    return places[nots], places[short | long]
+    return places[nots], places[short], places[long]
 
 
 def _is(codes: NDArray[np.uint8], letter: str) -> NDArray[np.bool_]:
     return (codes | 0x20) == ord(letter)
-
-
-def _ends(text: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where the contractions with apostrophes at ``places`` end."""
-    short = _is(text[places + 1], "s") | _is(text[places + 1], "m") | _is(text[places + 1], "d")
-    return places + np.where(short, 1, 2)
 
 
 def _join_marks(classes: NDArray[np.uint8], contraction_ends: NDArray[np.int64]) -> None:

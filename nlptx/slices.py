@@ -1,30 +1,16 @@
-"""Threads over slices of rows that are cut the same for any number of threads, so that no bit depends on it.
-
-They are started for each piece of work, which takes a fraction of a millisecond and leaves nothing to shut down.
-"""
+"""Tall matrices in slices of rows that are cut the same for any number of threads, so that no bit depends on it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-P = TypeVar("P")
-T = TypeVar("T")
+from nlptx.parallel import in_order
+
 # Rows of a slice: enough work for a thread, few enough that a vocabulary gives every thread some.
 _ROWS = 4096
-
-
-def in_threads(work: Callable[[P], T], parts: Sequence[P], jobs: int) -> Iterator[T]:
-    """Yield ``work(part)`` for every part, in their order."""
-    if jobs == 1 or len(parts) < 2:
-        yield from map(work, parts)
-        return
-    with ThreadPoolExecutor(min(jobs, len(parts))) as pool:
-        yield from pool.map(work, parts)
 
 
 def row_slices(rows: int) -> list[slice]:
@@ -39,7 +25,7 @@ def by_rows(work: Callable[[slice], NDArray], like: NDArray, columns: int, jobs:
     def fill(rows: slice) -> None:
         result[rows] = work(rows)
 
-    for _ in in_threads(fill, row_slices(len(like)), jobs):
+    for _ in in_order(fill, row_slices(len(like)), jobs):
         pass
     return result
 
@@ -47,6 +33,6 @@ def by_rows(work: Callable[[slice], NDArray], like: NDArray, columns: int, jobs:
 def inner(a: NDArray, b: NDArray, jobs: int) -> NDArray[np.float64]:
     """Return a'b, (k, l), of tall a (V, k) and b (V, l); the slices are added up in float64, in their order."""
     total = np.zeros((a.shape[1], b.shape[1]))
-    for part in in_threads(lambda rows: a[rows].T @ b[rows], row_slices(len(a)), jobs):
+    for part in in_order(lambda rows: a[rows].T @ b[rows], row_slices(len(a)), jobs):
         total += part
     return total

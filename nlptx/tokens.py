@@ -18,7 +18,6 @@ from nlptx.text import Tokenizer
 # Characters handed to a thread at a time, unless memory is short, and the part of them that is scanned at once: its
 # arrays fit the cache.
 _CHUNK = 8_000_000
-_LEAST_CHUNK = 1 << 18
 _PIECE = 1 << 18
 # A chunk takes about ten times its characters, and a few are under way at a time.
 _CHUNK_SHARE = 128
@@ -27,6 +26,7 @@ _BYTES_PER_WORD = 150
 # Words up to this many bytes are numbers themselves, their bytes in a uint64.
 _SHORT = 8
 _ONES = np.array([(1 << 8 * size) - 1 for size in range(_SHORT)] + [2**64 - 1], np.uint64)
+# Bits of a slot's number: so many slots that few of a chunk's words share one.
 _SLOTS = 20
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -135,8 +135,8 @@ class TokenStream:
         self.ids = space.spool(np.int32, space.memory // 16)
         self.lengths = space.spool(np.int64, space.memory // 16)
         self.dropped = 0
-        self._chunk = min(_CHUNK, max(space.memory // _CHUNK_SHARE, _LEAST_CHUNK))
-        self._most_words = int(space.memory / (2 * _BYTES_PER_WORD))
+        self._chunk = min(_CHUNK, max(space.memory // _CHUNK_SHARE, _PIECE))
+        self._most_words = int(space.memory // (2 * _BYTES_PER_WORD))
 
     def read(self, texts: Iterable[str], tokenizer: Tokenizer, jobs: int) -> None:
         """Tokenise and number a corpus. The result depends on the texts alone, not on ``jobs``."""

@@ -5,7 +5,8 @@ import threading
 import numpy as np
 import pytest
 
-from nlptx.slices import by_rows, in_threads, inner, row_slices
+from nlptx.parallel import in_order
+from nlptx.slices import by_rows, inner, row_slices
 
 # Less than a slice, exactly one, a row more, and several.
 ROWS = [0, 1, 7, 4096, 4097, 10_000]
@@ -58,7 +59,7 @@ def test_results_come_in_the_order_of_the_parts(jobs):
             last.set()
         return part
 
-    assert list(in_threads(work, [0, 1, 2], jobs)) == [0, 1, 2]
+    assert list(in_order(work, [0, 1, 2], jobs)) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -70,5 +71,5 @@ def test_no_thread_is_left_and_no_error_swallowed(jobs):
 
     before = threading.active_count()
     with pytest.raises(ZeroDivisionError):
-        list(in_threads(work, [0, 1, 2], jobs))
+        list(in_order(work, [0, 1, 2], jobs))
     assert threading.active_count() == before

@@ -67,7 +67,6 @@ def predict(
     keep_freed_memory()
     classifier = Model.load(model)
     documents: deque[Document] = deque()
-
     corpus = Corpus(inputs, reading)
 
     def texts() -> Iterator[str]:

@@ -87,11 +87,11 @@ def batch_gradient(
         return ShareResult(loss, correct, flat, *sum_rows(ids, np.concatenate([dx for _, _, dx in done])))
 
     lanes = min(LANES, len(shares))
-    first, *others = [work(0)] if lanes == 1 else list(pool.map(work, range(lanes)))
-    if not others:
+    results = [work(0)] if lanes == 1 else list(pool.map(work, range(lanes)))
+    first = results[0]
+    if lanes == 1:
         return first
-    results = [first, *others]
-    for result in others:
+    for result in results[1:]:
         first.flat[...] += result.flat
     rows, row_gradient = first.rows, first.row_gradient
     if not frozen:

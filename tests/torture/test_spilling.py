@@ -11,12 +11,7 @@ from harness import NLPTX, end, start, write_corpus
 from tally import Tally
 from watch import AMOUNTS, MOST_FILES, TIMES, measure, needs_proc
 
-from nlptx import settings
-
-pytestmark = [
-    needs_proc,
-    pytest.mark.skipif(not hasattr(settings, "LEAST_MEMORY"), reason="this nlptx has no --memory"),
-]
+pytestmark = needs_proc
 MEMORY = 100
 KEPT = ("--min-count", "1", "--max-words", "1000", "--window", "10")
 
