@@ -223,4 +223,4 @@ class Model:
 
 def _widths(evidence: Evidence | None) -> tuple[int, int]:
     """Return how many features of each place, and of each text, the evidence gives."""
-    return (0, 0) if evidence is None else (evidence.order * evidence.width, evidence.width)
+    return (0, 0) if evidence is None else (evidence.order * evidence.width, len(evidence.bias))

@@ -87,9 +87,9 @@ class Network(Layer):
     """The classifier: (+ evidence U) -> encoder -> pool -> dropout -> linear (+ evidence W).
 
     Two kinds of evidence can come from outside, see :mod:`nlptx.evidence`. Features of each place have
-    learned directions, the rows of U, added to the word vector as often as the feature says. Outputs of a
-    linear model of the whole text go through a linear map W, which starts as what that model means, and
-    are added to the outputs: the encoder learns what the linear model misses.
+    learned directions, the rows of U, added to the word vector as often as the feature says. Outputs of
+    linear models of the whole text go through a linear map W, which starts as the mean of what they say, and
+    are added to the outputs: the encoder learns what the linear models miss.
 
     Args:
         settings: its shape.
@@ -97,7 +97,7 @@ class Network(Layer):
         classes: C.
         rng: source of the initial weights.
         place_features: features of each place; 0 for none.
-        text_features: E, outputs of the linear model; 0 for none.
+        text_features: M E, outputs of M linear models; 0 for none.
 
     Raises:
         SettingsError: the settings do not fit each other or the data.
@@ -123,8 +123,9 @@ class Network(Layer):
         self.whole = Linear(text_features, self.loss.outputs, rng, bias=False) if text_features else None
         if self.whole is not None:
             # Of two classes, one number speaks for the second and against the first.
-            one = np.array([[-0.5, 0.5]]) if self.loss.outputs == 2 else np.eye(text_features)
-            self.whole.weight.value[...] = one
+            one = np.array([[-0.5, 0.5]]) if self.loss.outputs == 2 else np.eye(self.loss.outputs)
+            models = text_features // len(one)
+            self.whole.weight.value[...] = np.tile(one, (models, 1)) / models
 
     def sublayers(self) -> Sequence[tuple[str, Layer]]:
         evidence = (("places", self.places), ("whole", self.whole))

@@ -76,6 +76,8 @@ def command(header: dict[str, Any]) -> str:
         words += ["DATA", "-e", "embeddings.npz" if parent is None or is_made_here(parent) else "vectors.txt"]
         if _source(header).get("valid_sha256"):
             words += ["--valid", "VALID"]
+        if _source(header).get("unlabelled_sha256"):
+            words += ["--unlabelled", "UNLABELLED"]
     for item in fields(cls):
         value = header["settings"].get(item.name, item.default)
         if value == item.default:

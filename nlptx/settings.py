@@ -214,6 +214,9 @@ class TrainSettings(NetworkSettings):
         low=0,
         high=3,
     )
+    components: int = setting(
+        300, "Principal components of the texts, of their n-grams, to learn from as well; 0 for none.", low=0
+    )
     ngram_texts: int = setting(2, "Leave out n-grams found in fewer training texts than this.", low=1)
     half: bool = setting(False, "Store word vectors and n-grams in half precision, for a smaller file.")
     pretrain: int = setting(0, "Epochs of next-word prediction on the texts before training on the labels.", low=0)

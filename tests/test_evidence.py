@@ -22,7 +22,7 @@ from scipy.special import expit, softmax
 from nlptx.artifacts import write
 from nlptx.errors import CorruptError
 from nlptx.evidence import LARGEST_VOCABULARY, Evidence, TextEvidence, evidence_width
-from nlptx.evidence.fit import FOLDS, fit_evidence
+from nlptx.evidence.fit import FOLDS, EvidenceShape, fit_evidence
 from nlptx.evidence.linear import STRENGTH, fit_linear
 from nlptx.evidence.ngrams import find, log_count_ratios, ngram_keys
 from nlptx.model import Model
@@ -230,11 +230,13 @@ def test_texts_of_very_many_telling_ngrams_do_not_overflow():
 # ---------------------------------------------------------------- counting, out of fold
 
 
-def evidence_of(texts, targets, classes, order=3, words=6, min_texts=2, threads=1, seed=3):
+def evidence_of(texts, targets, classes, order=3, words=6, min_texts=2, threads=1, seed=3, components=0, unlabelled=()):
     texts = [np.array(ids, np.int32) for ids in texts]
     with ThreadPoolExecutor(threads) as pool:
         rng = np.random.default_rng(seed)
-        return fit_evidence(texts, np.array(targets, np.int64), classes, order, words, min_texts, rng, pool)
+        shape = EvidenceShape(classes, order, words, min_texts, components)
+        free = [np.array(ids, np.int32) for ids in unlabelled]
+        return fit_evidence(texts, np.array(targets, np.int64), shape, rng, pool, free, threads)
 
 
 def random_texts(count, classes, length=6, words=6, seed=1):
@@ -446,7 +448,7 @@ def test_word_dropout_drops_the_evidence_with_its_word(share):
 
 # ---------------------------------------------------------------- in the model and its file
 
-ARRAYS = {"ngrams", "ratios", "weights", "bias"}
+ARRAYS = {"ngrams", "ratios", "weights", "bias", "latent", "importance"}
 
 
 @cache
@@ -464,7 +466,7 @@ def probabilities(model):
     return model.probabilities([model.encode(text) for text in TEXTS])
 
 
-def test_an_untrained_model_says_what_the_linear_model_says():
+def test_an_untrained_model_says_what_the_linear_models_say_on_average():
     texts, labels = make_reviews(40)
     shape = TrainSettings()
     with ThreadPoolExecutor(1) as pool:
@@ -475,6 +477,8 @@ def test_an_untrained_model_says_what_the_linear_model_says():
     ).in_double()
     model.network.head.weight.value[...] = model.network.head.bias.value[...] = 0
     z = np.array([data.evidence.of(model.encode(text)).whole for text in TEXTS], np.float64)
+    assert z.shape == (len(TEXTS), 2)
+    z = z.mean(axis=1, keepdims=True)
     assert np.ptp(z) > 0.1
     assert_allclose(probabilities(model), np.hstack([expit(-z), expit(z)]), rtol=1e-12)
 
@@ -496,7 +500,8 @@ def test_half_precision_hardly_changes_the_probabilities(tmp_path):
     model = trained(half=True)
     model.save(path)
     arrays = model.to_artifact().arrays
-    assert {name for name, array in arrays.items() if array.dtype == np.float16} == {"table", "ratios", "weights"}
+    halved = {name for name, array in arrays.items() if array.dtype == np.float16}
+    assert halved == {"table", "ratios", "weights", "latent", "importance"}
     back = Model.load(path)
     assert_allclose(probabilities(back), probabilities(model), rtol=0, atol=1e-2)
     assert (probabilities(back) != probabilities(model)).any()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,10 +17,10 @@ from nlptx.cli.options import (
     run_options,
     seed_option,
     settings_options,
-    special_reading,
 )
 from nlptx.cli.stage import Stage
 from nlptx.cli.stopping import stopping
+from nlptx.cli.training_data import SPLITS, TrainingData, read_training_data
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import OutputError
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
@@ -28,8 +28,6 @@ from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
 if TYPE_CHECKING:
     from nlptx.model import Model
     from nlptx.training import Checkpoint, Progress
-
-SPLITS = ("train",)
 
 
 @click.command()
@@ -40,6 +38,12 @@ SPLITS = ("train",)
     required=True,
     metavar="FILE",
     help="Word vectors: the output of nlptx pca, word2vec text (*.txt, *.vec), or - for standard input.",
+)
+@click.option(
+    "--unlabelled",
+    multiple=True,
+    metavar="FILE",
+    help="Texts without labels, to learn from which n-grams go together; of an archive, its part unsup.",
 )
 @click.option("--valid", multiple=True, metavar="FILE", help="Validate on this file, not on a part of DATA.")
 @output_option("model.npz", "Where the model goes; - for standard output.")
@@ -59,6 +63,7 @@ SPLITS = ("train",)
 def train(
     data: tuple[str, ...],
     embeddings: str,
+    unlabelled: tuple[str, ...],
     valid: tuple[str, ...],
     output: str,
     resume: bool,
@@ -75,36 +80,29 @@ def train(
     nlptx train aclImdb.tar.gz -e embeddings.npz --blocks 2 --epochs 3 --lr 5e-4 -o model.npz
 
     DATA is a table with the columns text and label, or a folder or archive with a sub-folder per label.
+    Texts without a label help as well: those of a sub-folder unsup, and those of --unlabelled.
     Training stops early when held-out texts no longer gain, and keeps the best weights; Ctrl-C keeps the
     best so far. A training that was stopped or killed goes on with --resume, to the same bytes as if nothing
     had happened, from a checkpoint beside the output (model.npz.checkpoint; with -o - there is none).
     """
     data = inputs_or_stdin(data)
-    one_standard_input(*data, embeddings, *valid)
+    one_standard_input(*data, embeddings, *unlabelled, *valid)
     stage = Stage(run, output)
     run.talk.detail(f"settings: {settings.to_dict()}")
-    from nlptx.corpus import Corpus
     from nlptx.embeddings import load_embeddings
     from nlptx.training import Checkpoint, fit
 
     with Checkpoint(output, checkpoint_minutes, resume, run.talk.note) as checkpoint:
         vectors = load_embeddings(embeddings)
-        corpus = Corpus(data, reading)
-        texts, labels = _columns(corpus)
-        source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256}
-        source["reading"] = special_reading(reading, SPLITS)
-        held_out = None
-        if valid:
-            valid_corpus = Corpus(valid, reading)
-            held_out = _columns(valid_corpus)
-            source["valid_documents"], source["valid_sha256"] = valid_corpus.documents, valid_corpus.sha256
+        found = read_training_data(data, unlabelled, valid, reading)
         with run.talk.meter("training") as meter, stopping() as stop:
             model = fit(
-                texts,
-                labels,
+                found.texts,
+                found.labels,
                 vectors,
                 settings,
-                valid=held_out,
+                valid=found.valid,
+                unlabelled=found.unlabelled,
                 seed=seed,
                 jobs=run.jobs,
                 on_progress=lambda progress: show(progress, meter),
@@ -112,13 +110,13 @@ def train(
                 stop=stop,
                 checkpoint=checkpoint,
             )
-        model.source = source
-        _keep(model, len(texts), stage, checkpoint)
+        model.source = found.source
+        _keep(model, found, stage, checkpoint)
     if model.history["interrupted"]:
         sys.exit(stop.exit_code)
 
 
-def _keep(model: Model, texts: int, stage: Stage, checkpoint: Checkpoint) -> None:
+def _keep(model: Model, found: TrainingData, stage: Stage, checkpoint: Checkpoint) -> None:
     """Save the model, if it got so far, and say what there is now."""
     history = model.history
     best = history["best_epoch"]
@@ -136,7 +134,8 @@ def _keep(model: Model, texts: int, stage: Stage, checkpoint: Checkpoint) -> Non
         stage.finish(
             "model",
             {
-                "texts": texts,
+                "texts": len(found.texts),
+                "unlabelled": len(found.unlabelled),
                 "labels": ", ".join(model.labels),
                 "words": len(model.vocabulary),
                 "parameters": model.parameters,
@@ -153,16 +152,6 @@ def _keep(model: Model, texts: int, stage: Stage, checkpoint: Checkpoint) -> Non
         when = f"in epoch {len(history['epochs'])}" if best else "before the first epoch"
         kept = f"{stage.output} holds the best model so far (epoch {best})" if best else "there is no model yet"
         stage.run.talk.note(f"interrupted {when}: {kept}" + (f"; {going_on}" if going_on else ""))
-
-
-def _columns(corpus: Any) -> tuple[list[str], list[str]]:
-    from nlptx.corpus import labelled
-
-    texts, labels = [], []
-    for document in labelled(corpus, corpus.options.label_column):
-        texts.append(document.text)
-        labels.append(document.label or "")
-    return texts, labels
 
 
 def show(progress: Progress, meter: Meter) -> None:

@@ -21,6 +21,7 @@ class Document:
         source: the file, as the user named it; ``archive:member`` inside an archive.
         line: its first line in that file, from 1; 0 where the file is one document.
         fields: all columns of its row, for tables; None for plain text.
+        split: part of a corpus laid out as ``train/ test/ unsup/`` that it lies in, or None.
         format: of the input it came from: text, document, csv, tsv, jsonl or parquet.
     """
 
@@ -30,6 +31,7 @@ class Document:
     line: int = 0
     fields: dict[str, Any] | None = None
     format: str = "text"
+    split: str | None = None
 
     @property
     def where(self) -> str:

@@ -24,7 +24,7 @@ def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
     """Read one document a line, or for ``document`` sources the whole stream as one."""
     if source.format == "document":
         text = _decode(_whole(source).removeprefix(_BOM), source.name, 0, options)
-        yield Document(text.strip(), source.label, source.name, format=source.format)
+        yield Document(text.strip(), source.label, source.name, format=source.format, split=source.split)
         return
     for number, line in _lines(source, options):
         yield Document(line.rstrip("\r\n"), source.label, source.name, number)

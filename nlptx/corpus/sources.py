@@ -39,6 +39,7 @@ class Source:
         stream: its bytes, decompressed.
         format: ``text`` (a document a line), ``document`` (one whole) or a table format.
         label: label given by the folder it lies in, or None.
+        split: part of a corpus laid out as ``train/ test/ unsup/`` that it lies in, or None.
         packed: whether the stream is decompressed, or comes out of an archive.
         columns: of a table, once its header has been read.
     """
@@ -47,6 +48,7 @@ class Source:
     stream: BinaryIO
     format: str
     label: str | None = None
+    split: str | None = None
     packed: bool = False
     columns: list[str] = field(default_factory=list)
 
@@ -112,7 +114,7 @@ def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:
         if place is not None and path.is_file():
             found = True
             with open(path, "rb") as stream:
-                yield Source(str(path), stream, "document", place.label)
+                yield Source(str(path), stream, "document", place.label, place.split)
     if not found:
         raise _nothing_in(str(folder), options)
 
@@ -157,7 +159,8 @@ def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
             stream = archive.extractfile(member) if place is not None else None
             if place is not None and stream is not None:
                 found = True
-                yield Source(f"{name}:{member.name}", cast(BinaryIO, stream), "document", place.label, packed=True)
+                where = f"{name}:{member.name}"
+                yield Source(where, cast(BinaryIO, stream), "document", place.label, place.split, packed=True)
             # Else these grow with the archive.
             archive.members.clear()  # type: ignore[attr-defined]
             archive.pax_headers.clear()  # type: ignore[attr-defined]
@@ -181,6 +184,7 @@ def _pass_over(archive: tarfile.TarFile) -> None:
 @dataclass(frozen=True)
 class _Place:
     label: str | None
+    split: str | None
 
 
 def _place(path: PurePosixPath, root: str, options: ReadOptions) -> _Place | None:
@@ -195,7 +199,7 @@ def _place(path: PurePosixPath, root: str, options: ReadOptions) -> _Place | Non
     if options.splits and split is not None and split not in options.splits:
         return None
     parent = " ".join(path.parent.name.split())  # empty at the top; no line break may enter a label
-    return _Place(None if parent in (*SPLITS, "", "..") else parent)
+    return _Place(None if parent in (*SPLITS, "", "..") else parent, split)
 
 
 def _nothing_in(name: str, options: ReadOptions) -> DataError:

@@ -1,68 +1,132 @@
 """Counting the evidence, with no training text seeing its own label.
 
-The training texts are cut into folds. What a text sees is counted and fitted without its fold; texts from
-elsewhere see what all training texts say.
+The training texts are dealt into folds. What a text sees is counted and fitted without its fold; texts from
+elsewhere see what all training texts say. Texts without a label help to find the components.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.dealing import deal
+from nlptx.evidence.components import TextComponents, find_components, importance, weighted_rows
 from nlptx.evidence.known import Evidence, TextEvidence
-from nlptx.evidence.linear import fit_linear
-from nlptx.evidence.ngrams import find, log_count_ratios, ngram_keys
+from nlptx.evidence.linear import fit_dense, fit_linear
+from nlptx.evidence.ngrams import evidence_width, find, log_count_ratios, ngram_keys
 
 FOLDS = 5
+# Of the texts, how many an n-gram must be found in to count for the components: one in so many, and at least two.
+_ONE_IN = 3500
+
+
+@dataclass(frozen=True)
+class EvidenceShape:
+    """What evidence there is to be.
+
+    Args:
+        classes: C.
+        order: longest n-gram.
+        words: V.
+        min_texts: leave out n-grams found in fewer labelled texts.
+        components: of the texts, at most; 0 for none.
+    """
+
+    classes: int
+    order: int
+    words: int
+    min_texts: int
+    components: int = 0
 
 
 def fit_evidence(
     texts: Sequence[NDArray[np.integer]],
     targets: NDArray[np.int64],
-    classes: int,
-    order: int,
-    words: int,
-    min_texts: int,
+    shape: EvidenceShape,
     rng: np.random.Generator,
     pool: Executor,
+    unlabelled: Sequence[NDArray[np.integer]] = (),
+    jobs: int = 1,
 ) -> tuple[Evidence, list[TextEvidence]]:
     """Count and fit the evidence of labelled texts.
 
     Args:
         texts: (T,) word ids of each training text.
         targets: (texts,) class of each.
-        classes: C.
-        order: longest n-gram.
-        words: V.
-        min_texts: leave out n-grams found in fewer texts.
-        rng: deals the texts into folds.
+        shape: what is wanted.
+        rng: deals the texts into folds, and starts the search for components.
         pool: threads; they do not change the result.
+        unlabelled: word ids of texts whose class is not known.
+        jobs: threads of the search for components; they do not change the result.
 
     Returns:
         the evidence for texts from elsewhere, and that of each training text, its own fold left out.
     """
-    keys = [ngram_keys(ids, order, words) for ids in texts]
+    keys = [ngram_keys(ids, shape.order, shape.words) for ids in texts]
     distinct = [np.unique(part[part >= 0]) for part in keys]
-    known, seen = np.unique(np.concatenate(distinct), return_counts=True)
-    known = known[seen >= min_texts]
-    presence = _presence(distinct, known)
     folds = min(FOLDS, len(texts))
-    fold = rng.permutation(len(texts)) % folds
+    fold = deal(len(texts), folds, rng)
+    known, weights, components = _components(distinct, unlabelled, shape, rng, jobs)
+    presence = _presence(distinct, known)
+    width = evidence_width(shape.classes)
 
     def fit(rows: NDArray[np.intp]) -> Evidence:
         part = presence[rows]
-        counts = np.stack([np.asarray(part[targets[rows] == c].sum(axis=0)).ravel() for c in range(classes)], axis=1)
-        ratios = log_count_ratios(counts.astype(np.int64), min_texts)
-        return Evidence(order, words, known, ratios, *fit_linear(part, ratios, targets[rows]))
+        by_class = [np.asarray(part[targets[rows] == c].sum(axis=0)).ravel() for c in range(shape.classes)]
+        ratios = log_count_ratios(np.stack(by_class, axis=1).astype(np.int64), shape.min_texts)
+        products, bias = fit_linear(part, ratios, targets[rows])
+        known_so_far = (shape.order, shape.words, known, ratios, products)
+        if components is None:
+            return Evidence(*known_so_far, bias)
+        slopes, start = fit_dense(components.scores[rows], targets[rows], width)
+        latent, offset = components.to_ngrams(slopes.astype(np.float32))
+        both = np.concatenate([bias, start + offset]).astype(np.float32)
+        return Evidence(*known_so_far, both, latent * weights[:, None], weights)
 
     parts = [np.flatnonzero(fold != number) for number in range(folds)]
     final, *outside = pool.map(fit, [np.arange(len(texts)), *parts])
     result = [outside[number].at(find(part, known)) for part, number in zip(keys, fold.tolist(), strict=True)]
     return final, result
+
+
+def _components(
+    distinct: list[NDArray[np.int64]],
+    unlabelled: Sequence[NDArray[np.integer]],
+    shape: EvidenceShape,
+    rng: np.random.Generator,
+    jobs: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float32], TextComponents | None]:
+    """Return the n-grams to know (G,), their importance (G,), and the components of all texts, labelled ones first."""
+    known, seen = _count(distinct)
+    enough = known[seen >= shape.min_texts]
+    if not shape.components:
+        return enough, np.zeros(len(enough), np.float32), None
+    everything = distinct
+    if len(unlabelled):
+        keys = (ngram_keys(ids, shape.order, shape.words) for ids in unlabelled)
+        everything = distinct + [np.unique(part[part >= 0]) for part in keys]
+        known, seen = _count(everything)
+    least = max(2, len(everything) // _ONE_IN)
+    kept = seen >= least
+    kept[np.searchsorted(known, enough)] = True
+    known, seen = known[kept], seen[kept]
+    weights = importance(seen, len(everything), least)
+    rows = weighted_rows(_presence(everything, known), weights)
+    return known, weights, find_components(rows, shape.components, rng, jobs)
+
+
+def _count(distinct: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the n-grams there are, sorted, and in how many texts each is."""
+    if not distinct:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    every = np.sort(np.concatenate(distinct))
+    first = np.flatnonzero(np.diff(every, prepend=-1))
+    return every[first], np.diff(np.append(first, len(every)))
 
 
 def _presence(distinct: list[NDArray[np.int64]], known: NDArray[np.int64]) -> sp.csr_matrix:

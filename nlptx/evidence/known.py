@@ -19,7 +19,7 @@ class TextEvidence:
 
     Args:
         places: (T, order E) float32, the ratios of the n-grams that end at each place; 0 for unknown ones.
-        whole: (E,) float32, the output of the linear model.
+        whole: (M E,) float32, the outputs of the M linear models.
     """
 
     places: NDArray[np.float32]
@@ -30,13 +30,18 @@ class TextEvidence:
 class Evidence:
     """Ratios and linear weights of all known n-grams.
 
+    There are one or two linear models: of the ratios, and of the components of the text.
+
     Args:
         order: longest n-gram.
         words: V.
         keys: (G,) int64, sorted, see :func:`ngram_keys`.
         ratios: (G, E) float32.
-        weights: (G, E) float32, what each n-gram adds to the output of the linear model.
-        bias: (E,) float32.
+        weights: (G, E) float32, what each n-gram adds to the output of the first model.
+        bias: (M E,) float32, of the models.
+        latent: (G, E) float32, what each n-gram adds to the output of the second, but for the length of the text's
+            row; None without that model.
+        importance: (G,) float32, the entries of that row.
     """
 
     order: int
@@ -45,6 +50,8 @@ class Evidence:
     ratios: NDArray[np.float32]
     weights: NDArray[np.float32]
     bias: NDArray[np.float32]
+    latent: NDArray[np.float32] | None = None
+    importance: NDArray[np.float32] | None = None
 
     @property
     def width(self) -> int:
@@ -78,12 +85,20 @@ class Evidence:
         return ratios.reshape(len(places), -1)
 
     def of_texts(self, places: NDArray[np.int64], lengths: Lengths) -> NDArray[np.float32]:
-        """Return the outputs (B, E) of the linear model for texts with n-grams (N, order)."""
+        """Return the outputs (B, M E) of the linear models for texts with n-grams (N, order)."""
         text = np.repeat(np.arange(len(lengths)), lengths)[:, None]
         known = places < len(self.keys)
         grams = np.sort((text * len(self.keys) + places)[known])
         # np.unique would hash, and load the masked arrays first.
         distinct = grams[np.diff(grams, prepend=-1) > 0]
         text, place = np.divmod(distinct, max(len(self.keys), 1))
-        sums = [np.bincount(text, column[place], len(lengths)) for column in self.weights.T]
-        return (self.bias + np.stack(sums, axis=1)).astype(np.float32)
+
+        def sums(values: NDArray) -> NDArray:
+            return np.bincount(text, values, len(lengths))
+
+        outputs = [sums(column[place]) for column in self.weights.T]
+        if self.latent is not None and self.importance is not None:
+            squared = sums(np.square(self.importance[place], dtype=np.float64))
+            norms = np.sqrt(np.where(squared > 0, squared, 1))
+            outputs += [sums(column[place]) / norms for column in self.latent.T]
+        return (self.bias + np.stack(outputs, axis=1)).astype(np.float32)

@@ -1,11 +1,15 @@
-"""A linear model of the n-grams of a text: logistic regression on their log-count ratios (NB-LR).
+"""Linear models of a text, both logistic regressions: of its n-grams' log-count ratios, and of its components.
+
+NB-LR (Wang & Manning 2012; Mesnil et al. 2014):
 
     z = b + sum over the distinct n-grams g of the text of w_g r_g
 
-with r the ratios and w learned (Wang & Manning 2012; Mesnil et al. 2014).
+with r the ratios and w learned.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,15 +17,16 @@ from numpy.typing import NDArray
 
 from nlptx.nn.activations import sigmoid
 
-# Strength of the penalty |w|^2 / (2 STRENGTH) beside the summed log-loss.
+# Strength of the penalty |w|^2 / (2 STRENGTH) beside the summed log-loss, for ratios and for components.
 STRENGTH = 1.0
+COMPONENT_STRENGTH = 0.03
 _ITERATIONS = 40
 
 
 def fit_linear(
     presence: sp.csr_matrix, ratios: NDArray[np.float32], targets: NDArray[np.int64]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Fit by L-BFGS the weights that minimise the log-loss plus a penalty.
+    """Fit the model of n-grams.
 
     Args:
         presence: (texts, G) float32, 1 where a text has an n-gram.
@@ -31,27 +36,70 @@ def fit_linear(
     Returns:
         the products w r, (G, E), and b, (E,).
     """
+    transposed = presence.T.tocsr()
+    weights, bias = _minimise(
+        lambda weights: presence @ (weights * ratios).astype(np.float32),
+        lambda error: (transposed @ error) * ratios,
+        ratios.shape,
+        targets,
+        STRENGTH,
+    )
+    return (weights * ratios).astype(np.float32), bias.astype(np.float32)
+
+
+def fit_dense(
+    features: NDArray[np.float32], targets: NDArray[np.int64], width: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Fit the model of components: slopes (K, E) and bias (E,).
+
+    Args:
+        features: (texts, K), of mean square 1.
+        targets: (texts,) class of each.
+        width: E; 1 means two classes and the logistic loss, else softmax over E classes.
+    """
+    return _minimise(
+        lambda weights: features @ weights.astype(np.float32),
+        lambda error: features.T @ error,
+        (features.shape[1], width),
+        targets,
+        COMPONENT_STRENGTH,
+    )
+
+
+def _minimise(
+    forward: Callable[[NDArray], NDArray],
+    backward: Callable[[NDArray], NDArray],
+    shape: tuple[int, ...],
+    targets: NDArray[np.int64],
+    strength: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Find by L-BFGS the weights (G, E) and bias (E,) that minimise the log-loss plus the penalty.
+
+    Args:
+        forward: from weights to the outputs of the texts (T, E), without the bias.
+        backward: from an error (T, E) float32 to the gradient of the weights.
+        shape: (G, E).
+        targets: (texts,) class of each.
+        strength: see STRENGTH.
+    """
     from scipy.optimize import minimize  # slow to import, and bad data should be told at once
 
-    grams = presence.shape[1]
-    width = ratios.shape[1]
-    transposed = presence.T.tocsr()
+    width = shape[1]
     wanted = targets[:, None].astype(np.float32) if width == 1 else np.eye(width, dtype=np.float32)[targets]
 
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        weights = flat[:-width].reshape(grams, width)
-        z = presence @ (weights * ratios).astype(np.float32) + flat[-width:]
+        weights = flat[:-width].reshape(shape)
+        z = forward(weights) + flat[-width:]
         p, loss = _sigmoid(z, targets) if width == 1 else _softmax(z, targets)
         error = (p - wanted).astype(np.float32)
         gradient = np.empty_like(flat)
-        gradient[:-width] = ((transposed @ error) * ratios + weights / STRENGTH).ravel()
+        gradient[:-width] = (backward(error) + weights / strength).ravel()
         gradient[-width:] = error.sum(axis=0)
-        return loss + float(flat[:-width] @ flat[:-width]) / (2 * STRENGTH), gradient
+        return loss + float(flat[:-width] @ flat[:-width]) / (2 * strength), gradient
 
-    start = np.zeros((grams + 1) * width)
+    start = np.zeros((shape[0] + 1) * width)
     found = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", options={"maxiter": _ITERATIONS}).x
-    weights = found[:-width].reshape(grams, width) * ratios
-    return weights.astype(np.float32), found[-width:].astype(np.float32)
+    return found[:-width].reshape(shape), found[-width:]
 
 
 def _sigmoid(z: NDArray, targets: NDArray[np.int64]) -> tuple[NDArray, float]:

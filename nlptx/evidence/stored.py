@@ -15,8 +15,11 @@ from nlptx.settings import TrainSettings
 
 def evidence_arrays(known: Evidence, dtype: DTypeLike) -> dict[str, NDArray]:
     """Return the arrays that hold evidence in an artifact, its floats as ``dtype``."""
-    ratios, weights = (array.astype(dtype, copy=False) for array in (known.ratios, known.weights))
-    return {"ngrams": known.keys, "ratios": ratios, "weights": weights, "bias": known.bias}
+    floats = {"ratios": known.ratios, "weights": known.weights}
+    if known.latent is not None and known.importance is not None:
+        floats |= {"latent": known.latent, "importance": known.importance}
+    stored = {name: array.astype(dtype, copy=False) for name, array in floats.items()}
+    return {"ngrams": known.keys, "bias": known.bias, **stored}
 
 
 def read_evidence(artifact: Artifact, settings: TrainSettings, words: int, classes: int) -> Evidence | None:
@@ -27,10 +30,14 @@ def read_evidence(artifact: Artifact, settings: TrainSettings, words: int, class
     width = evidence_width(classes)
     ratios = need_floats(artifact, "ratios", settings.half, (len(keys), width))
     weights = need_floats(artifact, "weights", settings.half, (len(keys), width))
-    bias = need_array(artifact, "bias", "float32", (width,))
+    latent = importance = None
+    if "latent" in artifact.arrays:
+        latent = need_floats(artifact, "latent", settings.half, (len(keys), width))
+        importance = need_floats(artifact, "importance", settings.half, (len(keys),))
+    bias = need_array(artifact, "bias", "float32", (width if latent is None else 2 * width,))
     if settings.ngrams == 0 or (keys[1:] <= keys[:-1]).any() or (keys < 0).any():
         raise CorruptError("its n-grams are unsorted, or should not be there")
-    return Evidence(settings.ngrams, words, keys, ratios, weights, bias)
+    return Evidence(settings.ngrams, words, keys, ratios, weights, bias, latent, importance)
 
 
 def need_floats(artifact: Artifact, name: str, half: bool, shape: tuple[int | None, ...]) -> NDArray[np.float32]:

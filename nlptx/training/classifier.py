@@ -29,6 +29,7 @@ def fit(
     settings: TrainSettings | None = None,
     *,
     valid: tuple[Sequence[str], Sequence[str]] | None = None,
+    unlabelled: Sequence[str] = (),
     seed: int = SEED,
     jobs: int | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
@@ -44,6 +45,7 @@ def fit(
         embeddings: word vectors to start from.
         settings: see :class:`TrainSettings`.
         valid: texts and labels to validate on; by default a part of the training data.
+        unlabelled: texts without labels, to learn from which n-grams go together.
         seed: of the initial weights, the split, shuffling and dropout.
         jobs: threads; they do not change the result.
         on_progress: called after every step and every validation.
@@ -59,11 +61,11 @@ def fit(
     """
     settings = settings or TrainSettings()
     checkpoint = checkpoint or Checkpoint(None)
-    checkpoint.begin(lambda: Identity.of(texts, labels, embeddings, settings, seed, valid))
+    checkpoint.begin(lambda: Identity.of(texts, labels, embeddings, settings, seed, valid, unlabelled))
     jobs = jobs or default_jobs()
     # One BLAS thread each: the threads here are ours, and sums must not depend on their number.
     with threadpool_limits(1), ThreadPoolExecutor(jobs) as pool:
-        data = prepare(texts, labels, embeddings, settings, seed, pool, valid, jobs, on_note)
+        data = prepare(texts, labels, embeddings, settings, seed, pool, valid, unlabelled, jobs, on_note)
         model = Model.fresh(
             data.vocabulary, data.table, data.labels, data.values, data.priors, settings, seed, data.evidence
         )

@@ -41,11 +41,13 @@ class Identity:
         settings: TrainSettings,
         seed: int,
         valid: tuple[Sequence[str], Sequence[str]] | None,
+        unlabelled: Sequence[str] = (),
     ) -> Identity:
         """Return that of a call of :func:`nlptx.fit`."""
         digests = {
             "training data": _digest_rows(texts, labels),
             "validation data": "" if valid is None else _digest_rows(*valid),
+            "unlabelled data": _digest_rows(unlabelled) if unlabelled else "",
             "embeddings": _digest_artifact(embeddings.to_artifact()),
         }
         return cls(settings.to_dict(), seed, digests)
@@ -67,9 +69,9 @@ class Identity:
         return told
 
 
-def _digest_rows(texts: Sequence[str], labels: Sequence[str]) -> str:
+def _digest_rows(*columns: Sequence[str]) -> str:
     digest = hashlib.sha256()
-    for row in zip(texts, labels, strict=True):
+    for row in zip(*columns, strict=True):
         for part in row:
             data = part.encode("utf-8", "surrogatepass")
             digest.update(len(data).to_bytes(8, "big") + data)

@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.dealing import stratified_split
 from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError, LabelError
 from nlptx.evidence import LARGEST_VOCABULARY, Evidence, TextEvidence
-from nlptx.evidence.fit import fit_evidence
+from nlptx.evidence.fit import EvidenceShape, fit_evidence
 from nlptx.labels import order_labels
 from nlptx.settings import TrainSettings
 from nlptx.spool import Space
 from nlptx.streams import Stream, generator
 from nlptx.text import Vocabulary, as_text, rank_words
 from nlptx.tokens import TokenStream
-from nlptx.training.split import stratified_split
 
 # Labels up to which n-gram evidence is counted: each adds its own column.
 _MOST_EVIDENCE = 20
@@ -79,6 +79,7 @@ def prepare(
     seed: int,
     pool: Executor,
     valid: tuple[Sequence[str], Sequence[str]] | None = None,
+    unlabelled: Sequence[str] = (),
     jobs: int = 1,
     on_note: Callable[[str], None] = lambda note: None,
 ) -> TrainingData:
@@ -101,6 +102,7 @@ def prepare(
         stream.read(texts, embeddings.vocabulary.tokenizer, jobs)
         vocabulary, table = _extend(embeddings, stream.counts(), settings)
         ids = _encode(stream, vocabulary, head)
+    unknown = _read(unlabelled, vocabulary, head, jobs) if settings.ngrams and settings.components else []
     if valid is None:
         rows, held_out = stratified_split(targets, settings.valid_share, generator(seed, Stream.SPLIT))
         held = _examples([ids[row] for row in held_out], targets[held_out])
@@ -110,7 +112,7 @@ def prepare(
             if label not in classes:
                 raise LabelError(f"the validation data has label {label!r}; the training data has {', '.join(order)}")
         held = _examples(
-            [vocabulary.encode(text)[:head] for text in valid[0]],
+            _read(valid[0], vocabulary, head, jobs),
             np.array([classes[label] for label in valid[1]], np.int64),
         )
     if valid is not None and not len(held):
@@ -130,11 +132,21 @@ def prepare(
         on_note(f"no n-gram evidence: {lacking}")
     elif settings.ngrams:
         rng = generator(seed, Stream.FOLDS)
-        shape = (len(order), settings.ngrams, len(vocabulary), settings.ngram_texts)
-        evidence, own = fit_evidence(train.ids, train.targets, *shape, rng, pool)
+        shape = EvidenceShape(len(order), settings.ngrams, len(vocabulary), settings.ngram_texts, settings.components)
+        evidence, own = fit_evidence(train.ids, train.targets, shape, rng, pool, unknown, jobs)
         train = replace(train, evidence=own)
     priors = np.bincount(targets, minlength=len(order)) / len(targets)
     return TrainingData(vocabulary, table, order, values, priors, train, held, evidence)
+
+
+def _read(texts: Sequence[str], vocabulary: Vocabulary, most: int | None, jobs: int) -> list[NDArray[np.int32]]:
+    """Return the ids of the first ``most`` known words of each text."""
+    if not texts:
+        return []
+    with Space() as space:
+        stream = TokenStream(space)
+        stream.read(texts, vocabulary.tokenizer, jobs)
+        return _encode(stream, vocabulary, most)
 
 
 def _encode(stream: TokenStream, vocabulary: Vocabulary, most: int | None) -> list[NDArray[np.int32]]:

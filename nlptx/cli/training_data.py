@@ -1,0 +1,96 @@
+"""What ``train`` reads: labelled texts, texts without labels, and held-out ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nlptx.cli.options import special_reading
+from nlptx.corpus import Corpus, Document, labelled
+from nlptx.corpus.document import ReadOptions
+
+# Parts read of a corpus that is laid out as train, test, unsup; texts of the last need no label.
+SPLITS = ("train", "unsup")
+_UNLABELLED = "unsup"
+
+
+@dataclass
+class TrainingData:
+    """The texts of a training, and what the model will say of their origin.
+
+    Args:
+        texts, labels: to learn from.
+        unlabelled: texts without labels.
+        valid: texts and labels held out, or None.
+        source: documents and digests.
+    """
+
+    texts: list[str]
+    labels: list[str]
+    unlabelled: list[str]
+    valid: tuple[list[str], list[str]] | None = None
+    source: dict[str, Any] = field(default_factory=dict)
+
+
+def read_training_data(
+    data: tuple[str, ...], unlabelled: tuple[str, ...], valid: tuple[str, ...], reading: ReadOptions
+) -> TrainingData:
+    """Read everything. Raises DataError and LabelError, naming the place."""
+    corpus = Corpus(data, reading)
+    found = _sorted(corpus)
+    source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256}
+    source["reading"] = special_reading(reading, SPLITS)
+    more = Corpus(unlabelled, replace(reading, splits=(_UNLABELLED,)))
+    found.unlabelled += [document.text for document in more]
+    if unlabelled:
+        source["unlabelled_documents"], source["unlabelled_sha256"] = more.documents, more.sha256
+    if valid:
+        held_out = Corpus(valid, reading)
+        judged = _sorted(held_out)
+        found.valid = judged.texts, judged.labels
+        source["valid_documents"], source["valid_sha256"] = held_out.documents, held_out.sha256
+    found.source = source
+    return found
+
+
+def _sorted(corpus: Corpus) -> TrainingData:
+    """Read a corpus. Files that are a text each come in the order of their names: 2.txt before 10.txt.
+
+    So a folder and its archive give the same model, and texts with near numbers are neighbours: numbers often
+    follow the subject, and what is held out should be of subjects of its own.
+    """
+    rows = sorted(_rows(corpus), key=lambda row: row[0])
+    known = [(text, label) for _, text, label in rows if label is not None]
+    rest = [text for _, text, label in rows if label is None]
+    return TrainingData([text for text, _ in known], [label for _, label in known], rest)
+
+
+def _rows(corpus: Corpus) -> Iterator[tuple[list[tuple[int, str]], str, str | None]]:
+    """Yield key, text and label; the label is None where there need not be one."""
+
+    def with_labels(documents: Iterator[Document]) -> Iterator[Document]:
+        for document in documents:
+            if document.split == _UNLABELLED:
+                free.append(document)
+            else:
+                yield document
+
+    free: list[Document] = []
+    for document in labelled(with_labels(iter(corpus)), corpus.options.label_column):
+        yield _natural(document), document.text, document.label
+    for document in free:
+        yield _natural(document), document.text, None
+
+
+def _natural(document: Document) -> list[tuple[int, str]]:
+    """Return the name of a file that is one text, for sorting by the numbers in it; nothing for rows of a table."""
+    if document.line:
+        return []
+    found = re.findall(r"[0-9]+|[^0-9]+", document.source)
+    numbers = [part.lstrip("0") if part[0].isdecimal() else None for part in found]
+    # The longer number is the larger one; int() would refuse very long ones.
+    return [
+        (0, part) if number is None else (1 + len(number), number) for part, number in zip(found, numbers, strict=True)
+    ]

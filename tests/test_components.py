@@ -1,0 +1,166 @@
+"""The principal components of texts, and what a linear model of them says of n-grams."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from nlptx.evidence.components import find_components, importance, weighted_rows
+from nlptx.evidence.fit import EvidenceShape, fit_evidence
+from nlptx.evidence.linear import COMPONENT_STRENGTH, fit_dense
+from nlptx.evidence.ngrams import ngram_keys
+
+
+def random_presence(texts=60, grams=40, share=0.2, seed=1):
+    present = np.random.default_rng(seed).random((texts, grams)) < share
+    return sp.csr_matrix(present.astype(np.float32))
+
+
+def components_of(rows, most, jobs=1, seed=1):
+    return find_components(rows, most, np.random.default_rng(seed), jobs)
+
+
+# ---------------------------------------------------------------- the rows
+
+
+def test_importance_is_the_square_of_the_log_of_how_rare_an_ngram_is():
+    wanted = [0, np.log(50) ** 2, np.log(2) ** 2, np.log(100 / 99) ** 2]
+    assert_allclose(importance(np.array([1, 2, 50, 99]), 99, 2), wanted, rtol=1e-5)
+
+
+def test_rows_have_length_one_and_leave_out_what_does_not_count():
+    presence = sp.csr_matrix(np.array([[1, 1, 1], [0, 1, 0], [0, 0, 0], [1, 0, 0]], np.float32))
+    rows = weighted_rows(presence, np.array([0.0, 3.0, 4.0], np.float32))
+    assert rows.dtype == np.float32
+    assert_allclose(rows.toarray(), [[0, 0.6, 0.8], [0, 1, 0], [0, 0, 0], [0, 0, 0]])
+    assert rows.nnz == 3
+    assert presence.nnz == 5  # it is not changed
+
+
+# ---------------------------------------------------------------- the components
+
+
+def test_scores_are_those_of_a_singular_value_decomposition():
+    rows = weighted_rows(random_presence(), np.linspace(0.5, 3, 40, dtype=np.float32))
+    found = components_of(rows, 5)
+    left, singular, _ = np.linalg.svd(rows.toarray(), full_matrices=False)
+    wanted = left[:, :5] * singular[:5]
+    wanted -= wanted.mean(axis=0)
+    wanted /= np.sqrt(np.mean(wanted**2))
+    wanted *= np.sign((wanted * found.scores).sum(axis=0))
+    assert_allclose(found.scores, wanted, atol=0.05)  # as exact as the tolerance of the search
+    assert np.mean(found.scores**2) == pytest.approx(1, rel=1e-5)
+    assert_allclose(found.scores.mean(axis=0), 0, atol=1e-5)
+
+
+def test_a_model_of_the_scores_is_one_of_the_ngrams():
+    rows = weighted_rows(random_presence(), np.ones(40, np.float32))
+    found = components_of(rows, 8)
+    slopes = np.random.default_rng(2).normal(size=(found.scores.shape[1], 3)).astype(np.float32)
+    weights, bias = found.to_ngrams(slopes)
+    assert (weights.shape, bias.shape) == ((40, 3), (3,))
+    assert_allclose(rows @ weights + bias, found.scores @ slopes, atol=0.05)
+
+
+def test_threads_change_nothing():
+    rows = weighted_rows(random_presence(200, 90), np.ones(90, np.float32))
+    one, two = (components_of(rows, 9, jobs) for jobs in (1, 2))
+    for name in ("scores", "lift", "mean"):
+        assert getattr(one, name).dtype == np.float32
+        assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+@pytest.mark.parametrize(("texts", "grams", "most", "count"), [(60, 40, 100, 15), (60, 3, 100, 3), (3, 40, 100, None)])
+def test_there_are_no_more_components_than_texts_and_ngrams_bear(texts, grams, most, count):
+    found = components_of(weighted_rows(random_presence(texts, grams, 0.5), np.ones(grams, np.float32)), most)
+    assert found is None if count is None else found.scores.shape == (texts, count)
+
+
+def test_equal_texts_have_no_components():
+    presence = sp.csr_matrix(np.ones((20, 5), np.float32))
+    assert components_of(weighted_rows(presence, np.ones(5, np.float32)), 4) is None
+
+
+def test_texts_without_ngrams_have_no_components():
+    assert components_of(sp.csr_matrix((20, 5), dtype=np.float32), 4) is None
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_no_slope_is_left_at_the_linear_solution(classes):
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(80, 6)).astype(np.float32)
+    targets = rng.integers(0, classes, 80)
+    slopes, bias = fit_dense(scores, targets, 1 if classes == 2 else classes)
+    z = scores @ slopes + bias
+    if classes == 2:
+        error = 1 / (1 + np.exp(-z)) - targets[:, None]
+    else:
+        p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+        error = p - np.eye(classes)[targets]
+    assert_allclose(scores.T @ error + slopes / COMPONENT_STRENGTH, 0, atol=2e-2)
+    assert_allclose(error.sum(axis=0), 0, atol=2e-2)
+
+
+# ---------------------------------------------------------------- in the evidence
+
+
+def evidence_of(texts, targets, classes=2, unlabelled=(), words=30, threads=1):
+    texts, unlabelled = ([np.array(ids, np.int32) for ids in part] for part in (texts, unlabelled))
+    shape = EvidenceShape(classes, 2, words, 2, components=8)
+    with ThreadPoolExecutor(threads) as pool:
+        return fit_evidence(texts, np.array(targets), shape, np.random.default_rng(1), pool, unlabelled, threads)
+
+
+def random_texts(count, seed=1, words=30):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, words, (count, 9)).tolist(), rng.integers(0, 2, count).tolist()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_both_linear_models_speak_of_a_text(classes):
+    texts, _ = random_texts(60)
+    final, own = evidence_of(texts, [number % classes for number in range(60)], classes)
+    width = 1 if classes == 2 else 3
+    assert final.bias.shape == own[0].whole.shape == (2 * width,)
+    ids = np.array(texts[7] + [3, 4])
+    there = np.isin(final.keys, ngram_keys(ids, 2, 30))
+    row = final.importance * there
+    of_ratios = there @ final.weights + final.bias[:width]
+    of_components = there @ final.latent / np.linalg.norm(row) + final.bias[width:]
+    assert_allclose(final.of(ids).whole, [*of_ratios, *of_components], rtol=1e-4, atol=1e-5)
+
+
+def test_no_label_reaches_the_evidence_of_its_own_text():
+    texts, targets = random_texts(40)
+    free, _ = random_texts(40, seed=2)
+    _, before = evidence_of(texts, targets, unlabelled=free)
+    for flipped in range(0, 40, 3):
+        others = [1 - target if number == flipped else target for number, target in enumerate(targets)]
+        _, after = evidence_of(texts, others, unlabelled=free)
+        assert_array_equal(after[flipped].whole, before[flipped].whole)
+        assert_array_equal(after[flipped].places, before[flipped].places)
+        assert any((a.whole != b.whole).any() for a, b in zip(after, before, strict=True))
+
+
+def test_a_word_that_no_labelled_text_has_is_known_by_its_company():
+    rng = np.random.default_rng(4)
+    targets = [number % 2 for number in range(60)]
+    good, bad, superb, awful = 20, 21, 22, 23
+    texts = [[*rng.integers(0, 20, 3), bad if target == 0 else good] for target in targets]
+    free = [[*rng.integers(0, 20, 3), *((good, superb) if number % 2 else (bad, awful))] for number in range(200)]
+    final, _ = evidence_of(texts, targets, unlabelled=free)
+    says = {word: final.of(np.array([word])).whole[1] for word in (good, bad, superb, awful)}
+    assert says[good] > says[superb] > 0.02
+    assert says[bad] < says[awful] < -0.02
+    assert final.of(np.array([superb])).whole[0] == final.bias[0]  # the other model has never seen it
+
+
+def test_the_number_of_threads_changes_no_bit():
+    texts, targets = random_texts(80)
+    free, _ = random_texts(50, seed=2)
+    (one, own), (two, others) = (evidence_of(texts, targets, unlabelled=free, threads=threads) for threads in (1, 2))
+    for name in ("keys", "ratios", "weights", "bias", "latent", "importance"):
+        assert_array_equal(getattr(one, name), getattr(two, name))
+    assert all(np.array_equal(a.whole, b.whole) for a, b in zip(own, others, strict=True))
