@@ -48,6 +48,8 @@ class Model:
         seed: of the training.
         evidence: what its n-grams say of a text, or None.
         source: documents and digest of the training data, where known.
+        temperature: by which outputs are divided, so that probabilities mean what they say.
+        card: what its makers say of it, as JSON values; shown by ``nlptx info``.
     """
 
     vocabulary: Vocabulary
@@ -63,6 +65,8 @@ class Model:
     seed: int = SEED
     evidence: Evidence | None = None
     source: dict[str, Any] = field(default_factory=dict)
+    temperature: float = 1.0
+    card: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def fresh(
@@ -132,7 +136,7 @@ class Model:
             outputs = infer(self, [encoded[row] for row in known])
             if not np.isfinite(outputs).all():
                 raise ArtifactError("the model's weights overflow on this text; train it again")
-            p = self.network.loss.probabilities(outputs.astype(np.float64))
+            p = self.network.loss.probabilities(outputs.astype(np.float64) / self.temperature)
             result[known] = p / p.sum(axis=1, keepdims=True)
         return result
 
@@ -165,6 +169,8 @@ class Model:
             "values": self.values,
             "history": self.history,
             "source": self.source,
+            "temperature": self.temperature,
+            "card": self.card,
             "tokenizer": tokenizer.name,
             "lowercase": tokenizer.lowercase,
         }
@@ -186,11 +192,7 @@ class Model:
         Raises:
             ArtifactError: the file is not one to trust.
         """
-        if path is None:
-            path = str(resources.files("nlptx") / "default_model.npz")
-            if not os.path.exists(path):
-                raise SettingsError("this nlptx comes without a model", hint="Name one with -m FILE.")
-        return load(path, KIND, cls.from_artifact)
+        return load(path or bundled_path(), KIND, cls.from_artifact)
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Self:
@@ -207,6 +209,11 @@ class Model:
             raise CorruptError(f"its label values are {values!r}")
         if not isinstance(source, dict):
             raise CorruptError("what it says of its training data is damaged")
+        temperature, card = details.get("temperature"), details.get("card")
+        if type(temperature) is not float or not 1e-3 <= temperature <= 1e3:
+            raise CorruptError(f"its temperature is {temperature!r}")
+        if not isinstance(card, dict):
+            raise CorruptError("its card is damaged")
         vocabulary = read_vocabulary(artifact, read_tokenizer(details))
         table = need_floats(artifact, "table", settings.half, (len(vocabulary), None))
         flat = need_array(artifact, "flat", "float32", (None,))
@@ -217,8 +224,16 @@ class Model:
         network = unset_network(settings, table.shape[1], len(labels), _widths(evidence), len(flat))
         own = flatten(network)
         own[:] = flat
-        made = (history, artifact.made_from, artifact.seed, evidence, source)
+        made = (history, artifact.made_from, artifact.seed, evidence, source, temperature, card)
         return cls(vocabulary, table, labels, values, priors, settings, network, own, *made)
+
+
+def bundled_path() -> str:
+    """Return the file of the model that comes with nlptx. Raises SettingsError where it was left out."""
+    path = str(resources.files("nlptx") / "default_model.npz")
+    if not os.path.exists(path):
+        raise SettingsError("this nlptx comes without a model", hint="Name one with -m FILE.")
+    return path
 
 
 def _widths(evidence: Evidence | None) -> tuple[int, int]:

@@ -86,6 +86,8 @@ def command(header: dict[str, Any]) -> str:
         words += (
             [f"--{option}" if value else f"--no-{option}"] if isinstance(value, bool) else [f"--{option}", str(value)]
         )
+    if name == "train" and header["details"].get("card"):
+        words += ["--card", "CARD"]
     words += _reading_options(_source(header).get("reading", {}))
     if header["seed"] != SEED and name != "cooccur":
         words += ["--seed", str(header["seed"])]

@@ -202,6 +202,7 @@ class TrainSettings(NetworkSettings):
     new_words: int = setting(
         2, "Learn vectors for training words the embeddings lack, seen this often; 0 for none.", low=0
     )
+    calibrate: bool = setting(True, "Fit the temperature of the probabilities on the held-out texts.")
     class_weight: str = setting(
         "none",
         "balanced: every label weighs as much as any other in the loss, however rare; none: every text does.",

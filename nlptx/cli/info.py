@@ -15,29 +15,31 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("artifact", metavar="ARTIFACT")
+@click.argument("artifact", required=False, metavar="[ARTIFACT]")
 @click.option(
     "--plot", metavar="FILE", help="Models: draw the loss curve into a .png, .svg or .pdf (needs the plot extra)."
 )
 @run_options(json_help="Print one JSON object.")
-def info(artifact: str, plot: str | None, run: Run) -> None:
+def info(artifact: str | None, plot: str | None, run: Run) -> None:
     """Describe an artifact: sizes, settings, and the commands that make it again from the corpus.
 
     \b
+    nlptx info
     nlptx info model.npz
     nlptx info embeddings.npz --json
 
-    For a model it draws the loss curve of the training. The corpus is named by the SHA-256 of its texts;
+    Without ARTIFACT it describes the model that comes with nlptx. For a model it shows the card, if it has one, and
+    draws the loss curve of the training. The corpus is named by the SHA-256 of its texts;
     for a plain text file that is what sha256sum prints.
     """
     from nlptx import artifacts, provenance
+    from nlptx.model import Model, bundled_path
 
+    artifact = artifact or bundled_path()
     found = artifacts.read(artifact)
     sizes = {name: list(array.shape) for name, array in sorted(found.arrays.items()) if array.ndim}
     headers, commands = artifacts.build(found, provenance.trace, artifact)
     if found.kind == "model":
-        from nlptx.model import Model
-
         history = artifacts.build(found, Model.from_artifact, artifact).history
         if plot is not None and not history:
             raise click.UsageError("this model has no history to draw.")
@@ -68,6 +70,10 @@ def _draw(
         facts.append(("labels", ", ".join(found.details["labels"])))
     facts += [(name, " x ".join(map(str, shape))) for name, shape in sizes.items() if name != "words"]
     talk.facts(path, facts)
+    if found.kind == "model":
+        for title, told in (("card", found.details["card"]), ("calibration", _calibration(found))):
+            if told:
+                talk.facts(title, ((name.replace("_", " "), _told(value)) for name, value in told.items()))
     talk.facts("settings", ((name, str(value)) for name, value in found.settings.items()))
     if found.kind == "model" and found.details["history"]:
         _draw_history(found.details["history"], run)
@@ -82,6 +88,19 @@ def _draw(
         ]
     if digests:
         talk.facts("from texts with SHA-256", digests)
+
+
+def _calibration(found: Artifact) -> dict[str, Any]:
+    """Return what the training recorded of it."""
+    told = found.details["history"].get("calibration", {})
+    return told if isinstance(told, dict) else {}
+
+
+def _told(value: Any) -> str:
+    """Return a value of a card as one line or several."""
+    if isinstance(value, dict):
+        return "\n".join(f"{name}: {_told(part)}" for name, part in value.items())
+    return "\n".join(map(_told, value)) if isinstance(value, list) else str(value)
 
 
 def _draw_history(history: dict[str, Any], run: Run) -> None:

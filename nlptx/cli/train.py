@@ -20,7 +20,7 @@ from nlptx.cli.options import (
 )
 from nlptx.cli.stage import Stage
 from nlptx.cli.stopping import stopping
-from nlptx.cli.training_data import SPLITS, TrainingData, read_training_data
+from nlptx.cli.training_data import SPLITS, TrainingData, read_card, read_training_data
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import OutputError
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Longest time between two checkpoints; 0 writes them at the ends of epochs alone.",
 )
+@click.option("--card", metavar="FILE", help="A JSON object to keep in the model, for nlptx info to show.")
 @preset_option
 @settings_options(TrainSettings)
 @seed_option
@@ -68,6 +69,7 @@ def train(
     output: str,
     resume: bool,
     checkpoint_minutes: float,
+    card: str | None,
     settings: TrainSettings,
     seed: int,
     reading: ReadOptions,
@@ -93,6 +95,7 @@ def train(
     from nlptx.training import Checkpoint, fit
 
     with Checkpoint(output, checkpoint_minutes, resume, run.talk.note) as checkpoint:
+        kept_card = read_card(card) if card else {}
         vectors = load_embeddings(embeddings)
         found = read_training_data(data, unlabelled, valid, reading)
         with run.talk.meter("training") as meter, stopping() as stop:
@@ -110,7 +113,7 @@ def train(
                 stop=stop,
                 checkpoint=checkpoint,
             )
-        model.source = found.source
+        model.source, model.card = found.source, kept_card
         _keep(model, found, stage, checkpoint)
     if model.history["interrupted"]:
         sys.exit(stop.exit_code)

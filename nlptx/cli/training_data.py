@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nlptx import strict_json
 from nlptx.cli.options import special_reading
 from nlptx.corpus import Corpus, Document, labelled
 from nlptx.corpus.document import ReadOptions
+from nlptx.errors import DataError
 
 # Parts read of a corpus that is laid out as train, test, unsup; texts of the last need no label.
 SPLITS = ("train", "unsup")
 _UNLABELLED = "unsup"
+_LARGEST_CARD = 1 << 16
 
 
 @dataclass
@@ -53,6 +56,19 @@ def read_training_data(
         source["valid_documents"], source["valid_sha256"] = held_out.documents, held_out.sha256
     found.source = source
     return found
+
+
+def read_card(path: str) -> dict[str, Any]:
+    """Read a model card. Raises DataError unless it is a JSON object of moderate size."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LARGEST_CARD + 1)
+        card = strict_json.loads(data.decode()) if len(data) <= _LARGEST_CARD else None
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot be read as JSON: {error}", where=path) from error
+    if not isinstance(card, dict):
+        raise DataError(f"expected one JSON object of at most {_LARGEST_CARD >> 10} KiB", where=path)
+    return card
 
 
 def _sorted(corpus: Corpus) -> TrainingData:

@@ -13,11 +13,13 @@ from nlptx.errors import DivergenceError
 from nlptx.model import Model
 from nlptx.parallel import default_jobs
 from nlptx.settings import SEED, TrainSettings
+from nlptx.training.calibrate import describe, find_temperature
 from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.control import Control
 from nlptx.training.identity import Identity
+from nlptx.training.judge import outputs_of
 from nlptx.training.loop import Training
-from nlptx.training.prepare import TrainingData, prepare
+from nlptx.training.prepare import Examples, TrainingData, prepare
 from nlptx.training.pretrain import Pretraining
 from nlptx.training.progress import Progress
 
@@ -72,11 +74,19 @@ def fit(
         control = Control(seed, pool, on_progress, stop, checkpoint)
         try:
             model.history = _train(model, data, control)
+            if settings.calibrate and model.history["best_epoch"] and len(data.valid):
+                _calibrate(model, data.valid, pool)
         except DivergenceError:
             checkpoint.discard()  # whoever went on from it would end in the same place
             raise
     model.made_from = embeddings.to_artifact().header
     return model
+
+
+def _calibrate(model: Model, valid: Examples, pool: ThreadPoolExecutor) -> None:
+    outputs, loss = outputs_of(model, valid, pool), model.network.loss
+    model.temperature = find_temperature(loss, outputs, valid.targets)
+    model.history["calibration"] = describe(loss, outputs, valid.targets, model.temperature)
 
 
 def _train(model: Model, data: TrainingData, control: Control) -> dict[str, Any]:

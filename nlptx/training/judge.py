@@ -61,20 +61,25 @@ def validate(
     model: Model, examples: Examples, pool: Executor, weights: NDArray[np.float32] | None = None
 ) -> tuple[float, float]:
     """Return mean loss and accuracy over at least one example; ``weights`` as in :func:`classify`."""
-    order = np.argsort([len(ids) for ids in examples.ids], kind="stable")
-
-    def work(rows: NDArray[np.int64]) -> tuple[float, int]:
-        targets = examples.targets[rows]
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the caller looks at the loss
-            outputs, _, _ = model.outputs([examples.ids[row] for row in rows])
-            loss, _ = model.network.loss.value_and_gradient(outputs, targets)
-        if weights is not None:
-            loss = loss * weights[targets]
+    outputs, targets = outputs_of(model, examples, pool).astype(np.float64), examples.targets
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the caller looks at the loss
+        loss, _ = model.network.loss.value_and_gradient(outputs, targets)
         guessed = model.network.loss.probabilities(outputs).argmax(axis=1)
-        return float(loss.sum()), int((guessed == targets).sum())
+    if weights is not None:
+        loss = loss * weights[targets]
+    return float(loss.mean()), float((guessed == targets).mean())
 
-    parts = list(pool.map(work, _slices(order)))
-    return sum(loss for loss, _ in parts) / len(examples), sum(hits for _, hits in parts) / len(examples)
+
+def outputs_of(model: Model, examples: Examples, pool: Executor) -> NDArray:
+    """Return the outputs (texts, outputs) for at least one example."""
+    order = np.argsort([len(ids) for ids in examples.ids], kind="stable")
+    result = np.empty((len(examples), model.network.loss.outputs), model.flat.dtype)
+
+    def work(rows: NDArray[np.int64]) -> None:
+        result[rows], _, _ = model.outputs([examples.ids[row] for row in rows])
+
+    list(pool.map(work, _slices(order)))
+    return result
 
 
 def _slices(order: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

@@ -1,0 +1,98 @@
+"""The temperature, which makes probabilities mean what they say; and the card that comes with a model."""
+
+import json
+
+import numpy as np
+import pytest
+from command import refused, run
+from conftest import one_step
+from numpy.testing import assert_allclose, assert_array_equal
+from reviews import make_reviews, small_fit
+
+from nlptx.nn import LOSSES, CrossEntropy
+from nlptx.training.calibrate import LARGEST, LEAST_TEXTS, describe, find_temperature
+
+
+def sample(loss, outputs, seed=1):
+    """Draw the class of each text with the probabilities that the outputs stand for."""
+    p = loss.probabilities(outputs)
+    return (np.random.default_rng(seed).random((len(p), 1)) > p.cumsum(axis=1)).sum(axis=1)
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+@pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
+def test_the_temperature_undoes_a_factor(name, factor):
+    loss = LOSSES[name](2)
+    outputs = np.random.default_rng(2).normal(0, 2, (20_000, loss.outputs))
+    found = find_temperature(loss, outputs * factor, sample(loss, outputs))
+    assert found == pytest.approx(factor, rel=0.05)
+
+
+def test_it_gives_the_least_log_loss():
+    loss = CrossEntropy(3)
+    outputs = np.random.default_rng(2).normal(0, 1, (500, 3))
+    targets = sample(loss, outputs)
+    best = find_temperature(loss, outputs * 2, targets)
+    losses = [describe(loss, outputs * 2, targets, t)["log_loss_after"] for t in (best / 1.1, best, best * 1.1)]
+    assert losses[1] < min(losses[0], losses[2])
+
+
+def test_few_texts_do_not_decide():
+    outputs = np.full((LEAST_TEXTS - 1, 2), 5.0)
+    assert find_temperature(CrossEntropy(2), outputs, np.zeros(len(outputs), int)) == 1.0
+
+
+def test_texts_that_are_all_right_do_not_make_it_boundless():
+    outputs = np.tile([5.0, -5.0], (LEAST_TEXTS, 1))
+    assert find_temperature(CrossEntropy(2), outputs, np.zeros(LEAST_TEXTS, int)) >= 1 / LARGEST
+
+
+def test_a_calibrated_model_differs_by_its_temperature_alone():
+    texts, labels = make_reviews(600)
+    plain, calibrated = (
+        small_fit(texts, labels, valid_share=0.4, calibrate=calibrate, epochs=4) for calibrate in (False, True)
+    )
+    assert plain.temperature == 1.0
+    assert calibrated.temperature != 1.0
+    assert_array_equal(plain.flat, calibrated.flat)
+    one, two = (np.log(model.predict_proba(texts[:20])) for model in (plain, calibrated))
+    assert_allclose(np.diff(one), np.diff(two) * calibrated.temperature, rtol=1e-5, atol=1e-5)
+    told = calibrated.history["calibration"]
+    assert told["texts"] == 240
+    assert told["log_loss_after"] <= told["log_loss_before"]
+
+
+def test_a_model_keeps_its_temperature(tmp_path):
+    texts, labels = make_reviews(600)
+    model = small_fit(texts, labels, valid_share=0.4)
+    model.save(str(tmp_path / "m.npz"))
+    back = type(model).load(str(tmp_path / "m.npz"))
+    assert back.temperature == model.temperature
+    assert_array_equal(back.predict_proba(texts[:9]), model.predict_proba(texts[:9]))
+
+
+# ---------------------------------------------------------------- the card
+
+
+def test_a_card_is_kept_and_shown(work, tmp_path):
+    card = {"for": "tests", "weaker_on": ["irony", "length"], "accuracy": {"films": 0.9}}
+    (tmp_path / "card.json").write_text(json.dumps(card))
+    run(*one_step(work, "--card", tmp_path / "card.json", "-o", tmp_path / "m.npz", "-q"))
+    assert run("info", tmp_path / "m.npz", "--json").json["details"]["card"] == card
+    told = run("info", tmp_path / "m.npz").text
+    for words in ("weaker on", "irony", "films: 0.9", "--card CARD"):
+        assert words in told
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "{", '{"a": NaN}', '{"a": 1, "a": 2}', '"' + "x" * 70_000 + '"', "\xff"])
+def test_what_is_no_card_is_refused(work, tmp_path, text):
+    (tmp_path / "card.json").write_bytes(text.encode("latin-1"))
+    words = one_step(work, "--card", tmp_path / "card.json", "-o", tmp_path / "m.npz")
+    assert "card.json" in refused(*words, code=3)
+    assert not (tmp_path / "m.npz").exists()
+
+
+def test_info_describes_the_bundled_model():
+    told = run("info", "--json").json
+    assert told["kind"] == "model"
+    assert {"data", "method", "accuracy", "calibration", "weaker", "not_for"} <= set(told["details"]["card"])

@@ -1,0 +1,119 @@
+"""Texts without labels in a training: where they come from, and what they change."""
+
+import io
+import tarfile
+
+import pytest
+from command import refused, run
+from conftest import TRAIN, make_rows, write_tsv
+from reviews import small_embeddings
+
+from nlptx.cli.training_data import read_training_data
+from nlptx.corpus.document import ReadOptions
+from nlptx.settings import TrainSettings
+from nlptx.training.identity import Identity
+
+READING = ReadOptions(splits=("train", "unsup"))
+
+
+def lay_out(folder, order=lambda names: names):
+    """Write train/neg, train/pos, test/pos and unsup; names with numbers of several lengths."""
+    files = {}
+    for number, (text, label) in enumerate(make_rows(("neg", "pos"), 24, seed=1)):
+        files[f"train/{label}/{number}_7.txt"] = text
+    for number, (text, _) in enumerate(make_rows(("neg", "pos"), 30, seed=5)):
+        files[f"train/unsup/{number}_0.txt"] = text
+    files["test/pos/0_9.txt"] = "held out"
+    for name in order(sorted(files)):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(files[name])
+    return files
+
+
+def pack(path, files, names):
+    with tarfile.open(path, "w:gz") as archive:
+        for name in names:
+            member = tarfile.TarInfo(f"corpus/{name}")
+            member.size = len(files[name].encode())
+            archive.addfile(member, io.BytesIO(files[name].encode()))
+    return str(path)
+
+
+def read(*data, unlabelled=(), valid=(), reading=READING):
+    return read_training_data(tuple(map(str, data)), tuple(map(str, unlabelled)), tuple(map(str, valid)), reading)
+
+
+def test_the_part_unsup_of_a_corpus_needs_no_labels(tmp_path):
+    lay_out(tmp_path / "corpus")
+    found = read(tmp_path / "corpus")
+    assert (len(found.texts), len(found.unlabelled)) == (24, 30)
+    assert set(found.labels) == {"neg", "pos"}
+    assert "held out" not in found.texts + found.unlabelled
+    assert read(tmp_path / "corpus", reading=ReadOptions(splits=("train",))).unlabelled == []
+
+
+def test_texts_come_in_the_order_of_the_numbers_in_their_names(tmp_path):
+    files = lay_out(tmp_path / "corpus")
+    found = read(tmp_path / "corpus")
+    numbers = [int(name.split("/")[2].split("_")[0]) for name in files if name.startswith("train/neg")]
+    wanted = [files[f"train/neg/{number}_7.txt"] for number in sorted(numbers)]
+    assert found.texts[: len(wanted)] == wanted
+
+
+def test_a_folder_and_its_archive_in_any_order_give_the_same_texts(tmp_path):
+    files = lay_out(tmp_path / "corpus")
+    folder = read(tmp_path / "corpus")
+    for name, order in ("a.tar.gz", sorted(files)), ("b.tar.gz", sorted(files, reverse=True)):
+        found = read(pack(tmp_path / name, files, order))
+        assert (found.texts, found.labels, found.unlabelled) == (folder.texts, folder.labels, folder.unlabelled)
+
+
+def test_rows_of_tables_stay_in_their_order(tmp_path):
+    rows = make_rows(("neg", "pos"), 30, seed=2)
+    found = read(write_tsv(tmp_path / "10.tsv", rows))
+    assert found.texts == [text for text, _ in rows]
+
+
+def test_unlabelled_files_of_any_format(tmp_path, work):
+    lay_out(tmp_path / "corpus")
+    table = write_tsv(tmp_path / "more.tsv", make_rows(("neg", "pos"), 7, seed=2))
+    found = read(work / "train.tsv", unlabelled=[work / "corpus.txt", table, tmp_path / "corpus"])
+    assert len(found.unlabelled) == 140 + 7 + 30
+    assert found.source["unlabelled_documents"] == 177
+    assert len(found.texts) == 80
+
+
+def train(work, output, *more):
+    run("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, *more, "-o", output, "-q")
+    return output.read_bytes()
+
+
+def test_unlabelled_texts_change_the_model_and_its_description(work, tmp_path):
+    without = train(work, tmp_path / "a.npz")
+    with_them = train(work, tmp_path / "b.npz", "--unlabelled", work / "corpus.txt")
+    assert with_them != without
+    assert with_them == train(work, tmp_path / "c.npz", "--unlabelled", work / "corpus.txt", "-j", "2")
+    assert "--unlabelled UNLABELLED" in run("info", tmp_path / "b.npz").text
+    assert "--unlabelled" not in run("info", tmp_path / "a.npz").text
+
+
+@pytest.mark.parametrize("off", [("--components", "0"), ("--ngrams", "0")])
+def test_without_components_unlabelled_texts_change_no_bit_of_a_score(work, tmp_path, off):
+    for name, more in ("a.npz", ()), ("b.npz", ("--unlabelled", work / "corpus.txt")):
+        train(work, tmp_path / name, *off, *more)
+    one, two = (run("predict", "-m", tmp_path / name, work / "test.tsv").stdout for name in ("a.npz", "b.npz"))
+    assert one == two
+
+
+def test_other_unlabelled_texts_make_another_training():
+    settings = TrainSettings()
+    one, two = (Identity.of(["a"], ["b"], small_embeddings(), settings, 1, None, free) for free in ([], ["c"]))
+    assert one.differences(two) == ["the unlabelled data differs"]
+
+
+def test_a_text_without_a_label_elsewhere_is_an_error(tmp_path, work):
+    lay_out(tmp_path / "corpus")
+    (tmp_path / "corpus" / "stray.txt").write_text("no folder gives it a label")
+    words = ("train", tmp_path / "corpus", "-e", work / "embeddings.npz", "-o", tmp_path / "m.npz")
+    assert "has no label" in refused(*words, code=3)
