@@ -168,9 +168,9 @@ class Running:
             self.process.stdin.close()
             self.process.stdin = None
         screen = self.read_until(None) if self.screen is not None else b""
-        out = self.process.stdout.read() if self.process.stdout else screen
-        errors = self.process.stderr.read() if self.process.stderr else screen
-        result = Result(self.process.wait(TIMEOUT), out, errors.decode(errors="replace"))
+        # Both at once: who waits for the end of one would wait for ever for a process that has filled the other.
+        out, errors = (screen if data is None else data for data in self.process.communicate(timeout=TIMEOUT))
+        result = Result(self.process.returncode, out, errors.decode(errors="replace"))
         assert TRACEBACK not in result.stderr, result.stderr
         return result
 

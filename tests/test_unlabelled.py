@@ -116,4 +116,4 @@ def test_a_text_without_a_label_elsewhere_is_an_error(tmp_path, work):
     lay_out(tmp_path / "corpus")
     (tmp_path / "corpus" / "stray.txt").write_text("no folder gives it a label")
     words = ("train", tmp_path / "corpus", "-e", work / "embeddings.npz", "-o", tmp_path / "m.npz")
-    assert "has no label" in refused(*words, code=3)
+    refused(*words, code=3, says="has no label")
