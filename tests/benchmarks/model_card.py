@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,7 @@ def main() -> None:
     words = np.array([len(model.encode(text)) for text in texts])
     bounds = (0, *LENGTHS, int(words.max()))
     by_length = {}
-    for low, high in zip(bounds[:-1], bounds[1:], strict=True):
+    for low, high in pairwise(bounds):
         rows = np.flatnonzero((words > low) & (words <= high))
         name = f"{low + 1} to {high} words" if high in LENGTHS else f"more than {low} words"
         by_length[name] = share(judge(model, p[rows], [labels[row] for row in rows]))
@@ -66,7 +67,7 @@ def main() -> None:
         kinds[name] = share(judge(model, model.predict_proba(others), theirs))
     card = {
         "purpose": "Tell positive from negative English opinions; made for film reviews.",
-        "data": "All labelled and unlabelled reviews of the archive (IMDB, Maas et al. 2011), and the bundled sentences.",
+        "data": "All reviews of the archive (IMDB, Maas et al. 2011), labelled or not, and the bundled sentences.",
         "method": "A transformer of one block on PCA word vectors, beside two linear models of n-grams (see README).",
         "judged": "A sister model, trained in the same way without the part test: accuracy with 95 % interval.",
         "accuracy": {"film reviews, films unseen in training": share(report), **kinds},
