@@ -218,6 +218,11 @@ class TrainSettings(NetworkSettings):
     components: int = setting(
         300, "Principal components of the texts, of their n-grams, to learn from as well; 0 for none.", low=0
     )
+    imitate: int = setting(
+        1,
+        "Epochs over the texts without labels, if there are any, in which the network learns what the n-grams say.",
+        low=0,
+    )
     ngram_texts: int = setting(2, "Leave out n-grams found in fewer training texts than this.", low=1)
     half: bool = setting(False, "Store word vectors and n-grams in half precision, for a smaller file.")
     pretrain: int = setting(0, "Epochs of next-word prediction on the texts before training on the labels.", low=0)

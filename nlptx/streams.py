@@ -23,6 +23,9 @@ class Stream(IntEnum):
     NEXT_WORD_WEIGHTS = 6  # the rest are the same for pre-training
     NEXT_WORD_ORDER = 7
     NEXT_WORD_DROPOUT = 8
+    IMITATION_ORDER = 9  # and these for texts with soft labels
+    IMITATION_WORDS = 10
+    IMITATION_DROPOUT = 11
 
 
 def seed_sequence(seed: int, stream: Stream, place: int = 0) -> np.random.SeedSequence:

@@ -96,3 +96,31 @@ def test_outputs_and_targets_are_left_alone(loss: Loss) -> None:
 def test_squared_error_takes_two_classes_only() -> None:
     with pytest.raises(ValueError, match="2 classes, not 3"):
         SquaredError(3)
+
+
+@both_losses
+def test_soft_labels_that_are_sure_are_labels(loss: Loss) -> None:
+    outputs, targets = batch(loss)
+    for soft, hard in zip(
+        loss.soft_value_and_gradient(outputs, np.eye(loss.classes)[targets]),
+        loss.value_and_gradient(outputs, targets),
+        strict=True,
+    ):
+        assert_allclose(soft, hard, rtol=1e-12, atol=1e-14)
+
+
+@both_losses
+def test_gradient_of_soft_labels_equals_central_differences(loss: Loss) -> None:
+    outputs, _ = batch(loss)
+    soft = np.random.default_rng(5).dirichlet(np.ones(loss.classes), len(outputs))
+    _, gradient = loss.soft_value_and_gradient(outputs, soft)
+    check_gradients(
+        lambda: float(loss.soft_value_and_gradient(outputs, soft)[0].sum()), {"outputs": (outputs, gradient)}
+    )
+
+
+@both_losses
+def test_the_loss_is_least_where_the_probabilities_are_the_soft_labels(loss: Loss) -> None:
+    outputs, _ = batch(loss)
+    _, gradient = loss.soft_value_and_gradient(outputs, loss.probabilities(outputs))
+    assert_allclose(gradient, 0, atol=1e-14)

@@ -172,8 +172,8 @@ def show(progress: Progress, meter: Meter) -> None:
         parts.append("best so far" if progress.improved else "no better")
     elif progress.seconds_left:
         parts.append(f"{_duration(progress.seconds_left)} left")
-    if progress.phase == "pretrain":
-        parts.insert(0, "pre-training")
+    if progress.phase != "train":
+        parts.insert(0, {"pretrain": "pre-training", "imitate": "texts without labels"}[progress.phase])
     meter(progress.step / progress.steps, "  ".join(parts), keep=progress.epoch_done)
 
 

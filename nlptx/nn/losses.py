@@ -33,6 +33,10 @@ class Loss:
         """
         raise NotImplementedError
 
+    def soft_value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
+        """Return the same for soft labels: ``targets`` are the wanted probabilities (B, C)."""
+        raise NotImplementedError
+
 
 class CrossEntropy(Loss):
     """-log p_target with p = softmax(outputs); C outputs."""
@@ -57,6 +61,14 @@ class CrossEntropy(Loss):
         gradient[rows, targets] -= 1
         return loss, gradient
 
+    # loss = -sum_c q_c log p_c = log sum_j exp(s_j) - sum_c q_c s_c, as the q_c sum to 1; so dloss/ds_j = p_j - q_j.
+    def soft_value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
+        shifted = outputs - outputs.max(axis=1, keepdims=True)
+        exponents = np.exp(shifted)
+        total = exponents.sum(axis=1, keepdims=True)
+        loss = np.log(total[:, 0]) - (targets * shifted).sum(axis=1)
+        return loss, exponents / total - targets
+
 
 class SquaredError(Loss):
     """(p - target)^2 with p = sigmoid(output), one output, two classes."""
@@ -74,8 +86,14 @@ class SquaredError(Loss):
 
     # dp/ds = p (1 - p), so dloss/ds = 2 (p - target) p (1 - p).
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
+        return self._towards(outputs, targets[:, None])
+
+    def soft_value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
+        return self._towards(outputs, targets[:, 1:])
+
+    def _towards(self, outputs: NDArray, wanted: NDArray) -> tuple[NDArray, NDArray]:
         p = sigmoid(outputs)
-        error = p - targets[:, None].astype(p.dtype)
+        error = p - wanted.astype(p.dtype)
         return (error * error)[:, 0], 2 * error * p * (1 - p)
 
 

@@ -23,14 +23,14 @@ class Share:
     Args:
         ids: (N,) int32, the texts one after the other.
         lengths: (B,) tokens of each.
-        targets: (B,) class of each.
+        targets: (B,) class of each, or (B, C) soft labels.
         places: (N, order E) evidence of each place, or None.
         whole: (B, E) evidence of each text, or None.
     """
 
     ids: NDArray[np.int32]
     lengths: NDArray[np.int64]
-    targets: NDArray[np.int64]
+    targets: NDArray
     places: NDArray[np.float32] | None = None
     whole: NDArray[np.float32] | None = None
 
@@ -44,7 +44,7 @@ def random_order(count: int, batch: int, rng: np.random.Generator) -> Iterator[N
 
 def cut_shares(
     texts: list[NDArray[np.int32]],
-    targets: NDArray[np.int64],
+    targets: NDArray,
     word_dropout: float,
     rng: np.random.Generator,
     evidence: list[TextEvidence] | None = None,

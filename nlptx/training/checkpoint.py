@@ -197,7 +197,7 @@ def _read(path: str, identity: Identity) -> Artifact:
 
 def _identity_of(found: Artifact) -> Identity:
     details = found.details
-    if details["phase"] not in ("pretrain", "train"):
+    if details["phase"] not in ("pretrain", "imitate", "train"):
         raise CorruptError(f"it was written in phase {details['phase']!r}")
     if type(details["epoch"]) is not int or type(details["step"]) is not int:
         raise CorruptError("it does not say where the training stood")

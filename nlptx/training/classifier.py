@@ -17,6 +17,7 @@ from nlptx.training.calibrate import describe, find_temperature
 from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.control import Control
 from nlptx.training.identity import Identity
+from nlptx.training.imitate import Imitation
 from nlptx.training.judge import outputs_of
 from nlptx.training.loop import Training
 from nlptx.training.prepare import Examples, TrainingData, prepare
@@ -97,7 +98,13 @@ def _train(model: Model, data: TrainingData, control: Control) -> dict[str, Any]
         first = Pretraining(model, data.train, control)
         first.run()
         pretrained, interrupted = first.history, first.interrupted
-    training = Training(model, data.train, data.valid, control, pretrained)
+    imitated: list[dict[str, float]] = []
+    wanted = model.settings.imitate and len(data.unlabelled) and model.evidence is not None
+    if wanted and not interrupted and not control.checkpoint.is_beyond(Imitation.name):
+        second = Imitation(model, data.unlabelled, control)
+        second.run()
+        imitated, interrupted = second.history, second.interrupted
+    training = Training(model, data.train, data.valid, control, pretrained, imitated)
     training.interrupted = interrupted
     if not interrupted:
         training.run()

@@ -41,14 +41,14 @@ class Training(Phase):
         model: trained in place.
         train, valid: the examples; without validation texts the last epoch counts as the best.
         control: seed, threads, and whom to tell.
-        pretraining: what was recorded of it, for the history.
+        pretraining, imitation: what was recorded of them, for the history.
     """
 
     name = "train"
     title = "training"
     order = Stream.ORDER
     dropout = Stream.DROPOUT
-    RECORDS = ("judged", "curve", "recent", "pretraining")
+    RECORDS = ("judged", "curve", "recent", "pretraining", "imitation")
 
     def __init__(
         self,
@@ -57,6 +57,7 @@ class Training(Phase):
         valid: Examples,
         control: Control,
         pretraining: list[dict[str, float]] | None = None,
+        imitation: list[dict[str, float]] | None = None,
     ) -> None:
         super().__init__(model, model.flat, model.network, train, model.settings.epochs, control)
         self.valid = valid
@@ -65,6 +66,7 @@ class Training(Phase):
         self.average = WeightAverage(self.weights, self.settings.average)
         self.best = Best()
         self.pretraining = pretraining or []
+        self.imitation = imitation or []
         self.judged: list[dict[str, Any]] = []
         self.curve: list[list[float]] = []
         self.recent: list[float] = []
@@ -86,6 +88,7 @@ class Training(Phase):
             "train_texts": len(self.train),
             "valid_texts": len(self.valid),
             "pretrain": self.pretraining,
+            "imitate": self.imitation,
         }
 
     def cut(self, chosen: NDArray[np.int64]) -> tuple[list[Share], int]:

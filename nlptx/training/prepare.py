@@ -59,6 +59,7 @@ class TrainingData:
         priors: (C,) share of each label.
         train, valid: the examples; ``valid`` may be empty.
         evidence: for texts outside ``train``, or None.
+        unlabelled: examples whose classes mean nothing.
     """
 
     vocabulary: Vocabulary
@@ -69,6 +70,7 @@ class TrainingData:
     train: Examples
     valid: Examples
     evidence: Evidence | None
+    unlabelled: Examples
 
 
 def prepare(
@@ -102,7 +104,11 @@ def prepare(
         stream.read(texts, embeddings.vocabulary.tokenizer, jobs)
         vocabulary, table = _extend(embeddings, stream.counts(), settings)
         ids = _encode(stream, vocabulary, head)
-    unknown = _read(unlabelled, vocabulary, head, jobs) if settings.ngrams and settings.components else []
+    unknown = (
+        _read(unlabelled, vocabulary, head, jobs)
+        if settings.ngrams and (settings.components or settings.imitate)
+        else []
+    )
     if valid is None:
         rows, held_out = stratified_split(targets, settings.valid_share, generator(seed, Stream.SPLIT))
         held = _examples([ids[row] for row in held_out], targets[held_out])
@@ -135,8 +141,9 @@ def prepare(
         shape = EvidenceShape(len(order), settings.ngrams, len(vocabulary), settings.ngram_texts, settings.components)
         evidence, own = fit_evidence(train.ids, train.targets, shape, rng, pool, unknown, jobs)
         train = replace(train, evidence=own)
+    free = _examples(unknown, np.zeros(len(unknown), np.int64))
     priors = np.bincount(targets, minlength=len(order)) / len(targets)
-    return TrainingData(vocabulary, table, order, values, priors, train, held, evidence)
+    return TrainingData(vocabulary, table, order, values, priors, train, held, evidence, free)
 
 
 def _read(texts: Sequence[str], vocabulary: Vocabulary, most: int | None, jobs: int) -> list[NDArray[np.int32]]:

@@ -1,0 +1,93 @@
+"""Imitation: the network learns from texts without labels what the linear models say of them.
+
+The linear models know single n-grams; of texts that nobody labelled they give probabilities, soft labels, of which
+there may be many more than there are labels. A network that learns to say the same from the words alone comes to the
+labelled texts with a view of its own, made of other things than theirs (Hinton, Vinyals & Dean 2015).
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.model import Model
+from nlptx.nn import Gradients, Layout
+from nlptx.streams import Stream, generator
+from nlptx.training.batches import Share, cut_shares
+from nlptx.training.control import Control
+from nlptx.training.phase import Phase
+from nlptx.training.prepare import Examples
+
+# Texts whose n-grams are looked up together.
+_TOGETHER = 64
+
+
+class Imitation(Phase):
+    """Training of the network, without its evidence, on soft labels.
+
+    Args:
+        model: trained in place.
+        unlabelled: the texts; their classes play no part.
+        control: seed, threads, and whom to tell.
+    """
+
+    name = "imitate"
+    title = "imitation"
+    order = Stream.IMITATION_ORDER
+    dropout = Stream.IMITATION_DROPOUT
+    RECORDS = ("history",)
+
+    def __init__(self, model: Model, unlabelled: Examples, control: Control) -> None:
+        super().__init__(model, model.flat, model.network, unlabelled, model.settings.imitate, control)
+        self.history: list[dict[str, float]] = []
+        self.soft = soft_labels(model, unlabelled.ids, control.pool)
+
+    def run(self) -> None:
+        """Train, and give network and linear models half a say each: by now they say the same."""
+        super().run()
+        if not self.interrupted:
+            for layer in (self.model.network.head, self.model.network.whole):
+                for _, parameter in layer.parameters() if layer is not None else ():
+                    parameter.value *= 0.5
+
+    def cut(self, chosen: NDArray[np.int64]) -> tuple[list[Share], int]:
+        rng = generator(self.control.seed, Stream.IMITATION_WORDS, self.step)
+        texts = [self.train.ids[i] for i in chosen]
+        return cut_shares(texts, self.soft[chosen], self.settings.word_dropout, rng), len(chosen)
+
+    def objective(
+        self, share: Share, grads: Gradients, rng: np.random.Generator, count: int
+    ) -> tuple[float, int, NDArray]:
+        network = self.model.network
+        layout = Layout(share.lengths, self.settings.window, self.settings.causal)
+        outputs, cache = network.forward(self.model.table[share.ids], layout, rng)
+        loss, doutputs = network.loss.soft_value_and_gradient(outputs, share.targets)
+        doutputs /= count
+        dx = network.backward(doutputs, cache, grads)
+        guessed = network.loss.probabilities(outputs).argmax(axis=1)
+        return float(loss.sum()), int((guessed == share.targets.argmax(axis=1)).sum()), dx
+
+    def after_epoch(self, loss: float, accuracy: float) -> None:
+        self.history.append({"epoch": self.sums.epoch, "loss": round(loss, 5), "accuracy": round(accuracy, 5)})
+
+
+def soft_labels(model: Model, texts: list[NDArray[np.int32]], pool: Executor) -> NDArray[np.float32]:
+    """Return what the linear models of an untrained model say of texts of at least one known word: (texts, C).
+
+    Raises:
+        ValueError: it has none.
+    """
+    evidence, network = model.evidence, model.network
+    if evidence is None or network.whole is None:
+        raise ValueError("soft labels come from linear models, and there are none")
+    mix = network.whole.weight.value
+
+    def work(start: int) -> NDArray[np.float64]:
+        part = texts[start : start + _TOGETHER]
+        lengths = [len(ids) for ids in part]
+        outputs = evidence.of_texts(evidence.find(np.concatenate(part), lengths), lengths) @ mix
+        return network.loss.probabilities(outputs.astype(np.float64))
+
+    return np.concatenate(list(pool.map(work, range(0, len(texts), _TOGETHER)))).astype(np.float32)

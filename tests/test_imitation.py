@@ -1,0 +1,110 @@
+"""The network learns from texts without labels what the linear models say of them."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from reviews import make_reviews, small_embeddings
+
+import nlptx
+from nlptx.model import Model
+from nlptx.settings import TrainSettings
+from nlptx.training import Checkpoint
+from nlptx.training.control import Control
+from nlptx.training.imitate import Imitation, soft_labels
+from nlptx.training.prepare import prepare
+
+TEXTS, LABELS = make_reviews(80)
+FREE, _ = make_reviews(90, seed=7)
+SETTINGS = TrainSettings(width=0, epochs=1, batch=8, imitate=2, components=8)
+
+
+def fit(settings=SETTINGS, free=FREE, jobs=1, **more):
+    return nlptx.fit(TEXTS, LABELS, small_embeddings(), settings, unlabelled=free, jobs=jobs, **more)
+
+
+def untrained(pool, **more):
+    settings = replace(SETTINGS, **more)
+    data = prepare(TEXTS, LABELS, small_embeddings(), settings, 1, pool, unlabelled=FREE)
+    given = (data.vocabulary, data.table, data.labels, data.values, data.priors, settings, 1, data.evidence)
+    return Model.fresh(*given), data.unlabelled
+
+
+@cache
+def whole_run():
+    return fit()
+
+
+def as_bytes(model, folder):
+    model.save(str(folder / "saved.npz"))
+    return (folder / "saved.npz").read_bytes()
+
+
+def test_soft_labels_are_the_mean_of_the_linear_models():
+    with ThreadPoolExecutor(2) as pool:
+        model, texts = untrained(pool)
+        soft = soft_labels(model, texts.ids, pool)
+    z = np.array([model.evidence.of(ids).whole for ids in texts.ids], np.float64).mean(axis=1)
+    assert soft.shape == (90, 2)
+    assert_allclose(soft[:, 1], 1 / (1 + np.exp(-z)), rtol=1e-4)
+
+
+def test_the_network_alone_comes_to_say_the_same():
+    with ThreadPoolExecutor(1) as pool:
+        model, texts = untrained(pool, imitate=12, warmup=0)
+        control = Control(1, pool, lambda progress: None, lambda: False, Checkpoint(None))
+        imitation = Imitation(model, texts, control)
+        imitation.run()
+    assert [epoch["epoch"] for epoch in imitation.history] == list(range(1, 13))
+    model.evidence = None
+    model.network.places = model.network.whole = None
+    said = model.probabilities(texts.ids)[:, 1]
+    assert np.corrcoef(said, imitation.soft[:, 1])[0, 1] > 0.8
+
+
+def test_afterwards_each_has_half_a_say():
+    with ThreadPoolExecutor(1) as pool:
+        model, texts = untrained(pool)
+        before = model.network.whole.weight.value.copy()
+        Imitation(model, texts, Control(1, pool, lambda progress: None, lambda: False, Checkpoint(None))).run()
+    assert_allclose(model.network.whole.weight.value, before / 2, rtol=1e-3)
+
+
+def test_it_changes_the_model_and_is_recorded():
+    assert [set(epoch) for epoch in whole_run().history["imitate"]] == [{"epoch", "loss", "accuracy"}] * 2
+    assert fit(free=[]).history["imitate"] == []
+    without = fit(TrainSettings(**SETTINGS.to_dict() | {"imitate": 0}))
+    assert without.history["imitate"] == []
+    assert (without.flat != whole_run().flat).any()
+
+
+def test_the_number_of_jobs_changes_no_bit(tmp_path):
+    assert as_bytes(fit(jobs=2), tmp_path) == as_bytes(whole_run(), tmp_path)
+
+
+def test_texts_without_a_known_word_are_left_out():
+    assert_array_equal(fit(free=[*FREE, "???", ""]).flat.shape, whole_run().flat.shape)
+    assert fit(free=["???", ""]).history["imitate"] == []
+
+
+@pytest.mark.parametrize("step", [0, 5, 12, 23, 24, 26])
+def test_stopped_at_any_step_it_goes_on_to_the_same_bytes(tmp_path, step):
+    path = str(tmp_path / "m.npz")
+    left = iter([False] * step + [True] * 1000)
+    with Checkpoint(path, 0) as checkpoint:
+        stopped = fit(stop=lambda: next(left), checkpoint=checkpoint)
+    assert stopped.history["interrupted"]
+    with Checkpoint(path, 0, resume=True) as checkpoint:
+        model = fit(checkpoint=checkpoint)
+    assert as_bytes(model, tmp_path) == as_bytes(whole_run(), tmp_path)
+
+
+def test_no_evidence_no_soft_labels():
+    with ThreadPoolExecutor(1) as pool:
+        model, texts = untrained(pool)
+        model.evidence = None
+        with pytest.raises(ValueError, match="there are none"):
+            soft_labels(model, texts.ids, pool)
