@@ -54,7 +54,7 @@ def test_soft_labels_are_the_mean_of_the_linear_models():
 
 def test_the_network_alone_comes_to_say_the_same():
     with ThreadPoolExecutor(1) as pool:
-        model, texts = untrained(pool, imitate=12, warmup=0)
+        model, texts = untrained(pool, imitate=12, warmup=0, lr=1e-2, dropout=0.0)
         control = Control(1, pool, lambda progress: None, lambda: False, Checkpoint(None))
         imitation = Imitation(model, texts, control)
         imitation.run()
