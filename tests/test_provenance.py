@@ -14,7 +14,7 @@ from nlptx.provenance import chain, command
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
 STAGES = {"cooccurrence": CountSettings, "embeddings": PcaSettings, "model": TrainSettings}
-SPLITS = {"cooccurrence": ("train", "unsup"), "model": ("train",)}
+SPLITS = dict.fromkeys(("cooccurrence", "model"), ("train", "unsup"))
 READINGS = [
     {"text_column": "--my review's"},
     {"label_column": "stars; rm x"},
