@@ -1,13 +1,24 @@
-"""Pictures of a training, with matplotlib (the ``plot`` extra)."""
+"""Pictures of a training and of word vectors, with matplotlib (the ``plot`` extra)."""
 
 from __future__ import annotations
 
-from typing import Any
+import colorsys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nlptx.errors import NlptxError, SettingsError
 from nlptx.output import atomic_output
+from nlptx.wordmap import flat_places, word_groups
+
+if TYPE_CHECKING:
+    from nlptx.embeddings import Embeddings
 
 FORMATS = ("png", "svg", "pdf")
+GOLDEN = 0.618  # hues this far apart differ from all recent ones
+SHIFTS = (0, 6, -6, 12, -12)  # points up that a word may move to make room
 
 
 def plot_history(history: dict[str, Any], path: str) -> None:
@@ -22,36 +33,117 @@ def plot_history(history: dict[str, Any], path: str) -> None:
         NlptxError: matplotlib is not installed.
         OutputError: the file cannot be written.
     """
-    suffix = path.rpartition(".")[2].lower()
-    if suffix not in FORMATS:
-        raise SettingsError(f"{path}: a picture ends in .{', .'.join(FORMATS)}")
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise NlptxError("drawing pictures needs matplotlib", hint="pip install 'nlptx[plot]'") from error
-    figure = Figure(figsize=(7, 4), layout="constrained")
+    figure = _figure(path, 7, 4)
+    figure.set_layout_engine("constrained")
     left = figure.add_subplot()
-    left.plot([step for step, _ in history["curve"]], [loss for _, loss in history["curve"]], label="training loss")
+    steps, losses = np.array(history["curve"], float).reshape(-1, 2).T
+    left.plot(steps, losses, color="tab:blue", linewidth=0.8, alpha=0.35)
+    left.plot(*_smoothed(steps, losses), color="tab:blue", label="training loss")
     left.set_xlabel("step")
     left.set_ylabel("loss")
     judged = [epoch for epoch in history["epochs"] if "valid_loss" in epoch]
     if judged:
         ends = [epoch["step"] for epoch in judged]
-        left.plot(ends, [epoch["valid_loss"] for epoch in judged], "o-", label="validation loss")
-        left.axvline(
-            history["epochs"][history["best_epoch"] - 1]["step"],
-            color="grey",
-            linewidth=0.8,
-            linestyle=":",
-            label="kept",
-        )
+        left.plot(ends, [epoch["valid_loss"] for epoch in judged], "o-", color="tab:orange", label="validation loss")
+        kept = history["epochs"][history["best_epoch"] - 1]["step"]
+        left.axvline(kept, color="grey", linewidth=0.8, linestyle=":", label="kept")
         right = left.twinx()
-        right.plot(ends, [epoch["valid_accuracy"] for epoch in judged], "s--", color="tab:green")
-        right.set_ylabel("validation accuracy", color="tab:green")
-    left.legend(loc="upper right")
-    # No date and no random ids, so the same model gives the same bytes.
+        percent = [100 * epoch["valid_accuracy"] for epoch in judged]
+        right.plot(ends, percent, "s--", color="tab:green", markersize=5, label="validation accuracy")
+        right.set_ylabel("validation accuracy, %", color="tab:green")
+    for axes in figure.axes:
+        axes.spines["top"].set_visible(False)
+    figure.legend(loc="outside upper center", ncols=4, frameon=False)
+    _save(figure, path)
+
+
+def _smoothed(steps: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the means of a window that slides over the points, a tenth of them wide."""
+    if not len(steps):
+        return steps, values
+    width = max(len(steps) // 10, 1)
+    window = np.full(width, 1 / width)
+    return np.convolve(steps, window, "valid"), np.convolve(values, window, "valid")
+
+
+def plot_words(embeddings: Embeddings, path: str) -> None:
+    """Draw a map of groups of words, each group in a colour, close together where the words are used alike.
+
+    A word for which there is no room is left out; frequent ones are larger and come first.
+
+    Args:
+        embeddings: the word vectors.
+        path: a file ending in .png, .svg or .pdf.
+
+    Raises:
+        SettingsError, NlptxError, OutputError: as for :func:`plot_history`.
+    """
+    figure = _figure(path, 12, 9)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    groups = word_groups(embeddings)
+    group_of = {place: number for number, group in enumerate(groups) for place in group}
+    ids = list(group_of)
+    places = dict(zip(ids, flat_places(embeddings, ids), strict=True))
+    axes = figure.add_axes((0.04, 0.03, 0.92, 0.94))
+    axes.set_axis_off()
+    axes.update_datalim(list(places.values()))
+    axes.margins(0.01)
+    axes.autoscale_view()
+    canvas: Any = FigureCanvasAgg(figure)  # its methods have no types
+    boxes: list[Any] = []
+    counts = np.log(np.maximum(embeddings.vocabulary.counts, 1))
+    sizes = 7.5 + 5 * (counts - counts[ids].min()) / (np.ptp(counts[ids]) or 1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        for place in sorted(ids):
+            text = axes.annotate(
+                embeddings.vocabulary.words[place],
+                places[place],
+                (0, 0),
+                textcoords="offset points",
+                size=sizes[place],
+                color=_colour(group_of[place]),
+                ha="center",
+                va="center",
+                parse_math=False,
+            )
+            for up in SHIFTS:
+                text.set_position((0, up))
+                box = text.get_window_extent(canvas.get_renderer()).expanded(1.05, 1)
+                if not any(box.overlaps(other) for other in boxes):
+                    boxes.append(box)
+                    break
+            else:
+                text.remove()
+        _save(figure, path)
+
+
+def _colour(number: int) -> tuple[float, float, float]:
+    return colorsys.hls_to_rgb(number * GOLDEN % 1, (0.36, 0.46)[number % 2], 0.75)
+
+
+def _figure(path: str, width: float, height: float) -> Any:
+    """Return an empty matplotlib figure, in inches, for a file of this name."""
+    if _suffix(path) not in FORMATS:
+        raise SettingsError(f"{path}: a picture ends in .{', .'.join(FORMATS)}")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise NlptxError("drawing pictures needs matplotlib", hint="pip install 'nlptx[plot]'") from error
+    return Figure(figsize=(width, height))
+
+
+def _save(figure: Any, path: str) -> None:
+    """Write a figure, without date and random ids, so that the same one gives the same bytes."""
+    import matplotlib as mpl
+
     mpl.rcParams["svg.hashsalt"] = "nlptx"
+    suffix = _suffix(path)
     metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[suffix]
     with atomic_output(path) as file:
         figure.savefig(file, format=suffix, dpi=150, metadata=metadata)
+
+
+def _suffix(path: str) -> str:
+    return path.rpartition(".")[2].lower()

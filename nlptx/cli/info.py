@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("artifact", required=False, metavar="[ARTIFACT]")
 @click.option(
-    "--plot", metavar="FILE", help="Models: draw the loss curve into a .png, .svg or .pdf (needs the plot extra)."
+    "--plot",
+    metavar="FILE",
+    help="Draw the loss curve of a model, or a map of word vectors, into a .png, .svg or .pdf (needs the plot extra).",
 )
 @run_options(json_help="Print one JSON object.")
 def info(artifact: str | None, plot: str | None, run: Run) -> None:
@@ -26,7 +28,7 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
     \b
     nlptx info
     nlptx info model.npz
-    nlptx info embeddings.npz --json
+    nlptx info embeddings.npz --plot map.png
 
     Without ARTIFACT it describes the model that comes with nlptx. For a model it shows the card, if it has one, and
     draws the loss curve of the training. The corpus is named by the SHA-256 of its texts;
@@ -47,8 +49,15 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
             from nlptx.plots import plot_history
 
             plot_history(history, plot)
+    elif found.kind == "embeddings" and plot is not None:
+        from nlptx.embeddings import Embeddings
+        from nlptx.plots import plot_words
+
+        plot_words(artifacts.build(found, Embeddings.from_artifact, artifact), plot)
     elif plot is not None:
-        raise click.UsageError("--plot draws the training of a model; this artifact has none.")
+        raise click.UsageError(
+            "--plot draws the training of a model or a map of word vectors; this artifact has neither."
+        )
     if run.json:
         print_json({**found.header, "sizes": sizes, "commands": commands})
         return
