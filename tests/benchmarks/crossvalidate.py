@@ -1,4 +1,7 @@
-"""Cross-validate ``nlptx train`` on a labelled table: stratified folds, each scored by a model of the others."""
+"""Cross-validate ``nlptx train`` on a labelled table: stratified folds, each scored by a model of the others.
+
+Prints a table, and leaves ``evaluate.json`` in the work folder, the mean of the folds' reports.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from nlptx.metrics import wilson_interval
+
 
 def folds(labels: pd.Series, count: int, seed: int) -> np.ndarray:
     """Return the fold, 0 to count - 1, of each row; every label spread evenly over the folds."""
@@ -21,6 +26,22 @@ def folds(labels: pd.Series, count: int, seed: int) -> np.ndarray:
         rows = rng.permutation(np.flatnonzero(labels == label))
         result[rows] = np.arange(len(rows)) % count
     return result
+
+
+def pool(reports: list[dict]) -> dict:
+    """Return the mean of reports, each weighted by its texts; the interval is that of all texts together."""
+    texts = [report["texts"] for report in reports]
+    pooled = {}
+    for name, value in reports[0].items():
+        if isinstance(value, int | float):
+            pooled[name] = float(np.average([report[name] for report in reports], weights=texts))
+    return {
+        **pooled,
+        "texts": sum(texts),
+        "interval": wilson_interval(round(pooled["accuracy"] * sum(texts)), sum(texts)),
+        "folds": [report["accuracy"] for report in reports],
+        "chosen": [report.get("chosen", {}) for report in reports],
+    }
 
 
 def nlptx(*arguments: str) -> dict:
@@ -44,7 +65,7 @@ def main() -> None:
     table = pd.read_csv(arguments.data, sep="\t", dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False)
     fold = folds(table["label"], arguments.folds, arguments.seed)
     arguments.work.mkdir(parents=True, exist_ok=True)
-    rows = []
+    rows, reports = [], []
     for number in range(arguments.folds):
         parts = {"train": table[fold != number], "test": table[fold == number]}
         for name, part in parts.items():
@@ -54,8 +75,12 @@ def main() -> None:
         train_file, test_file = (str(arguments.work / f"{name}.tsv") for name in ("train", "test"))
         trained = nlptx("train", train_file, "-e", arguments.embeddings, *training, "-o", model)
         report = nlptx("evaluate", test_file, "-m", model)
+        reports.append(
+            {**report, "seconds": trained["seconds"] + report["seconds"], "parameters": trained["parameters"]}
+        )
         rows.append([report["accuracy"], report["log_loss"], trained["seconds"], trained["peak_memory_mb"]])
         print(f"fold {number + 1}/{arguments.folds}: accuracy {report['accuracy']:.4f}", file=sys.stderr)
+    (arguments.work / "evaluate.json").write_text(json.dumps(pool(reports)) + "\n")
     result = pd.DataFrame(rows, columns=["accuracy", "log-loss", "seconds", "peak MB"], dtype=float)
     result.index = [f"fold {number + 1}" for number in range(arguments.folds)]
     result.loc["mean"] = result.mean()

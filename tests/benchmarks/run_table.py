@@ -15,7 +15,7 @@ def summarise(folder: Path, data: str) -> pd.DataFrame:
     """Return a table with a row per fact of the run in ``folder``."""
     found = {stage: folder / f"{stage}.json" for stage in STAGES}
     runs = {stage: json.loads(path.read_text()) for stage, path in found.items() if path.exists()}
-    report, training = runs["evaluate"], runs["train"]
+    report, training = runs["evaluate"], runs.get("train")
     low, high = report["interval"]
     seconds = {stage: run["seconds"] for stage, run in runs.items()}
     rows = {
@@ -25,9 +25,9 @@ def summarise(folder: Path, data: str) -> pd.DataFrame:
             for stage in STAGES
             if (folder / f"{stage.upper()}.args").exists()
         ),
-        "training texts": f"{training['texts']:,}",
+        "training texts": f"{training['texts']:,}" if training else "none here: the bundled model",
         "test texts": f"{report['texts']:,}",
-        "parameters": f"{training['parameters']:,}",
+        "parameters": f"{training['parameters']:,}" if training else "",
         "accuracy": f"{report['accuracy']:.2%} (95 % interval {low:.2%} to {high:.2%})",
         "log-loss": f"{report['log_loss']:.4f}",
         "wall time": f"{sum(seconds.values()):.0f} s ("
@@ -35,7 +35,7 @@ def summarise(folder: Path, data: str) -> pd.DataFrame:
         + ")",
         "peak memory": f"{max(run['peak_memory_mb'] for run in runs.values()):,} MB",
     }
-    return pd.DataFrame({"": rows.values()}, index=list(rows))
+    return pd.DataFrame({"": [*rows.values()]}, index=list(rows)).loc[lambda table: table[""] != ""]
 
 
 def main() -> None:

@@ -1,0 +1,125 @@
+"""Put the recorded runs of nlptx beside those of the baselines, in one Markdown table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nlptx.metrics import wilson_interval
+
+# Folder of a run, or of a data set's baselines; the data; what the method is called there.
+RUNS = {
+    "imdb": ("IMDB", "nlptx"),
+    "goldstraw": ("IMDB", "nlptx, preset goldstraw"),
+    "bloem": ("IMDB", "nlptx, preset bloem"),
+    "sst2": ("SST-2", "nlptx"),
+    "sst5": ("SST-5", "nlptx"),
+    "trec": ("TREC", "nlptx"),
+    "cr": ("CR", "nlptx, bundled model, nothing trained"),
+}
+STEPS = ("SST-5",)  # data whose labels are more than two steps of a scale
+BASELINES = {
+    "majority": "majority",
+    "vader": "VADER",
+    "tfidf": "TF-IDF + logistic regression",
+    "nblr": "NB-LR",
+    "nbsvm": "NB-SVM",
+    "fasttext": "fastText",
+}
+NOTES = """\
+Accuracy in percent with its 95 % interval (Wilson); of several seeds or folds the mean, and their standard deviation.
+Wall time is reading, choosing settings, training and testing, of one seed or fold; nlptx on IMDB counts and finds its
+word vectors too, which SST-2, SST-5 and TREC start from. Its parameters are without those of the n-gram evidence."""
+
+
+def load(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """Return the report of a run, with the time of all its stages and the size of its model."""
+    report = load(folder / "evaluate.json")
+    if "folds" not in report:
+        stages = (load(folder / f"{stage}.json") for stage in ("cooccur", "pca", "train"))
+        report["seconds"] += sum(stage.get("seconds", 0) for stage in stages)
+    sizes = load(folder / "info.json").get("sizes")
+    inside = sizes["flat"][0] + sizes["table"][0] * sizes["table"][1] if sizes else None
+    report.setdefault("parameters", load(folder / "train.json").get("parameters", inside))
+    return report
+
+
+def over_seeds(reports: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the mean of reports on the same texts; the interval is that of the mean on as many texts."""
+    mean = {}
+    for name, value in reports[0].items():
+        if isinstance(value, int | float):
+            mean[name] = statistics.fmean(report[name] for report in reports)
+    hits = round(mean["accuracy"] * mean["texts"])
+    mean |= {"interval": wilson_interval(hits, round(mean["texts"])), "seeds": [one["accuracy"] for one in reports]}
+    return mean
+
+
+def always(report: dict[str, Any]) -> dict[str, Any]:
+    """Return the report of always giving the most frequent label of the texts that were judged."""
+    hits = round(report["majority"] * report["texts"])
+    return {
+        "texts": report["texts"],
+        "accuracy": report["majority"],
+        "interval": wilson_interval(hits, report["texts"]),
+    }
+
+
+def rows(build: Path) -> Iterator[dict[str, str]]:
+    """Yield a row for everything recorded below ``build``, the baselines of a data set first."""
+    for name, (data, method) in RUNS.items():
+        for baseline, title in BASELINES.items():
+            if report := load(build / "baselines" / name / f"{baseline}.json"):
+                yield row(data, title, report)
+            elif baseline == "majority" and name == "cr" and (report := load(build / name / "evaluate.json")):
+                yield row(data, f"{title} (of these very texts)", always(report))
+        seeds = sorted(path.parent for path in (build / name).glob("seed-*/evaluate.json"))
+        if len(seeds) > 1:
+            yield row(data, method, over_seeds([read_run(folder) for folder in seeds]))
+        elif (build / name / "evaluate.json").exists():
+            yield row(data, method, read_run(build / name))
+
+
+def row(data: str, method: str, report: dict[str, Any]) -> dict[str, str]:
+    low, high = report["interval"]
+    spread = next(((kind, report[kind]) for kind in ("seeds", "folds") if kind in report), None)
+
+    def number(name: str, form: str, unit: str = "") -> str:
+        value = report.get(name)
+        return "" if value is None else format(value, form) + unit
+
+    return {
+        "data": f"{data} ({report['texts']:,.0f})",
+        "method": method,
+        "accuracy": f"{100 * report['accuracy']:.1f} ({100 * low:.1f} to {100 * high:.1f})",
+        "spread": f"± {100 * statistics.stdev(spread[1]):.1f}, {len(spread[1])} {spread[0]}" if spread else "",
+        "log-loss": number("log_loss", ".3f"),
+        "ECE": number("ece", ".1%"),
+        "mean absolute error": number("mean_absolute_error", ".3f") if data in STEPS else "",
+        "wall time": number("seconds", ".1f", " s"),
+        "parameters": number("parameters", ",.0f"),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build", type=Path, help="folder with a folder for each run, and baselines/")
+    found = pd.DataFrame(rows(parser.parse_args().build))
+    found = found.loc[:, (found != "").any()]
+    for line in [found.columns, ["---"] * len(found.columns), *found.to_numpy().tolist()]:
+        print(f"| {' | '.join(line)} |")
+    print(f"\n{NOTES}")
+
+
+if __name__ == "__main__":
+    main()
