@@ -1,0 +1,78 @@
+"""The baselines of the benchmarks: what they may see, and what is left out where something is absent."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nlptx.metrics import wilson_interval
+
+BENCHMARKS = Path(__file__).parent / "benchmarks"
+
+
+@pytest.fixture
+def shared(tmp_path):
+    """A folder laid out as that of the real data: sst2 with 3 of 4 positive, in the test file 1 of 4."""
+    rows = [
+        f"good film number {n}\tpos\nfine story {n}\tpos\nlovely actors {n}\tpos\nbad film {n}\tneg" for n in range(20)
+    ]
+    (tmp_path / "sst2").mkdir()
+    (tmp_path / "sst2/train.tsv").write_text("text\tlabel\n" + "\n".join(rows) + "\n")
+    test = ["a good one\tpos", "a bad one\tneg", "bad , bad\tneg", "really bad\tneg"]
+    (tmp_path / "sst2/dev.tsv").write_text("text\tlabel\n" + "\n".join(test) + "\n")
+    return tmp_path
+
+
+def score(shared, method, data="sst2"):
+    words = [sys.executable, BENCHMARKS / "baselines.py", "--data", data, "--method", method]
+    words += ["--shared", shared, "--out", shared / "out"]
+    env = {"PATH": "", "PYTHONPATH": str(BENCHMARKS.parents[1])}
+    done = subprocess.run([*map(str, words)], capture_output=True, text=True, check=True, env=env)
+    path = shared / f"out/{method}.json"
+    return json.loads(path.read_text()) if path.exists() else None, done.stderr
+
+
+def test_the_majority_is_that_of_the_training_texts(shared):
+    report, _ = score(shared, "majority")
+    assert report["accuracy"] == 0.25
+    assert report["interval"] == list(wilson_interval(1, 4))
+    assert report["log_loss"] == pytest.approx(-(np.log(0.75) + 3 * np.log(0.25)) / 4)
+
+
+@pytest.mark.parametrize("method", ["tfidf", "nblr", "nbsvm"])
+def test_linear_baselines_learn(shared, method):
+    pytest.importorskip("sklearn", reason="baselines need the bench extra")
+    report, _ = score(shared, method)
+    assert report["accuracy"] == 1
+    assert (report["log_loss"] is None) == (report["ece"] is None) == (method == "nbsvm")
+    assert report["parameters"] > 10
+    assert report["chosen"]["C"] > 0
+
+
+def test_a_program_that_is_absent_is_left_out_with_a_line(shared):
+    report, said = score(shared, "fasttext")
+    assert report is None
+    assert said == "sst2: fasttext is left out: the program fasttext is not on the PATH\n"
+
+
+def test_what_must_be_trained_is_left_out_where_there_is_nothing_to_train_on(shared):
+    (shared / "cr").mkdir()
+    (shared / "sst2/dev.tsv").rename(shared / "cr/cr.tsv")
+    report, said = score(shared, "majority", "cr")
+    assert report is None
+    assert "nothing to train on" in said
+
+
+def test_log_count_ratios_as_published(monkeypatch):
+    from scipy.sparse import csr_array
+
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    from baseline_methods import log_count_ratios
+
+    # Texts with either n-gram: 2 and 0 of the positive ones, 1 and 3 of the others; plus 1 each.
+    counts = csr_array(np.array([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]], float))
+    ratios = log_count_ratios(counts, np.array([True, True, False, False, False]))
+    np.testing.assert_allclose(ratios, [np.log((3 / 4) / (2 / 6)), np.log((1 / 4) / (4 / 6))])
