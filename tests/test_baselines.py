@@ -70,7 +70,7 @@ def test_log_count_ratios_as_published(monkeypatch):
     from scipy.sparse import csr_array
 
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    from baseline_methods import log_count_ratios
+    from baseline_linear import log_count_ratios
 
     # Texts with either n-gram: 2 and 0 of the positive ones, 1 and 3 of the others; plus 1 each.
     counts = csr_array(np.array([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]], float))

@@ -6,102 +6,18 @@ chosen on a tenth of the training texts, then all of them are trained on.
 
 from __future__ import annotations
 
-import importlib
 import shutil
 import subprocess
 import tempfile
-import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from crossvalidate import folds
+from baseline_linear import nblr, nbsvm, tfidf
+from baseline_task import SEED, Absent, Answer, Task, certain, need, need_training
 
 from nlptx.text import Tokenizer
-
-SEED = 1
-# C of scikit-learn: weaker regularisation to the right.
-LOGISTIC_C = (0.1, 0.3, 1, 3, 10, 30)
-SVM_C = (0.01, 0.03, 0.1, 0.3, 1, 3, 10)
-
-
-class Absent(Exception):  # noqa: N818
-    """A method cannot be run here, or not on this data."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """What a method may see: training texts and their classes, the test texts, the labels.
-
-    Args:
-        train: may be empty, for methods that need no training.
-        classes: (len(train),) places in ``labels``.
-        test: the texts to judge.
-        labels: in order.
-        ordered: whether they are a scale.
-    """
-
-    train: list[str]
-    classes: np.ndarray
-    test: list[str]
-    labels: list[str]
-    ordered: bool
-
-    def held_out(self) -> tuple[Task, np.ndarray]:
-        """Return the task of judging a tenth of the training texts by the others, and the true classes."""
-        import pandas as pd
-
-        out = folds(pd.Series(self.classes), 10, SEED) == 0
-        texts = np.array(self.train, object)
-        inner = replace(self, train=list(texts[~out]), classes=self.classes[~out], test=list(texts[out]))
-        return inner, self.classes[out]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a method says of the test texts.
-
-    Args:
-        probabilities: (texts, classes).
-        parameters: numbers it learned, or was given.
-        sure: False where it names a class without a probability.
-        chosen: settings found on the held-out part.
-    """
-
-    probabilities: np.ndarray
-    parameters: int
-    sure: bool = True
-    chosen: dict[str, Any] = field(default_factory=dict)
-
-
-Method = Callable[[Task], Answer]
-
-
-def need(package: str) -> Any:
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        raise Absent(f"{package} is not installed (pip install '.[bench]')") from error
-
-
-def need_training(task: Task) -> None:
-    if not task.train:
-        raise Absent("there is nothing to train on")
-
-
-def best(task: Task, settings: Iterable[dict[str, Any]], method: Callable[..., Answer]) -> dict[str, Any]:
-    """Return the settings with the highest accuracy on the held-out part, the first of equals."""
-    inner, true = task.held_out()
-    return max(settings, key=lambda one: (method(inner, **one).probabilities.argmax(axis=1) == true).mean())
-
-
-def certain(classes: np.ndarray, count: int) -> np.ndarray:
-    return np.eye(count)[classes]
-
-
-# ---------------------------------------------------------------- without training
 
 
 def majority(task: Task) -> Answer:
@@ -122,118 +38,15 @@ def vader(task: Task) -> Answer:
     return Answer(certain(parts, count), len(judge.lexicon), sure=False)
 
 
-# ---------------------------------------------------------------- linear
-
-
-def tfidf(task: Task) -> Answer:
-    """Logistic regression on TF-IDF of words and pairs seen in two texts."""
-    need_training(task)
-    text, linear = need("sklearn.feature_extraction.text"), need("sklearn.linear_model")
-
-    def features(inner: Task) -> tuple[Any, Any]:
-        counter = text.TfidfVectorizer(
-            tokenizer=Tokenizer(), token_pattern=None, lowercase=False, ngram_range=(1, 2), sublinear_tf=True, min_df=2
-        )
-        return counter.fit_transform(inner.train), counter.transform(inner.test)
-
-    def fit(train: Any, test: Any, classes: np.ndarray, C: float) -> Answer:
-        model = linear.LogisticRegression(C=C, max_iter=1000).fit(train, classes)
-        return Answer(probabilities(model, test, len(task.labels)), model.coef_.size + model.intercept_.size)
-
-    return linear_answer(task, features, fit, LOGISTIC_C)
-
-
-def nblr(task: Task) -> Answer:
-    """NB-LR: logistic regression on uni- to trigrams weighted by log-count ratios (Wang & Manning 2012)."""
-    linear = need("sklearn.linear_model")
-
-    def weigh(train: Any, test: Any, positive: np.ndarray, C: float) -> tuple[np.ndarray, int]:
-        ratios = log_count_ratios(train, positive)
-        model = linear.LogisticRegression(C=C, solver="liblinear", dual=True, max_iter=1000, random_state=SEED)
-        model.fit(train.multiply(ratios).tocsr(), positive)
-        return model.predict_proba(test.multiply(ratios).tocsr())[:, 1], model.coef_.size + 1
-
-    return one_against_rest(task, weigh, LOGISTIC_C, sure=True)
-
-
-def nbsvm(task: Task) -> Answer:
-    """NB-SVM: the same with a linear SVM, its weights drawn three quarters to their mean (Wang & Manning 2012)."""
-    svm = need("sklearn.svm")
-
-    def weigh(train: Any, test: Any, positive: np.ndarray, C: float) -> tuple[np.ndarray, int]:
-        ratios = log_count_ratios(train, positive)
-        model = svm.LinearSVC(C=C, max_iter=2000, random_state=SEED)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Liblinear failed")  # a large C is judged by how far it got
-            model.fit(train.multiply(ratios).tocsr(), positive)
-        weights = 0.25 * model.coef_[0] + 0.75 * np.abs(model.coef_).mean()
-        return test @ (ratios * weights) + model.intercept_[0], model.coef_.size + 1
-
-    return one_against_rest(task, weigh, SVM_C, sure=False)
-
-
-def log_count_ratios(train: Any, positive: np.ndarray) -> np.ndarray:
-    """Return log (p/|p| / (q/|q|)) of each n-gram, p and q the texts of either kind that hold it, plus 1."""
-    inside, outside = (np.asarray(train[kind].sum(axis=0)).ravel() + 1.0 for kind in (positive, ~positive))
-    return np.log(inside / inside.sum()) - np.log(outside / outside.sum())
-
-
-def one_against_rest(task: Task, weigh: Callable[..., tuple[np.ndarray, int]], strengths: tuple, sure: bool) -> Answer:
-    """Train on each label against the others; of two labels, on the second alone."""
-    need_training(task)
-    text = need("sklearn.feature_extraction.text")
-    count = len(task.labels)
-
-    def features(inner: Task) -> tuple[Any, Any]:
-        counter = text.CountVectorizer(
-            tokenizer=Tokenizer(),
-            token_pattern=None,
-            lowercase=False,
-            ngram_range=(1, 3),
-            binary=True,
-            dtype=np.float64,
-        )
-        return counter.fit_transform(inner.train), counter.transform(inner.test)
-
-    def fit(train: Any, test: Any, classes: np.ndarray, C: float) -> Answer:
-        found = [weigh(train, test, classes == label, C) for label in (range(count) if count > 2 else [1])]
-        scores = np.stack([score for score, _ in found], axis=1)
-        if count == 2:
-            scores = np.hstack([(1 if sure else 0) - scores, scores])
-        table = scores / scores.sum(axis=1, keepdims=True) if sure else certain(scores.argmax(axis=1), count)
-        return Answer(table, sum(size for _, size in found), sure)
-
-    return linear_answer(task, features, fit, strengths)
-
-
-def linear_answer(
-    task: Task, features: Callable[[Task], tuple[Any, Any]], fit: Callable[..., Answer], strengths: tuple
-) -> Answer:
-    """Choose C on the held-out part, whose n-grams are counted once, and train on everything."""
-    inner, true = task.held_out()
-    parts = features(inner)
-    hits = {C: (fit(*parts, inner.classes, C).probabilities.argmax(axis=1) == true).mean() for C in strengths}
-    chosen = max(strengths, key=lambda C: hits[C])
-    return replace(fit(*features(task), task.classes, chosen), chosen={"C": chosen})
-
-
-def probabilities(model: Any, test: Any, count: int) -> np.ndarray:
-    """Return (texts, count); a class that the training texts do not have gets 0."""
-    table = np.zeros((test.shape[0], count))
-    table[:, model.classes_] = model.predict_proba(test)
-    return table
-
-
-# ---------------------------------------------------------------- fastText
-
-
 def fasttext(task: Task) -> Answer:
     """fastText (Joulin et al. 2017), the program: words and pairs, 10 dimensions; rate and epochs are chosen."""
     need_training(task)
     if shutil.which("fasttext") is None:
         raise Absent("the program fasttext is not on the PATH")
     grid = [{"lr": lr, "epoch": epoch} for epoch in (5, 25) for lr in (0.1, 0.25, 0.5, 1.0)]
-    chosen = best(task, grid, run_fasttext)
+    inner, true = task.held_out()
+    hits = [(run_fasttext(inner, **one).probabilities.argmax(axis=1) == true).mean() for one in grid]
+    chosen = grid[int(np.argmax(hits))]
     return replace(run_fasttext(task, **chosen), chosen=chosen)
 
 
@@ -263,7 +76,7 @@ def call(*words: object) -> str:
     return subprocess.run(["fasttext", *map(str, words)], check=True, capture_output=True, text=True).stdout
 
 
-METHODS: dict[str, Method] = {
+METHODS: dict[str, Callable[[Task], Answer]] = {
     "majority": majority,
     "vader": vader,
     "tfidf": tfidf,

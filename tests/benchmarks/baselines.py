@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from baseline_methods import METHODS, Absent, Task
+from baseline_methods import METHODS
+from baseline_task import Absent, Task
 from crossvalidate import folds, pool
 
 from nlptx.corpus import Corpus, ReadOptions, labelled

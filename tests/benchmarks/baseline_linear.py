@@ -1,0 +1,116 @@
+"""Linear models of n-grams, with scikit-learn. C is chosen on a tenth of the training texts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from baseline_task import SEED, Answer, Task, certain, need, need_training
+
+from nlptx.text import Tokenizer
+
+# C of scikit-learn: weaker regularisation to the right.
+LOGISTIC_C = (0.1, 0.3, 1, 3, 10, 30)
+SVM_C = (0.01, 0.03, 0.1, 0.3, 1, 3, 10)
+
+
+def tfidf(task: Task) -> Answer:
+    """Logistic regression on TF-IDF of words and pairs seen in two texts."""
+    need_training(task)
+    text, linear = need("sklearn.feature_extraction.text"), need("sklearn.linear_model")
+
+    def features(inner: Task) -> tuple[Any, Any]:
+        counter = text.TfidfVectorizer(
+            tokenizer=Tokenizer(), token_pattern=None, lowercase=False, ngram_range=(1, 2), sublinear_tf=True, min_df=2
+        )
+        return counter.fit_transform(inner.train), counter.transform(inner.test)
+
+    def fit(train: Any, test: Any, classes: np.ndarray, C: float) -> Answer:
+        model = linear.LogisticRegression(C=C, max_iter=1000).fit(train, classes)
+        return Answer(probabilities(model, test, len(task.labels)), model.coef_.size + model.intercept_.size)
+
+    return linear_answer(task, features, fit, LOGISTIC_C)
+
+
+def nblr(task: Task) -> Answer:
+    """NB-LR: logistic regression on uni- to trigrams times log-count ratios (Wang & Manning 2012, Mesnil et al. 2014)."""
+    linear = need("sklearn.linear_model")
+
+    def weigh(train: Any, test: Any, positive: np.ndarray, C: float) -> tuple[np.ndarray, int]:
+        ratios = log_count_ratios(train, positive)
+        model = linear.LogisticRegression(C=C, solver="liblinear", dual=True, max_iter=1000, random_state=SEED)
+        model.fit(train.multiply(ratios).tocsr(), positive)
+        return model.predict_proba(test.multiply(ratios).tocsr())[:, 1], model.coef_.size + 1
+
+    return one_against_rest(task, weigh, LOGISTIC_C, sure=True)
+
+
+def nbsvm(task: Task) -> Answer:
+    """NB-SVM: the same with a linear SVM, its weights drawn three quarters to their mean (Wang & Manning 2012)."""
+    svm = need("sklearn.svm")
+
+    def weigh(train: Any, test: Any, positive: np.ndarray, C: float) -> tuple[np.ndarray, int]:
+        ratios = log_count_ratios(train, positive)
+        model = svm.LinearSVC(C=C, max_iter=2000, random_state=SEED)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Liblinear failed")  # a large C is judged by how far it got
+            model.fit(train.multiply(ratios).tocsr(), positive)
+        weights = 0.25 * model.coef_[0] + 0.75 * np.abs(model.coef_).mean()
+        return test @ (ratios * weights) + model.intercept_[0], model.coef_.size + 1
+
+    return one_against_rest(task, weigh, SVM_C, sure=False)
+
+
+def log_count_ratios(train: Any, positive: np.ndarray) -> np.ndarray:
+    """Return log (p/|p| / (q/|q|)) of each n-gram, p and q the texts of either kind that hold it, plus 1."""
+    inside, outside = (np.asarray(train[kind].sum(axis=0)).ravel() + 1.0 for kind in (positive, ~positive))
+    return np.log(inside / inside.sum()) - np.log(outside / outside.sum())
+
+
+def one_against_rest(task: Task, weigh: Callable[..., tuple[np.ndarray, int]], strengths: tuple, sure: bool) -> Answer:
+    """Train on each label against the others; of two labels, on the second alone."""
+    need_training(task)
+    text = need("sklearn.feature_extraction.text")
+    count = len(task.labels)
+
+    def features(inner: Task) -> tuple[Any, Any]:
+        counter = text.CountVectorizer(
+            tokenizer=Tokenizer(),
+            token_pattern=None,
+            lowercase=False,
+            ngram_range=(1, 3),
+            binary=True,
+            dtype=np.float64,
+        )
+        return counter.fit_transform(inner.train), counter.transform(inner.test)
+
+    def fit(train: Any, test: Any, classes: np.ndarray, C: float) -> Answer:
+        found = [weigh(train, test, classes == label, C) for label in (range(count) if count > 2 else [1])]
+        scores = np.stack([score for score, _ in found], axis=1)
+        if count == 2:
+            scores = np.hstack([(1 if sure else 0) - scores, scores])
+        table = scores / scores.sum(axis=1, keepdims=True) if sure else certain(scores.argmax(axis=1), count)
+        return Answer(table, sum(size for _, size in found), sure)
+
+    return linear_answer(task, features, fit, strengths)
+
+
+def linear_answer(
+    task: Task, features: Callable[[Task], tuple[Any, Any]], fit: Callable[..., Answer], strengths: tuple
+) -> Answer:
+    """Choose C on the held-out part, whose n-grams are counted once, and train on everything."""
+    inner, true = task.held_out()
+    parts = features(inner)
+    hits = {C: (fit(*parts, inner.classes, C).probabilities.argmax(axis=1) == true).mean() for C in strengths}
+    chosen = max(strengths, key=lambda C: hits[C])
+    return replace(fit(*features(task), task.classes, chosen), chosen={"C": chosen})
+
+
+def probabilities(model: Any, test: Any, count: int) -> np.ndarray:
+    """Return (texts, count); a class that the training texts do not have gets 0."""
+    table = np.zeros((test.shape[0], count))
+    table[:, model.classes_] = model.predict_proba(test)
+    return table

@@ -1,0 +1,77 @@
+"""What every baseline is given and what it answers."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from crossvalidate import folds
+
+SEED = 1
+
+
+class Absent(Exception):  # noqa: N818
+    """A method cannot be run here, or not on this data."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a method may see: training texts and their classes, the test texts, the labels.
+
+    Args:
+        train: may be empty, for methods that need no training.
+        classes: (len(train),) places in ``labels``.
+        test: the texts to judge.
+        labels: in order.
+        ordered: whether they are a scale.
+    """
+
+    train: list[str]
+    classes: np.ndarray
+    test: list[str]
+    labels: list[str]
+    ordered: bool
+
+    def held_out(self) -> tuple[Task, np.ndarray]:
+        """Return the task of judging a tenth of the training texts by the others, and the true classes."""
+        import pandas as pd
+
+        out = folds(pd.Series(self.classes), 10, SEED) == 0
+        texts = np.array(self.train, object)
+        inner = replace(self, train=list(texts[~out]), classes=self.classes[~out], test=list(texts[out]))
+        return inner, self.classes[out]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a method says of the test texts.
+
+    Args:
+        probabilities: (texts, classes).
+        parameters: numbers it learned, or was given.
+        sure: False where it names a class without a probability.
+        chosen: settings found on the held-out part.
+    """
+
+    probabilities: np.ndarray
+    parameters: int
+    sure: bool = True
+    chosen: dict[str, Any] = field(default_factory=dict)
+
+
+def need(package: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise Absent(f"{package} is not installed (pip install '.[bench]')") from error
+
+
+def need_training(task: Task) -> None:
+    if not task.train:
+        raise Absent("there is nothing to train on")
+
+
+def certain(classes: np.ndarray, count: int) -> np.ndarray:
+    return np.eye(count)[classes]
