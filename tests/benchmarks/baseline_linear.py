@@ -36,7 +36,7 @@ def tfidf(task: Task) -> Answer:
 
 
 def nblr(task: Task) -> Answer:
-    """NB-LR: logistic regression on uni- to trigrams times log-count ratios (Wang & Manning 2012, Mesnil et al. 2014)."""
+    """NB-LR: logistic regression on n-grams times log-count ratios (Wang & Manning 2012, Mesnil et al. 2014)."""
     linear = need("sklearn.linear_model")
 
     def weigh(train: Any, test: Any, positive: np.ndarray, C: float) -> tuple[np.ndarray, int]:
@@ -54,7 +54,7 @@ def nbsvm(task: Task) -> Answer:
 
     def weigh(train: Any, test: Any, positive: np.ndarray, C: float) -> tuple[np.ndarray, int]:
         ratios = log_count_ratios(train, positive)
-        model = svm.LinearSVC(C=C, max_iter=2000, random_state=SEED)
+        model = svm.LinearSVC(C=C, max_iter=200, random_state=SEED)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Liblinear failed")  # a large C is judged by how far it got
             model.fit(train.multiply(ratios).tocsr(), positive)
