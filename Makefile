@@ -12,7 +12,7 @@ DATA ?= $(NLPTX_SHARED_DATA)/aclImdb_dev.tar.gz
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help demo test torture lowest audit check format bench imdb goldstraw bloem sst2 sst5 trec cr results default-model build clean FORCE
+.PHONY: help demo test torture lowest audit check format bench imdb goldstraw bloem sst2 sst5 trec cr results default-model build ablations similarity clean FORCE
 
 help:  ## Show this help.
 	@echo "make TARGET [DATA=path/to/aclImdb.tar.gz]"; echo
@@ -173,6 +173,33 @@ build/cr/evaluate.json: $(CR) nlptx/default_model.npz | $(INSTALLED)
 build/cr/table.txt: build/cr/evaluate.json tests/benchmarks/run_table.py
 	$(VENV)/bin/python tests/benchmarks/run_table.py build/cr --data $(CR) > $@
 
+# What each part is worth: the run of imdb without it, same seed, same word vectors.
+imdb-no-imitation_TRAIN = --imitate 0
+imdb-no-unlabelled_TRAIN = --split train
+imdb-no-components_TRAIN = --components 0 --imitate 0
+imdb-no-ngrams_TRAIN = --ngrams 0
+ABLATIONS := imdb-no-imitation imdb-no-unlabelled imdb-no-components imdb-no-ngrams
+define ABLATION
+build/$(1)/model.npz: $$(DATA) build/imdb/embeddings.npz build/$(1)/TRAIN.args
+	nlptx train $$(DATA) -e build/imdb/embeddings.npz $$($(1)_TRAIN) --resume -o $$@ --json > build/$(1)/train.json
+build/$(1)/evaluate.json: build/$(1)/model.npz
+	nlptx evaluate $$(DATA) -m $$< --json > $$@
+build/$(1)/table.txt: build/$(1)/evaluate.json tests/benchmarks/run_table.py
+	$$(VENV)/bin/python tests/benchmarks/run_table.py build/$(1) --data $$(DATA) > $$@
+endef
+$(foreach name,$(ABLATIONS),$(eval $(call ABLATION,$(name))))
+ablations: $(ABLATIONS:%=build/%/table.txt)  ## IMDB again without each of the parts (20 minutes).
+
+# Which words are alike: other settings than those that serve the classifier best.
+similarity_COOCCUR = --window 10
+similarity_PCA = --no-standardize --smoothing 1 --eigenvalue-weight 0
+build/similarity/cooccur.npz: $(DATA) build/similarity/COOCCUR.args | $(INSTALLED)
+	nlptx cooccur $(DATA) $(similarity_COOCCUR) -o $@ -q
+build/similarity/embeddings.npz: build/similarity/cooccur.npz build/similarity/PCA.args
+	nlptx pca $< $(similarity_PCA) -o $@ -q
+similarity: build/similarity/embeddings.npz  ## Word vectors of the reviews beside what people say of word pairs.
+	$(VENV)/bin/python tests/benchmarks/word_similarity.py $< --data $(NLPTX_SHARED_DATA)/wordsim
+
 # -- Beside the baselines ------------------------------------------------------------------------------------
 # What a baseline needs and is not there is left out (pip install '.[bench]'; fastText's program on the PATH), as is
 # data that is not there.
@@ -192,7 +219,7 @@ $(eval $(call BASELINES,sst5,$(METHODS),$(NLPTX_SHARED_DATA)/sst5/train.tsv $(NL
 $(eval $(call BASELINES,trec,$(filter-out vader,$(METHODS)),$(TREC)))
 $(eval $(call BASELINES,cr,vader,$(CR)))
 HERE := $(if $(wildcard $(DATA)),imdb) $(foreach name,sst2 sst5 trec cr,$(if $(wildcard $(NLPTX_SHARED_DATA)/$(name)),$(name)))
-RUNS := $(wildcard $(foreach name,imdb goldstraw bloem sst2 sst5 trec cr,build/$(name)/table.txt))
+RUNS := $(wildcard $(foreach name,imdb $(ABLATIONS) goldstraw bloem sst2 sst5 trec cr,build/$(name)/table.txt))
 
 results: $(RUNS) $(HERE:%=build/baselines/%)  ## The runs made so far beside the baselines, as one table.
 results: $(foreach name,sst2 sst5,$(SEEDS:%=build/$(name)/seed-%/evaluate.json))
