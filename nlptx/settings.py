@@ -183,7 +183,7 @@ class NetworkSettings(Settings):
 class TrainSettings(NetworkSettings):
     """Settings of ``train``."""
 
-    epochs: int = setting(3, "Passes over the training texts.", low=1)
+    epochs: int = setting(2, "Passes over the training texts.", low=1)
     batch: int = setting(32, "Texts per step.", low=1)
     optimizer: str = setting("adamw", "Update rule.", choices=("adamw", "adam", "sgd"))
     lr: float = setting(1e-3, "Highest learning rate.", low=0)
