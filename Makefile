@@ -102,8 +102,9 @@ bloem_PCA = --preset bloem
 # The article trains for 80 epochs; one shows that it learns. BLOEM_EPOCHS=80 for all of them.
 BLOEM_EPOCHS ?= 1
 bloem_TRAIN = --preset bloem --epochs $(BLOEM_EPOCHS)
-sst2_TRAIN = --epochs 4
-sst5_TRAIN = --epochs 4
+# Reviews without labels help with sentences too.
+sst2_TRAIN = --epochs 4 --unlabelled $(DATA)
+sst5_TRAIN = --epochs 4 --unlabelled $(DATA)
 # Questions turn on rarer words: whitened vectors, which give every component the same say, suit them better.
 trec_PCA = --eigenvalue-weight 0
 trec_TRAIN = --label-order none --width 128 --blocks 2 --word-dropout 0.2 --embedding-lr 0.3 --valid-share 0 --epochs 5
