@@ -12,7 +12,7 @@ DATA ?= $(NLPTX_SHARED_DATA)/aclImdb_dev.tar.gz
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help demo test torture lowest audit check format bench imdb goldstraw bloem sst2 sst5 trec cr results default-model build ablations similarity clean FORCE
+.PHONY: help demo test torture lowest audit check format bench imdb goldstraw bloem sst2 sst5 trec cr results default-model build ablations similarity pictures clean FORCE
 
 help:  ## Show this help.
 	@echo "make TARGET [DATA=path/to/aclImdb.tar.gz]"; echo
@@ -200,6 +200,12 @@ build/similarity/embeddings.npz: build/similarity/cooccur.npz build/similarity/P
 	nlptx pca $< $(similarity_PCA) -o $@ -q
 similarity: build/similarity/embeddings.npz  ## Word vectors of the reviews beside what people say of word pairs.
 	$(VENV)/bin/python tests/benchmarks/word_similarity.py $< --data $(NLPTX_SHARED_DATA)/wordsim
+
+build/imdb/curve.png: build/imdb/model.npz
+	nlptx info $< --plot $@ -q
+build/imdb/map.png: build/imdb/embeddings.npz
+	nlptx info $< --plot $@ -q
+pictures: build/imdb/curve.png build/imdb/map.png  ## The learning curve and a map of the words (pip install '.[plot]').
 
 # -- Beside the baselines ------------------------------------------------------------------------------------
 # What a baseline needs and is not there is left out (pip install '.[bench]'; fastText's program on the PATH), as is

@@ -92,6 +92,10 @@ def test_what_is_no_card_is_refused(work, tmp_path, text):
     assert not (tmp_path / "m.npz").exists()
 
 
+def test_a_card_that_is_not_there(work, tmp_path):
+    refused(*one_step(work, "--card", "none.json", "-o", tmp_path / "m.npz"), code=2, says="none.json", cwd=tmp_path)
+
+
 def test_info_describes_the_bundled_model():
     told = run("info", "--json").json
     assert told["kind"] == "model"

@@ -138,7 +138,7 @@ def _keep(model: Model, found: TrainingData, stage: Stage, checkpoint: Checkpoin
             "model",
             {
                 "texts": len(found.texts),
-                "unlabelled": len(found.unlabelled),
+                **({"unlabelled": len(found.unlabelled)} if found.unlabelled else {}),
                 "labels": ", ".join(model.labels),
                 "words": len(model.vocabulary),
                 "parameters": model.parameters,

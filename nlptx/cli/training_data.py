@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from nlptx import strict_json
 from nlptx.cli.options import special_reading
 from nlptx.corpus import Corpus, Document, labelled
 from nlptx.corpus.document import ReadOptions
-from nlptx.errors import DataError
+from nlptx.errors import DataError, SettingsError
 
 # Parts read of a corpus that is laid out as train, test, unsup; texts of the last need no label.
 SPLITS = ("train", "unsup")
@@ -59,7 +60,9 @@ def read_training_data(
 
 
 def read_card(path: str) -> dict[str, Any]:
-    """Read a model card. Raises DataError unless it is a JSON object of moderate size."""
+    """Read a model card. Raises DataError unless it is a JSON object of moderate size, SettingsError without a file."""
+    if not os.path.exists(path):
+        raise SettingsError(f"{path}: no such file")
     try:
         with open(path, "rb") as file:
             data = file.read(_LARGEST_CARD + 1)
