@@ -35,7 +35,8 @@ class TorchScorer:
         result = np.empty((len(texts), len(self.model.labels)), np.float32)
         for start in range(0, len(order), BATCH):
             rows = order[start : start + BATCH]
-            result[rows] = torch.softmax(self.logits([encoded[row] for row in rows]), dim=1).numpy()
+            logits = self.logits([encoded[row] for row in rows]) / self.model.temperature
+            result[rows] = torch.softmax(logits, dim=1).numpy()
         return result
 
     @torch.inference_mode()
