@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -82,7 +84,7 @@ def _draw(
     if found.kind == "model":
         for title, told in (("card", found.details["card"]), ("calibration", _calibration(found))):
             if told:
-                talk.facts(title, ((name.replace("_", " "), _told(value)) for name, value in told.items()))
+                talk.facts(title, _rows(told))
     talk.facts("settings", ((name, str(value)) for name, value in found.settings.items()))
     if found.kind == "model" and found.details["history"]:
         _draw_history(found.details["history"], run)
@@ -105,11 +107,14 @@ def _calibration(found: Artifact) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _told(value: Any) -> str:
-    """Return a value of a card as one line or several."""
-    if isinstance(value, dict):
-        return "\n".join(f"{name}: {_told(part)}" for name, part in value.items())
-    return "\n".join(map(_told, value)) if isinstance(value, list) else str(value)
+def _rows(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield a card's facts, one line each; what belongs to a name stands below it."""
+    for name, value in told.items():
+        if isinstance(value, dict):
+            lines = [f"{part}: {fact}" for part, fact in value.items()]
+        else:
+            lines = list(map(str, value)) if isinstance(value, list) else [str(value)]
+        yield from zip_longest([name.replace("_", " ")], lines, fillvalue="")
 
 
 def _draw_history(history: dict[str, Any], run: Run) -> None:
