@@ -35,5 +35,8 @@ def test_the_numbers_of_the_uses_stay():
         "NEXT_WORD_WEIGHTS",
         "NEXT_WORD_ORDER",
         "NEXT_WORD_DROPOUT",
+        "IMITATION_ORDER",
+        "IMITATION_WORDS",
+        "IMITATION_DROPOUT",
     ]
-    assert [int(stream) for stream in Stream] == list(range(9))
+    assert [int(stream) for stream in Stream] == list(range(12))

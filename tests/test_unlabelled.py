@@ -98,7 +98,7 @@ def test_unlabelled_texts_change_the_model_and_its_description(work, tmp_path):
     assert "--unlabelled" not in run("info", tmp_path / "a.npz").text
 
 
-@pytest.mark.parametrize("off", [("--components", "0"), ("--ngrams", "0")])
+@pytest.mark.parametrize("off", [("--components", "0", "--imitate", "0"), ("--ngrams", "0")])
 def test_without_components_unlabelled_texts_change_no_bit_of_a_score(work, tmp_path, off):
     for name, more in ("a.npz", ()), ("b.npz", ("--unlabelled", work / "corpus.txt")):
         train(work, tmp_path / name, *off, *more)
