@@ -130,6 +130,14 @@ build/%.args: FORCE
 $(DATA):
 	@echo "$(DATA) is not here. Get aclImdb_v1.tar.gz from https://ai.stanford.edu/~amaas/data/sentiment/ and say DATA=path/to/it" >&2; exit 1
 
+# What a model of reviews is worth.
+define JUDGED
+build/$(1)/evaluate.json: build/$(1)/model.npz
+	nlptx evaluate $$(DATA) -m $$< --json > $$@
+build/$(1)/table.txt: build/$(1)/evaluate.json tests/benchmarks/run_table.py
+	$$(VENV)/bin/python tests/benchmarks/run_table.py build/$(1) --data $$(DATA) > $$@
+endef
+
 define EXPERIMENT
 build/$(1)/cooccur.npz: $$(DATA) build/$(1)/COOCCUR.args | $$(INSTALLED)
 	nlptx cooccur $$(DATA) $$($(1)_COOCCUR) -o $$@ --json > build/$(1)/cooccur.json
@@ -137,12 +145,8 @@ build/$(1)/embeddings.npz: build/$(1)/cooccur.npz build/$(1)/PCA.args
 	nlptx pca $$< $$($(1)_PCA) -o $$@ --json > build/$(1)/pca.json
 build/$(1)/model.npz: build/$(1)/embeddings.npz build/$(1)/TRAIN.args
 	nlptx train $$(DATA) -e $$< $$($(1)_TRAIN) -o $$@ --json > build/$(1)/train.json
-build/$(1)/evaluate.json: build/$(1)/model.npz
-	nlptx evaluate $$(DATA) -m $$< --json > $$@
-build/$(1)/table.txt: build/$(1)/evaluate.json tests/benchmarks/run_table.py
-	$$(VENV)/bin/python tests/benchmarks/run_table.py build/$(1) --data $$(DATA) > $$@
 endef
-$(foreach name,imdb goldstraw bloem,$(eval $(call EXPERIMENT,$(name))))
+$(foreach name,imdb goldstraw bloem,$(eval $(call EXPERIMENT,$(name)))$(eval $(call JUDGED,$(name))))
 
 define SENTENCES
 build/$(1)/model.npz: $$(NLPTX_SHARED_DATA)/$(1)/train.tsv build/imdb/embeddings.npz build/$(1)/TRAIN.args
@@ -183,12 +187,8 @@ ABLATIONS := imdb-no-imitation imdb-no-unlabelled imdb-no-components imdb-no-ngr
 define ABLATION
 build/$(1)/model.npz: $$(DATA) build/imdb/embeddings.npz build/$(1)/TRAIN.args
 	nlptx train $$(DATA) -e build/imdb/embeddings.npz $$($(1)_TRAIN) --resume -o $$@ --json > build/$(1)/train.json
-build/$(1)/evaluate.json: build/$(1)/model.npz
-	nlptx evaluate $$(DATA) -m $$< --json > $$@
-build/$(1)/table.txt: build/$(1)/evaluate.json tests/benchmarks/run_table.py
-	$$(VENV)/bin/python tests/benchmarks/run_table.py build/$(1) --data $$(DATA) > $$@
 endef
-$(foreach name,$(ABLATIONS),$(eval $(call ABLATION,$(name))))
+$(foreach name,$(ABLATIONS),$(eval $(call ABLATION,$(name)))$(eval $(call JUDGED,$(name))))
 ablations: $(ABLATIONS:%=build/%/table.txt)  ## IMDB again without each of the parts (20 minutes).
 
 # Which words are alike: other settings than those that serve the classifier best.

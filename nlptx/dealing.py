@@ -30,7 +30,7 @@ def stratified_split(
     for label in np.unique(targets):
         members = np.flatnonzero(targets == label)
         count = min(round(share * len(members)), len(members) - 1)
-        order = np.argsort(_shuffled_runs(len(members), share or 1, rng), kind="stable")
+        order = np.argsort(_shuffled_runs(len(members), share, rng), kind="stable")
         held_out[members[order[:count]]] = True
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 

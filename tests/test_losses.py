@@ -102,7 +102,7 @@ def test_squared_error_takes_two_classes_only() -> None:
 def test_soft_labels_that_are_sure_are_labels(loss: Loss) -> None:
     outputs, targets = batch(loss)
     for soft, hard in zip(
-        loss.soft_value_and_gradient(outputs, np.eye(loss.classes)[targets]),
+        loss.value_and_gradient(outputs, np.eye(loss.classes)[targets]),
         loss.value_and_gradient(outputs, targets),
         strict=True,
     ):
@@ -113,14 +113,12 @@ def test_soft_labels_that_are_sure_are_labels(loss: Loss) -> None:
 def test_gradient_of_soft_labels_equals_central_differences(loss: Loss) -> None:
     outputs, _ = batch(loss)
     soft = np.random.default_rng(5).dirichlet(np.ones(loss.classes), len(outputs))
-    _, gradient = loss.soft_value_and_gradient(outputs, soft)
-    check_gradients(
-        lambda: float(loss.soft_value_and_gradient(outputs, soft)[0].sum()), {"outputs": (outputs, gradient)}
-    )
+    _, gradient = loss.value_and_gradient(outputs, soft)
+    check_gradients(lambda: float(loss.value_and_gradient(outputs, soft)[0].sum()), {"outputs": (outputs, gradient)})
 
 
 @both_losses
 def test_the_loss_is_least_where_the_probabilities_are_the_soft_labels(loss: Loss) -> None:
     outputs, _ = batch(loss)
-    _, gradient = loss.soft_value_and_gradient(outputs, loss.probabilities(outputs))
+    _, gradient = loss.value_and_gradient(outputs, loss.probabilities(outputs))
     assert_allclose(gradient, 0, atol=1e-14)

@@ -20,7 +20,7 @@ from nlptx.cli.options import (
 )
 from nlptx.cli.stage import Stage
 from nlptx.cli.stopping import stopping
-from nlptx.cli.training_data import SPLITS, TrainingData, read_card, read_training_data
+from nlptx.cli.training_data import SPLITS, TrainingTexts, read_card, read_training_data
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import OutputError
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
@@ -119,7 +119,7 @@ def train(
         sys.exit(stop.exit_code)
 
 
-def _keep(model: Model, found: TrainingData, stage: Stage, checkpoint: Checkpoint) -> None:
+def _keep(model: Model, found: TrainingTexts, stage: Stage, checkpoint: Checkpoint) -> None:
     """Save the model, if it got so far, and say what there is now."""
     history = model.history
     best = history["best_epoch"]

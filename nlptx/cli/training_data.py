@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nlptx import strict_json
 from nlptx.cli.options import special_reading
-from nlptx.corpus import Corpus, Document, labelled
+from nlptx.corpus import Corpus, Document, check_label
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, SettingsError
 
@@ -21,7 +20,7 @@ _LARGEST_CARD = 1 << 16
 
 
 @dataclass
-class TrainingData:
+class TrainingTexts:
     """The texts of a training, and what the model will say of their origin.
 
     Args:
@@ -40,7 +39,7 @@ class TrainingData:
 
 def read_training_data(
     data: tuple[str, ...], unlabelled: tuple[str, ...], valid: tuple[str, ...], reading: ReadOptions
-) -> TrainingData:
+) -> TrainingTexts:
     """Read everything. Raises DataError and LabelError, naming the place."""
     corpus = Corpus(data, reading)
     found = _sorted(corpus)
@@ -74,33 +73,26 @@ def read_card(path: str) -> dict[str, Any]:
     return card
 
 
-def _sorted(corpus: Corpus) -> TrainingData:
+def _sorted(corpus: Corpus) -> TrainingTexts:
     """Read a corpus. Files that are a text each come in the order of their names: 2.txt before 10.txt.
 
     So a folder and its archive give the same model, and texts with near numbers are neighbours: numbers often
     follow the subject, and what is held out should be of subjects of its own.
     """
-    rows = sorted(_rows(corpus), key=lambda row: row[0])
-    known = [(text, label) for _, text, label in rows if label is not None]
-    rest = [text for _, text, label in rows if label is None]
-    return TrainingData([text for text, _ in known], [label for _, label in known], rest)
-
-
-def _rows(corpus: Corpus) -> Iterator[tuple[list[tuple[int, str]], str, str | None]]:
-    """Yield key, text and label; the label is None where there need not be one."""
-
-    def with_labels(documents: Iterator[Document]) -> Iterator[Document]:
-        for document in documents:
-            if document.split == _UNLABELLED:
-                free.append(document)
-            else:
-                yield document
-
-    free: list[Document] = []
-    for document in labelled(with_labels(iter(corpus)), corpus.options.label_column):
-        yield _natural(document), document.text, document.label
-    for document in free:
-        yield _natural(document), document.text, None
+    known, free = [], []
+    for document in corpus:
+        if document.split == _UNLABELLED:
+            free.append(document)
+        else:
+            check_label(document, corpus.options.label_column)
+            known.append(document)
+    known.sort(key=_natural)
+    free.sort(key=_natural)
+    return TrainingTexts(
+        [document.text for document in known],
+        [document.label or "" for document in known],
+        [document.text for document in free],
+    )
 
 
 def _natural(document: Document) -> list[tuple[int, str]]:

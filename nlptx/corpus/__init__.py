@@ -14,7 +14,7 @@ from nlptx.corpus.formats import read_table, read_text
 from nlptx.corpus.sources import STDIN, Source, damage_reported, open_input
 from nlptx.errors import LabelError
 
-__all__ = ["STDIN", "Corpus", "Document", "ReadOptions", "labelled"]
+__all__ = ["STDIN", "Corpus", "Document", "ReadOptions", "check_label", "labelled"]
 
 
 @dataclass
@@ -66,17 +66,22 @@ def _read(source: Source, options: ReadOptions) -> Iterator[Document]:
 def labelled(documents: Iterable[Document], label_column: str = ReadOptions.label_column) -> Iterator[Document]:
     """Pass documents on. Raises LabelError, naming the place, at the first without a label."""
     for document in documents:
-        if document.fields is not None and label_column not in document.fields:
-            raise LabelError(
-                f"no column {label_column!r}; the columns are {', '.join(document.fields)}",
-                where=document.where,
-                hint="Name the column with --label-column.",
-            )
-        if document.label is None:
-            raise LabelError(
-                "this text has no label",
-                where=document.where,
-                hint="Give .csv, .tsv or .jsonl files with a label column (--label-column),"
-                " or a folder with one sub-folder per label.",
-            )
+        check_label(document, label_column)
         yield document
+
+
+def check_label(document: Document, label_column: str) -> None:
+    """Raise LabelError, naming the place, if the document has no label."""
+    if document.fields is not None and label_column not in document.fields:
+        raise LabelError(
+            f"no column {label_column!r}; the columns are {', '.join(document.fields)}",
+            where=document.where,
+            hint="Name the column with --label-column.",
+        )
+    if document.label is None:
+        raise LabelError(
+            "this text has no label",
+            where=document.where,
+            hint="Give .csv, .tsv or .jsonl files with a label column (--label-column),"
+            " or a folder with one sub-folder per label.",
+        )

@@ -29,12 +29,8 @@ class Loss:
 
         Args:
             outputs: (B, outputs) of the network.
-            targets: (B,) int, class of each text.
+            targets: (B,) int, class of each text; or (B, C) soft labels, the probabilities that are wanted.
         """
-        raise NotImplementedError
-
-    def soft_value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
-        """Return the same for soft labels: ``targets`` are the wanted probabilities (B, C)."""
         raise NotImplementedError
 
 
@@ -50,24 +46,18 @@ class CrossEntropy(Loss):
         p /= p.sum(axis=1, keepdims=True)
         return p
 
-    # loss = log sum_j exp(s_j) - s_target, so dloss/ds_j = p_j - [j is the target].
+    # loss = -sum_c q_c log p_c = log sum_j exp(s_j) - sum_c q_c s_c, as the wanted q_c sum to 1; so
+    # dloss/ds_j = p_j - q_j. A class is the soft label with q = 1 there, picked out and not multiplied.
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
-        rows = np.arange(len(targets))
         shifted = outputs - outputs.max(axis=1, keepdims=True)
         exponents = np.exp(shifted)
         total = exponents.sum(axis=1, keepdims=True)
-        loss = np.log(total[:, 0]) - shifted[rows, targets]
         gradient = exponents / total
+        if targets.ndim == 2:
+            return np.log(total[:, 0]) - (targets * shifted).sum(axis=1), gradient - targets
+        rows = np.arange(len(targets))
         gradient[rows, targets] -= 1
-        return loss, gradient
-
-    # loss = -sum_c q_c log p_c = log sum_j exp(s_j) - sum_c q_c s_c, as the q_c sum to 1; so dloss/ds_j = p_j - q_j.
-    def soft_value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
-        shifted = outputs - outputs.max(axis=1, keepdims=True)
-        exponents = np.exp(shifted)
-        total = exponents.sum(axis=1, keepdims=True)
-        loss = np.log(total[:, 0]) - (targets * shifted).sum(axis=1)
-        return loss, exponents / total - targets
+        return np.log(total[:, 0]) - shifted[rows, targets], gradient
 
 
 class SquaredError(Loss):
@@ -86,13 +76,8 @@ class SquaredError(Loss):
 
     # dp/ds = p (1 - p), so dloss/ds = 2 (p - target) p (1 - p).
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
-        return self._towards(outputs, targets[:, None])
-
-    def soft_value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
-        return self._towards(outputs, targets[:, 1:])
-
-    def _towards(self, outputs: NDArray, wanted: NDArray) -> tuple[NDArray, NDArray]:
         p = sigmoid(outputs)
+        wanted = targets[:, 1:] if targets.ndim == 2 else targets[:, None]
         error = p - wanted.astype(p.dtype)
         return (error * error)[:, 0], 2 * error * p * (1 - p)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,6 +20,7 @@ from nlptx.training.identity import Identity
 from nlptx.training.imitate import Imitation
 from nlptx.training.judge import outputs_of
 from nlptx.training.loop import Training
+from nlptx.training.phase import Preparation
 from nlptx.training.prepare import Examples, TrainingData, prepare
 from nlptx.training.pretrain import Pretraining
 from nlptx.training.progress import Progress
@@ -92,20 +93,26 @@ def _calibrate(model: Model, valid: Examples, pool: ThreadPoolExecutor) -> None:
 
 def _train(model: Model, data: TrainingData, control: Control) -> dict[str, Any]:
     """Take the phases that are left; return the history."""
-    pretrained: list[dict[str, float]] = []
+    earlier: dict[str, list[dict[str, float]]] = {}
     interrupted = False
-    if model.settings.pretrain and not control.checkpoint.is_beyond(Pretraining.name):
-        first = Pretraining(model, data.train, control)
-        first.run()
-        pretrained, interrupted = first.history, first.interrupted
-    imitated: list[dict[str, float]] = []
-    wanted = model.settings.imitate and len(data.unlabelled) and model.evidence is not None
-    if wanted and not interrupted and not control.checkpoint.is_beyond(Imitation.name):
-        second = Imitation(model, data.unlabelled, control)
-        second.run()
-        imitated, interrupted = second.history, second.interrupted
-    training = Training(model, data.train, data.valid, control, pretrained, imitated)
+    for preparation in _preparations(model, data, control):
+        preparation.run()
+        earlier[preparation.name], interrupted = preparation.history, preparation.interrupted
+        if interrupted:
+            break
+    training = Training(
+        model, data.train, data.valid, control, earlier.get(Pretraining.name), earlier.get(Imitation.name)
+    )
     training.interrupted = interrupted
     if not interrupted:
         training.run()
     return training.history()
+
+
+def _preparations(model: Model, data: TrainingData, control: Control) -> Iterator[Preparation]:
+    """Yield what comes before the labels and is not done; the next one is made when the one before has run."""
+    done = control.checkpoint.is_beyond
+    if model.settings.pretrain and not done(Pretraining.name):
+        yield Pretraining(model, data.train, control)
+    if model.settings.imitate and len(data.unlabelled) and model.evidence is not None and not done(Imitation.name):
+        yield Imitation(model, data.unlabelled, control)

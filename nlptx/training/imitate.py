@@ -13,18 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.model import Model
-from nlptx.nn import Gradients, Layout
+from nlptx.nn import Gradients
 from nlptx.streams import Stream, generator
 from nlptx.training.batches import Share, cut_shares
 from nlptx.training.control import Control
-from nlptx.training.phase import Phase
+from nlptx.training.judge import classify
+from nlptx.training.phase import Preparation
 from nlptx.training.prepare import Examples
 
 # Texts whose n-grams are looked up together.
 _TOGETHER = 64
 
 
-class Imitation(Phase):
+class Imitation(Preparation):
     """Training of the network, without its evidence, on soft labels.
 
     Args:
@@ -37,11 +38,9 @@ class Imitation(Phase):
     title = "imitation"
     order = Stream.IMITATION_ORDER
     dropout = Stream.IMITATION_DROPOUT
-    RECORDS = ("history",)
 
     def __init__(self, model: Model, unlabelled: Examples, control: Control) -> None:
         super().__init__(model, model.flat, model.network, unlabelled, model.settings.imitate, control)
-        self.history: list[dict[str, float]] = []
         self.soft = soft_labels(model, unlabelled.ids, control.pool)
 
     def run(self) -> None:
@@ -60,17 +59,7 @@ class Imitation(Phase):
     def objective(
         self, share: Share, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]:
-        network = self.model.network
-        layout = Layout(share.lengths, self.settings.window, self.settings.causal)
-        outputs, cache = network.forward(self.model.table[share.ids], layout, rng)
-        loss, doutputs = network.loss.soft_value_and_gradient(outputs, share.targets)
-        doutputs /= count
-        dx = network.backward(doutputs, cache, grads)
-        guessed = network.loss.probabilities(outputs).argmax(axis=1)
-        return float(loss.sum()), int((guessed == share.targets.argmax(axis=1)).sum()), dx
-
-    def after_epoch(self, loss: float, accuracy: float) -> None:
-        self.history.append({"epoch": self.sums.epoch, "loss": round(loss, 5), "accuracy": round(accuracy, 5)})
+        return classify(self.model, share, grads, rng, count)
 
 
 def soft_labels(model: Model, texts: list[NDArray[np.int32]], pool: Executor) -> NDArray[np.float32]:

@@ -54,7 +54,8 @@ def classify(
     doutputs /= count
     dx = model.network.backward(doutputs, cache, grads)
     guessed = model.network.loss.probabilities(outputs).argmax(axis=1)
-    return float(loss.sum()), int((guessed == share.targets).sum()), dx
+    wanted = share.targets if share.targets.ndim == 1 else share.targets.argmax(axis=1)
+    return float(loss.sum()), int((guessed == wanted).sum()), dx
 
 
 def validate(

@@ -222,3 +222,16 @@ class Phase:
             if type(records[name]) is not list:
                 raise CorruptError(f"its record {name!r} is damaged")
             setattr(self, name, records[name])
+
+
+class Preparation(Phase):
+    """Base class of what comes before the labels; arguments as of :class:`Phase`."""
+
+    RECORDS = ("history",)
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.history: list[dict[str, float]] = []
+
+    def after_epoch(self, loss: float, accuracy: float) -> None:
+        self.history.append({"epoch": self.sums.epoch, "loss": round(loss, 5), "accuracy": round(accuracy, 5)})

@@ -104,11 +104,8 @@ def prepare(
         stream.read(texts, embeddings.vocabulary.tokenizer, jobs)
         vocabulary, table = _extend(embeddings, stream.counts(), settings)
         ids = _encode(stream, vocabulary, head)
-    unknown = (
-        _read(unlabelled, vocabulary, head, jobs)
-        if settings.ngrams and (settings.components or settings.imitate)
-        else []
-    )
+    learned_from = settings.ngrams and (settings.components or settings.imitate)
+    unknown = _read(unlabelled, vocabulary, head, jobs) if learned_from else []
     if valid is None:
         rows, held_out = stratified_split(targets, settings.valid_share, generator(seed, Stream.SPLIT))
         held = _examples([ids[row] for row in held_out], targets[held_out])

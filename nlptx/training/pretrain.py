@@ -14,7 +14,7 @@ from nlptx.nn import CrossEntropy, Gradients, Layer, Layout, Linear, flatten
 from nlptx.streams import Stream, generator
 from nlptx.training.batches import Share, cut_shares
 from nlptx.training.control import Control
-from nlptx.training.phase import Phase
+from nlptx.training.phase import Preparation
 from nlptx.training.prepare import Examples
 
 # Positions whose scores over the vocabulary are held at once.
@@ -76,7 +76,7 @@ class NextWord(Layer):
         return total, hits, len(positions), self.encoder.backward(dh, cache, grads)
 
 
-class Pretraining(Phase):
+class Pretraining(Preparation):
     """Training of the model's encoder and word vectors to predict the next word.
 
     Args:
@@ -89,7 +89,6 @@ class Pretraining(Phase):
     title = "pre-training"
     order = Stream.NEXT_WORD_ORDER
     dropout = Stream.NEXT_WORD_DROPOUT
-    RECORDS = ("history",)
 
     def __init__(self, model: Model, train: Examples, control: Control) -> None:
         encoder = model.network.encoder
@@ -97,7 +96,6 @@ class Pretraining(Phase):
         self.task = NextWord(encoder, encoder.width, len(model.vocabulary), rng)
         flat = flatten(self.task, model.flat.dtype)
         super().__init__(model, flat, self.task, train, model.settings.pretrain, control)
-        self.history: list[dict[str, float]] = []
 
     def run(self) -> None:
         """Train, and put the encoder's parameters back among those of the classifier."""
@@ -119,6 +117,3 @@ class Pretraining(Phase):
 
     def _layout(self, share: Share) -> Layout:
         return Layout(share.lengths, self.settings.window, causal=True)
-
-    def after_epoch(self, loss: float, accuracy: float) -> None:
-        self.history.append({"epoch": self.sums.epoch, "loss": round(loss, 5), "accuracy": round(accuracy, 5)})
