@@ -11,68 +11,82 @@ from numpy.typing import NDArray
 from nlptx.nn import Layout
 
 if TYPE_CHECKING:
+    from nlptx.evidence import Evidence
     from nlptx.model import Model
 
 # Words that go through the network together: enough to keep NumPy busy, and few enough for a core's cache.
 CHUNK = 2048
+# Words whose n-grams are looked up together: in one walk through those known, and still in the cache.
+SPAN = 1 << 14
 
 
 def infer(model: Model, encoded: Sequence[NDArray[np.int32]]) -> NDArray:
     """Return the outputs (B, outputs) for texts of at least one known word.
 
-    No bit of a text's outputs depends on the texts beside it. Short texts share a pass of up to CHUNK words. A
-    longer text of several windows goes through the encoder some windows at a time, as windows only meet in the
-    pool, which merges what it made of each part.
+    Words only meet within a window, so the encoder reads the windows of all texts by length, those of one length
+    side by side; the pool then merges what it made of the windows of a text. No bit of a text's outputs depends
+    on the texts beside it.
     """
-    result = np.empty((len(encoded), model.network.loss.outputs), model.flat.dtype)
+    network, settings, evidence = model.network, model.settings, model.evidence
+    texts = Layout(np.array([len(ids) for ids in encoded]), settings.window)
+    ids = np.concatenate(encoded)
+    found = whole = None
+    if evidence is not None:
+        found, whole = _evidence(evidence, ids, texts)
+    lengths = texts.windows
+    starts = np.cumsum(lengths) - lengths
+    parts = np.empty((len(lengths), network.pool.width), model.flat.dtype)
+    log_weights = np.empty(len(lengths))
     with np.errstate(all="ignore"):  # the caller looks at the outputs
-        for rows in _passes([len(ids) for ids in encoded]):
-            texts = [encoded[row] for row in rows]
-            if len(texts[0]) > max(CHUNK, model.settings.window):
-                result[rows] = _in_parts(model, texts[0])
-            else:
-                result[rows], _, _ = model.outputs(texts, apart=True)
-    return result
+        for rows in _passes(lengths):
+            layout = Layout(lengths[rows], settings.window, settings.causal, apart=True)
+            words = np.arange(layout.tokens) + np.repeat(starts[rows] - layout.starts, layout.lengths)
+            places = None if evidence is None or found is None else evidence.of_places(found[words])
+            x = model.table[ids[words]].astype(model.flat.dtype, copy=False)
+            x = network.encode(x, layout, places)
+            parts[rows] = network.pool.apply(x, layout)
+            log_weights[rows] = network.pool.log_weights(x, layout)
+        y = network.pool.merge(parts, log_weights, Layout(texts.pieces))
+        return network.decide(y, Layout(np.ones(len(y), np.int64), apart=True), whole)
 
 
-def _passes(lengths: list[int]) -> Iterator[list[int]]:
-    """Group texts into passes by length, so that equal ones stand side by side; a text above CHUNK stands alone."""
-    rows: list[int] = []
-    words = 0
-    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if rows and words + lengths[row] > CHUNK:
-            yield rows
-            rows, words = [], 0
-        rows.append(row)
-        words += lengths[row]
-    yield rows
+def _passes(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Group windows into passes of up to CHUNK words, by length; a longer one stands alone."""
+    order = np.argsort(lengths, kind="stable")
+    for rows in _groups(lengths[order], CHUNK):
+        yield order[rows]
 
 
-def _in_parts(model: Model, ids: NDArray[np.int32]) -> NDArray:
-    """Return the outputs (1, outputs) of a text, of which only some windows are in memory at a time."""
-    settings, network, evidence = model.settings, model.network, model.evidence
-    windows = Layout(np.array([len(ids)]), settings.window).windows
-    some = max(1, CHUNK // settings.window)
-    pooled, log_weights = [], []
-    heard = np.zeros(0 if evidence is None else len(evidence.keys) + 1, bool)
-    start = 0
-    for first in range(0, len(windows), some):
-        layout = Layout(windows[first : first + some], settings.window, settings.causal, apart=True)
-        end = start + layout.tokens
-        places = None
-        if evidence is not None:
-            before = max(0, start - evidence.order + 1)  # n-grams reach back across the cut
-            found = evidence.find(ids[before:end], [end - before])[start - before :]
-            heard[found] = True
-            places = evidence.of_places(found)
-        x = model.table[ids[start:end]].astype(model.flat.dtype, copy=False)
-        x, _ = network.encode(x, layout, None, places)
-        part, _ = network.pool.forward(x, Layout(np.array([layout.tokens])), None)
-        pooled.append(part[0])
-        log_weights.append(network.pool.log_weight(x))
-        start = end
-    y = network.pool.merge(np.stack(pooled), np.array(log_weights))[None]
-    distinct = np.flatnonzero(heard[:-1])[:, None]
-    whole = None if evidence is None else evidence.of_texts(distinct, [len(distinct)])
-    outputs, _ = network.decide(y, Layout(np.ones(1, np.int64), apart=True), whole)
-    return outputs
+def _groups(lengths: NDArray[np.int64], most: int) -> Iterator[slice]:
+    """Cut a row of lengths into groups of a sum up to ``most``, or of one."""
+    ends = np.cumsum(lengths)
+    first = before = 0
+    while first < len(lengths):
+        after = max(int(np.searchsorted(ends, before + most, side="right")), first + 1)
+        yield slice(first, after)
+        first, before = after, int(ends[after - 1])
+
+
+def _evidence(
+    evidence: Evidence, ids: NDArray[np.int32], texts: Layout
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Return which n-grams end at each word (N, order), and what the linear models say of each text (B, M E)."""
+    places = np.empty((len(ids), evidence.order), np.int32)
+    whole = np.empty((len(texts.lengths), len(evidence.bias)), np.float32)
+    for rows in _groups(texts.lengths, SPAN):
+        lengths = texts.lengths[rows]
+        first = int(texts.starts[rows][0])
+        after = first + int(lengths.sum())
+        if after - first <= SPAN:
+            places[first:after] = evidence.find(ids[first:after], lengths)
+            whole[rows] = evidence.of_texts(places[first:after], lengths)
+            continue
+        heard = np.zeros(len(evidence.keys) + 1, bool)
+        for start in range(first, after, SPAN):
+            end = min(start + SPAN, after)
+            before = max(first, start - evidence.order + 1)  # n-grams reach back across the cut
+            places[start:end] = evidence.find(ids[before:end], [end - before])[start - before :]
+            heard[places[start:end]] = True
+        distinct = np.flatnonzero(heard[:-1])[:, None]
+        whole[rows] = evidence.of_texts(distinct, [len(distinct)])
+    return places, whole

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,15 @@ from nlptx.text import Vocabulary
 KIND = "model"
 # No training comes near; but a file may hold anything, and layer norm would turn an overflow into a harmless 0.
 _LARGEST_WEIGHT = 1e4
+
+
+class Inputs(NamedTuple):
+    """What the network reads; see :meth:`nlptx.network.Network.forward`."""
+
+    x: NDArray
+    layout: Layout
+    places: NDArray | None
+    whole: NDArray | None
 
 
 @dataclass
@@ -94,8 +103,8 @@ class Model:
         """Return the ids of the known words the network will read."""
         return self.vocabulary.encode(text)[: self.settings.most_words]
 
-    def outputs(self, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> tuple[NDArray, Any, Layout]:
-        """Run the network over texts of at least one known word: (B, outputs), its cache and the layout.
+    def inputs(self, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> Inputs:
+        """Return what the network reads of texts of at least one known word.
 
         Args:
             encoded: (T,) word ids of each text.
@@ -108,10 +117,12 @@ class Model:
             found = self.evidence.find(ids, layout.lengths)
             places = self.evidence.of_places(found)
             whole = self.evidence.of_texts(found, layout.lengths)
-        x = self.table[ids].astype(self.flat.dtype, copy=False)
+        return Inputs(self.table[ids].astype(self.flat.dtype, copy=False), layout, places, whole)
+
+    def outputs(self, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> NDArray:
+        """Run the network over texts: (B, outputs); arguments as of :meth:`inputs`."""
         with np.errstate(all="ignore"):  # whoever uses the outputs sees it
-            outputs, cache = self.network.forward(x, layout, None, places, whole)
-        return outputs, cache, layout
+            return self.network.apply(*self.inputs(encoded, apart=apart))
 
     def in_double(self) -> Self:
         """Return the same model computing in float64."""

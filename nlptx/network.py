@@ -72,6 +72,11 @@ class Encoder(Layer):
             caches.append(cache)
         return x, caches
 
+    def apply(self, x: NDArray, layout: Layout) -> NDArray:
+        for _, stage in self._stages():
+            x = stage.apply(x, layout)
+        return x
+
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         for (_, stage), stage_cache in zip(reversed(self._stages()), reversed(cache), strict=True):
             dy = stage.backward(dy, stage_cache, grads)
@@ -149,26 +154,33 @@ class Network(Layer):
             places: (N, place_features), if there are any.
             whole: (B, E), if there are any.
         """
-        x, encoder_cache = self.encode(x, layout, rng, places)
+        x = self._with_places(x, layout, places)
+        x, encoder_cache = self.encoder.forward(x, layout, rng)
         x, pool_cache = self.pool.forward(x, layout, rng)
         x, dropout_cache = self.dropout.forward(x, layout, rng)
-        x, head_cache = self.decide(x, layout.pooled(), whole)
-        return x, (encoder_cache, pool_cache, dropout_cache, head_cache, places, whole)
+        x, head_cache = self.head.forward(x, layout.pooled())
+        y = self._with_whole(x, layout.pooled(), whole)
+        return y, (encoder_cache, pool_cache, dropout_cache, head_cache, places, whole)
 
-    def encode(
-        self, x: NDArray, layout: Layout, rng: np.random.Generator | None, places: NDArray | None = None
-    ) -> tuple[NDArray, Any]:
-        """Return the vectors in context (N, D), before they are pooled; arguments as of :meth:`forward`."""
-        if self.places is not None and places is not None:
-            x = x + self.places.forward(places, layout)[0]
-        return self.encoder.forward(x, layout, rng)
+    def apply(
+        self, x: NDArray, layout: Layout, places: NDArray | None = None, whole: NDArray | None = None
+    ) -> NDArray:
+        """Return the outputs (B, outputs) outside training; arguments as of :meth:`forward`."""
+        return self.decide(self.pool.apply(self.encode(x, layout, places), layout), layout.pooled(), whole)
 
-    def decide(self, x: NDArray, layout: Layout, whole: NDArray | None = None) -> tuple[NDArray, Any]:
+    def encode(self, x: NDArray, layout: Layout, places: NDArray | None = None) -> NDArray:
+        """Return the vectors in context (N, D), before they are pooled."""
+        return self.encoder.apply(self._with_places(x, layout, places), layout)
+
+    def decide(self, x: NDArray, layout: Layout, whole: NDArray | None = None) -> NDArray:
         """Return the outputs (B, outputs) for the pooled vectors of B texts."""
-        x, head_cache = self.head.forward(x, layout)
-        if self.whole is not None and whole is not None:
-            x += self.whole.forward(whole, layout)[0]
-        return x, head_cache
+        return self._with_whole(self.head.apply(x, layout), layout, whole)
+
+    def _with_places(self, x: NDArray, layout: Layout, places: NDArray | None) -> NDArray:
+        return x if self.places is None or places is None else x + self.places.apply(places, layout)
+
+    def _with_whole(self, y: NDArray, layout: Layout, whole: NDArray | None) -> NDArray:
+        return y if self.whole is None or whole is None else y + self.whole.apply(whole, layout)
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         encoder_cache, pool_cache, dropout_cache, head_cache, places, whole = cache

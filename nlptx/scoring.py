@@ -15,9 +15,12 @@ from threadpoolctl import threadpool_limits
 from nlptx.arrivals import arriving
 from nlptx.model import Model
 from nlptx.parallel import default_jobs
+from nlptx.scan import Scanner
+from nlptx.text import as_text
+from nlptx.tokens import number_words
 
 # Texts that are scored together.
-BATCH = 128
+BATCH = 512
 # Characters that are cut into words at a time.
 _PIECE = 1 << 18
 # Where a text may be cut and each part tokenised alone: at the first white space after something else, which is not
@@ -35,7 +38,7 @@ class Scored:
         score: expected label value, in [-1, 1]; None for labels without an order.
         known_words: words of the text the model read; with 0 the probabilities are the priors.
         truncated: whether it read only the head of the text.
-        tokens: of the text, known or not; None if they were not counted.
+        tokens: of the text, known or not.
     """
 
     probabilities: list[float]
@@ -43,7 +46,7 @@ class Scored:
     score: float | None
     known_words: int
     truncated: bool
-    tokens: int | None = None
+    tokens: int
 
 
 def score(
@@ -52,7 +55,6 @@ def score(
     *,
     jobs: int | None = None,
     batch: int = BATCH,
-    count_tokens: bool = False,
 ) -> Iterator[list[Scored]]:
     """Score texts in order, and yield the results of a batch at a time.
 
@@ -64,16 +66,16 @@ def score(
         texts: read in a thread of their own, a few batches ahead.
         jobs: threads; all cores by default.
         batch: most texts scored together.
-        count_tokens: also the unknown ones; takes a little time.
 
     Raises:
         ArtifactError: the model's weights are so large that a score is not a number.
     """
     jobs = jobs or default_jobs()
     steady = model.steady()
+    scanner = Scanner(model.vocabulary.tokenizer)
 
     def work(part: list[str]) -> list[Scored]:
-        return _score_batch(steady, part, count_tokens)
+        return _score_batch(steady, part, scanner)
 
     with threadpool_limits(1), ThreadPoolExecutor(jobs) as pool:
         waiting: deque[Future[list[Scored]]] = deque()
@@ -92,8 +94,8 @@ def score(
             raise failure
 
 
-def _score_batch(model: Model, texts: Sequence[str], count_tokens: bool) -> list[Scored]:
-    whole = [_encode(model, text) for text in texts]
+def _score_batch(model: Model, texts: Sequence[str], scanner: Scanner) -> list[Scored]:
+    whole, tokens = _encode(model, texts, scanner)
     read = [ids[: model.settings.most_words] for ids in whole]
     probabilities = model.probabilities(read)
     scores = model.scores(probabilities)
@@ -103,27 +105,32 @@ def _score_batch(model: Model, texts: Sequence[str], count_tokens: bool) -> list
         [None] * len(texts) if scores is None else scores.tolist(),
         map(len, read),
         [len(ids) < len(all_ids) for ids, all_ids in zip(read, whole, strict=True)],
-        [_count_tokens(model, text) for text in texts] if count_tokens else [None] * len(texts),
+        tokens.tolist(),
     )
     return [Scored(*row) for row in zip(*columns, strict=True)]
 
 
-def _encode(model: Model, text: str) -> NDArray[np.int32]:
-    """Return the ids of the known words; of a huge text piece by piece, as its tokens take far more than it does."""
-    if len(text) <= _PIECE:
-        return model.vocabulary.encode(text)
-    return np.concatenate([model.vocabulary.encode(piece) for piece in pieces(text)])
+def _encode(
+    model: Model, texts: Sequence[str], scanner: Scanner
+) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
+    """Return the ids of the known words of each text, and how many tokens it has.
 
-
-def _count_tokens(model: Model, text: str) -> int:
-    return sum(len(model.vocabulary.tokenizer(piece)) for piece in pieces(text))
+    A huge text goes piece by piece, as its tokens take far more memory than it does.
+    """
+    parts = [list(pieces(text)) for text in texts]
+    chunk = number_words([part for cut in parts for part in cut], scanner)
+    index = model.vocabulary.index
+    known = np.array([index.get(as_text(word), -1) for word in chunk.words], np.int32)
+    ids = known[chunk.ids]
+    text = np.repeat(np.arange(len(texts)), [len(cut) for cut in parts])
+    lengths = np.bincount(text, chunk.lengths, len(texts)).astype(np.int64)
+    return [words[words >= 0] for words in np.split(ids, np.cumsum(lengths)[:-1])], lengths
 
 
 def pieces(text: str, size: int = _PIECE) -> Iterator[str]:
-    """Cut a text into parts of about ``size`` characters that have the same tokens as the whole."""
+    """Cut a text into one or more parts of about ``size`` characters that have the same tokens as the whole."""
     start = 0
-    while start < len(text):
-        gap = _GAP.search(text, start + size)
-        end = len(text) if gap is None else gap.start()
-        yield text[start:end]
-        start = end
+    while gap := _GAP.search(text, start + size):
+        yield text[start : gap.start()]
+        start = gap.start()
+    yield text[start:]

@@ -26,8 +26,8 @@ _BYTES_PER_WORD = 150
 # Words up to this many bytes are numbers themselves, their bytes in a uint64.
 _SHORT = 8
 _ONES = np.array([(1 << 8 * size) - 1 for size in range(_SHORT)] + [2**64 - 1], np.uint64)
-# Bits of a slot's number: so many slots that few of a chunk's words share one.
-_SLOTS = 20
+# Slots of the hash table for each distinct word, so that few share one.
+_SLOTS_PER_WORD = 16
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -62,6 +62,8 @@ def number_words(documents: list[str], scanner: Scanner) -> NumberedChunk:
         keys.append(key)
         lengths.append(scan.lengths)
         tokens += len(key)
+    if not tokens:
+        return NumberedChunk([], np.zeros(0, np.int32), np.zeros(len(documents), np.int64))
     key = np.concatenate(keys)
     distinct = _distinct(key)
     ids = _places(key, distinct)
@@ -102,8 +104,9 @@ def _places(keys: NDArray[np.uint64], distinct: NDArray[np.uint64]) -> NDArray[n
 
     A hash table with a slot for one key finds nearly all of them; a binary search finds the rest.
     """
-    shift = np.uint64(64 - _SLOTS)
-    table = np.zeros(1 << _SLOTS, np.int32)
+    bits = (_SLOTS_PER_WORD * len(distinct) | 1).bit_length()
+    shift = np.uint64(64 - bits)
+    table = np.zeros(1 << bits, np.int32)
     table[(distinct * _GOLDEN) >> shift] = np.arange(len(distinct), dtype=np.int32)
     ids = table[(keys * _GOLDEN) >> shift]
     if len(distinct):

@@ -89,7 +89,8 @@ def test_row_09_self_attention_as_taught(attention):
     check(model, None if attention == "plain" else {"attention": other})
     learned = any(name.endswith("qkv.W") for name in shapes(model))
     assert learned == (attention != "plain")
-    _, cache, _ = model.outputs([model.encode(TEXTS[4])])
+    x, layout, _, _ = model.inputs([model.encode(TEXTS[4])])
+    _, cache = model.network.forward(x, layout, None)
     (weights,) = model.network.encoder.attention_weights(cache[0])[0]
     assert_allclose(weights.sum(axis=-1), 1)  # over the keys
     plain = PlainTransformer(model)

@@ -80,8 +80,8 @@ def test_order_and_copies_change_no_bit():
 def test_products_apart_differ_from_products_together_by_rounding_alone(name):
     model = model_of(name)
     encoded = [ids for ids in map(model.encode, random_texts(40)) if len(ids)]
-    together, _, _ = model.outputs(encoded)
-    assert_allclose(model.outputs(encoded, apart=True)[0], together, rtol=1e-4, atol=1e-5)
+    together = model.outputs(encoded)
+    assert_allclose(model.outputs(encoded, apart=True), together, rtol=1e-4, atol=1e-5)
 
 
 def test_explain_says_the_probabilities_that_predict_says():
@@ -109,22 +109,21 @@ def test_pools_merge_parts_into_what_they_make_of_the_whole(pool):
     for _, parameter in layer.parameters():
         parameter.value = rng.normal(size=parameter.value.shape)
     x = rng.normal(size=(30, 5))
-    parts = np.split(x, [4, 5, 21])
-    pooled = np.concatenate([layer.forward(part, Layout(np.array([len(part)])), None)[0] for part in parts])
-    merged = layer.merge(pooled, np.array([layer.log_weight(part) for part in parts]))
-    assert_allclose(merged, layer.forward(x, Layout(np.array([30])), None)[0][0], rtol=1e-12)
+    parts = Layout(np.array([4, 1, 16, 9]))
+    merged = layer.merge(layer.apply(x, parts), layer.log_weights(x, parts), Layout(np.array([1, 3])))
+    assert_allclose(merged, layer.apply(x, Layout(np.array([4, 26]))), rtol=1e-12)
 
 
 def test_a_long_text_is_never_in_the_network_at_once(monkeypatch):
     model = model_of("default")
     most = []
-    forward = model.network.encoder.forward
+    apply = model.network.encoder.apply
 
-    def watched(x, *more):
+    def watched(x, layout):
         most.append(len(x))
-        return forward(x, *more)
+        return apply(x, layout)
 
-    monkeypatch.setattr(model.network.encoder, "forward", watched)
+    monkeypatch.setattr(model.network.encoder, "apply", watched)
     ids = np.random.default_rng(1).integers(0, len(model.vocabulary), 100_000, np.int32)
     inference.infer(model, [ids])
     assert sum(most) == len(ids)

@@ -14,6 +14,8 @@ from nlptx.nn.layout import Layout
 
 # Attention weights handled together, so that they stay in a core's cache from the first product to the last.
 _TILE = 1 << 17
+# Between these, a sum of exponentials of float32 lost nothing to overflow or underflow, nor will what is made of it.
+_LEAST, _MOST = 1e-20, 1e20
 
 
 def tiles(windows: int, heads: int, tokens: int) -> Iterator[tuple[slice, slice]]:
@@ -43,9 +45,11 @@ def attend(
     v: NDArray,
     scale: float,
     causal: bool,
-    out: tuple[NDArray, NDArray] | None = None,
-) -> tuple[NDArray, NDArray]:
-    """Return O = P V and P = softmax over keys of scale Q K'.
+    out: tuple[NDArray, NDArray, NDArray] | None = None,
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Return O = P V, with P = softmax over keys of S = scale Q K' as E and z: P = E / z, E = exp(S), z = E 1.
+
+    Where exp(S) is too large or too small to go on with, E is exp(S - max S), which leaves P as it is.
 
     Args:
         q: (..., T, K) queries.
@@ -53,39 +57,57 @@ def attend(
         v: (..., T, K) values.
         scale: factor of the scores.
         causal: mask keys after the query.
-        out: where O and P go.
+        out: where O (..., T, K), E (..., T, T) and z (..., T) go.
     """
-    o, p = out or (None, empty_weights(k))
-    p = np.matmul(q * q.dtype.type(scale), k.swapaxes(-1, -2), out=p)
-    tokens = p.shape[-1]
+    o, e, z = out or (None, empty_weights(k), None)
+    q = q * q.dtype.type(scale)
+    e, z = _exponentials(q, k, causal, None, e, z)
+    moderate = ((z > _LEAST) & (z < _MOST)).all(axis=-1)
+    if not moderate.all():
+        # Only where needed, so that nothing depends on what else is in the batch.
+        e, z = _exponentials(q, k, causal, ~moderate, e, z)
+    o = np.matmul(e, v, out=o)
+    o /= z[..., None]
+    return o, e, z
+
+
+def _exponentials(
+    q: NDArray, k: NDArray, causal: bool, shifted: NDArray[np.bool_] | None, e: NDArray, z: NDArray | None
+) -> tuple[NDArray, NDArray]:
+    """Return E = exp(S) and z = E 1 for S = Q K'; where ``shifted`` (...), exp(S - max S)."""
+    np.matmul(q, k.swapaxes(-1, -2), out=e)
+    tokens = e.shape[-1]
     if causal:
-        p[..., ~np.tri(tokens, dtype=bool)] = -np.inf
-    p -= p.max(axis=-1, keepdims=True)
-    np.exp(p, out=p)
-    total = p @ np.ones(tokens, p.dtype)  # faster than p.sum(axis=-1)
-    p *= (1 / total)[..., None]
-    return np.matmul(p, v, out=o), p
+        e[..., ~np.tri(tokens, dtype=bool)] = -np.inf
+    if shifted is not None:
+        e -= np.where(shifted[..., None, None], e.max(axis=-1, keepdims=True), 0)
+    with np.errstate(over="ignore"):  # the caller looks at z
+        np.exp(e, out=e)
+        return e, np.matmul(e, np.ones(tokens, e.dtype), out=z)  # faster than a sum over the last axis
 
 
 # O = P V gives dV = P'dO and dP = dO V'. For one row, p = softmax(s) has dp_i/ds_j = p_i (delta_ij - p_j), so
 #   ds = p (dp - sum_j p_j dp_j),   and   sum_j p_j dp_j = sum_j p_j (v_j . do) = o . do.
-# S = scale Q K' gives dQ = scale dS K and dK = scale dS'Q. Masked entries have p = 0, hence ds = 0.
+# P = E / z: what is divided is not the (T, T) weights but dO, as dV = E'(dO / z) and ds = e ((do / z) V' - o . (do / z)).
+# S = scale Q K' gives dQ = scale dS K and dK = scale dS'Q. Masked entries have e = 0, hence ds = 0.
 def attend_backward(
     do: NDArray,
     o: NDArray,
     q: NDArray,
     k: NDArray,
     v: NDArray,
-    p: NDArray,
+    e: NDArray,
+    z: NDArray,
     scale: float,
     out: tuple[NDArray | None, NDArray | None, NDArray | None] = (None, None, None),
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Return dQ, dK and dV of :func:`attend`, each (..., T, K); in ``out``, if given."""
     dq, dk, dv = out
-    dv = np.matmul(p.swapaxes(-1, -2), do, out=dv)
+    do = do / z[..., None]
+    dv = np.matmul(e.swapaxes(-1, -2), do, out=dv)
     ds = np.matmul(do, v.swapaxes(-1, -2), out=empty_weights(k))
     ds -= np.einsum("...tk,...tk->...t", do, o)[..., None]
-    ds *= p
+    ds *= e
     factor = q.dtype.type(scale)
     dq = np.matmul(ds, k * factor, out=dq)
     dk = np.matmul(ds.swapaxes(-1, -2), q * factor, out=dk)
@@ -97,23 +119,23 @@ class PlainAttention(Layer):
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
         parts = [attend(part, part, part, 1.0, layout.causal) for part in layout.views(x)]
-        y = np.concatenate([o.reshape(-1, x.shape[1]) for o, _ in parts])
-        return y, (x, y, [p for _, p in parts], layout)
+        y = np.concatenate([o.reshape(-1, x.shape[1]) for o, _, _ in parts])
+        return y, (x, y, [weights for _, *weights in parts], layout)
 
     # X stands in three places, as query, key and value; its gradient is the sum of the three.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         x, y, weights, layout = cache
         parts = zip(layout.views(dy), layout.views(y), layout.views(x), weights, strict=True)
         dx = np.empty_like(x)
-        for dx_run, (do, o, v, p) in zip(layout.views(dx), parts, strict=True):
-            dq, dk, dv = attend_backward(do, o, v, v, v, p, 1.0)
+        for dx_run, (do, o, v, (e, z)) in zip(layout.views(dx), parts, strict=True):
+            dq, dk, dv = attend_backward(do, o, v, v, v, e, z, 1.0)
             dx_run[...] = dq + dk + dv
         return dx
 
     @staticmethod
     def weights(cache: Any) -> list[NDArray]:
         """Return the attention weights (n, 1, T, T) of each run of a call."""
-        return [p[:, None] for p in cache[2]]
+        return [(e / z[..., None])[:, None] for e, z in cache[2]]
 
 
 class MultiHeadAttention(Layer):
@@ -155,12 +177,21 @@ class MultiHeadAttention(Layer):
         o = np.empty((len(x), self.heads * self.head_width), x.dtype)
         weights = []
         for (q, k, v), o_run in zip(self._heads(qkv, layout), self._merged(o, layout), strict=True):
-            p = empty_weights(k)
+            e, z = empty_weights(k), np.empty(k.shape[:-1], k.dtype)
             for tile in tiles(*q.shape[:3]):
-                attend(q[tile], k[tile], v[tile], self.scale, layout.causal, (o_run[tile], p[tile]))
-            weights.append(p)
+                attend(q[tile], k[tile], v[tile], self.scale, layout.causal, (o_run[tile], e[tile], z[tile]))
+            weights.append((e, z))
         y, out_cache = self.out.forward(o, layout)
         return y, (qkv, o, weights, layout, qkv_cache, out_cache)
+
+    # As forward, but a tile's weights are not kept: the next tile finds their memory in the cache.
+    def apply(self, x: NDArray, layout: Layout) -> NDArray:
+        qkv = self.qkv.apply(x, layout)
+        o = np.empty((len(x), self.heads * self.head_width), x.dtype)
+        for (q, k, v), o_run in zip(self._heads(qkv, layout), self._merged(o, layout), strict=True):
+            for tile in tiles(*q.shape[:3]):
+                o_run[tile] = attend(q[tile], k[tile], v[tile], self.scale, layout.causal)[0]
+        return self.out.apply(o, layout)
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         qkv, o, weights, layout, qkv_cache, out_cache = cache
@@ -174,14 +205,13 @@ class MultiHeadAttention(Layer):
             weights,
             strict=True,
         )
-        for (q, k, v), (dq, dk, dv), o_run, do_run, p in runs:
+        for (q, k, v), (dq, dk, dv), o_run, do_run, (e, z) in runs:
             for tile in tiles(*q.shape[:3]):
-                known = (do_run[tile], o_run[tile], q[tile], k[tile], v[tile], p[tile])
+                known = (do_run[tile], o_run[tile], q[tile], k[tile], v[tile], e[tile], z[tile])
                 attend_backward(*known, self.scale, out=(dq[tile], dk[tile], dv[tile]))
         return self.qkv.backward(dqkv, qkv_cache, grads)
 
     @staticmethod
     def weights(cache: Any) -> list[NDArray]:
         """Return the attention weights (n, H, T, T) of each run of a call."""
-        weights: list[NDArray] = cache[2]
-        return weights
+        return [e / z[..., None] for e, z in cache[2]]

@@ -46,6 +46,11 @@ class Residual(Layer):
             y, norm_cache = self.norm.forward(y)
         return y, (norm_cache, f_cache, dropout_cache)
 
+    def apply(self, x: NDArray, layout: Layout) -> NDArray:
+        if self.pre:
+            return x + self.sublayer.apply(self.norm.apply(x, layout), layout)
+        return self.norm.apply(x + self.sublayer.apply(x, layout), layout)
+
     # The gradient of a sum goes to both terms: once past the sublayer, once through it.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         norm_cache, f_cache, dropout_cache = cache
@@ -80,6 +85,9 @@ class EncoderBlock(Layer):
         x, attention_cache = self.attention.forward(x, layout, rng)
         x, ffn_cache = self.feed_forward.forward(x, layout, rng)
         return x, (attention_cache, ffn_cache)
+
+    def apply(self, x: NDArray, layout: Layout) -> NDArray:
+        return self.feed_forward.apply(self.attention.apply(x, layout), layout)
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         attention_cache, ffn_cache = cache

@@ -38,6 +38,10 @@ class FeedForward(Layer):
         x, outer_cache = self.outer.forward(x, layout)
         return x, (inner_cache, activation_cache, outer_cache)
 
+    def apply(self, x: NDArray, layout: Layout) -> NDArray:
+        hidden = self.activation.apply(self.inner.apply(x, layout), layout)
+        return self.outer.apply(hidden, layout)
+
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         inner_cache, activation_cache, outer_cache = cache
         dy = self.outer.backward(dy, outer_cache, grads)

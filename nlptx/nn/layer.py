@@ -51,6 +51,10 @@ class Layer:
         """Return the output and whatever ``backward`` needs to know of this call."""
         raise NotImplementedError
 
+    def apply(self, x: NDArray, layout: Layout) -> NDArray:
+        """Return the output alone, outside training. Layers made of layers keep nothing of what is in between."""
+        return self.forward(x, layout, None)[0]
+
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         """Return dloss/dx given ``dy`` = dloss/dy; add dloss/dparameter into ``grads``."""
         raise NotImplementedError

@@ -33,7 +33,7 @@ class Layout:
         self.window = window
         self.causal = causal
         self.apart = apart
-        pieces = -(-self.lengths // window)
+        self.pieces = pieces = -(-self.lengths // window)
         if len(self.lengths) and int(pieces.max()) > 1:
             windows = np.repeat(self.lengths // pieces, pieces)
             longer = np.repeat(self.lengths % pieces, pieces)  # the first so many windows take one more

@@ -6,7 +6,6 @@ weight of each part, a mean of parts is their mean with weights exp(u).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,28 +27,40 @@ class Pool(Layer):
     def __init__(self, width: int, window: int) -> None:
         self.width = width
 
-    def log_weight(self, x: NDArray) -> float:
-        """Return the logarithm of what the rows of ``x`` (T, D) weigh beside other parts of their text."""
-        return 0.0
+    def log_weights(self, x: NDArray, layout: Layout) -> NDArray:
+        """Return (B,): the logarithm of what each of B parts weighs beside the others of its text."""
+        return np.zeros(len(layout.lengths))
 
-    def merge(self, y: NDArray, log_weights: NDArray) -> NDArray:
-        """Return the vector (D,) of a text, given those of its P parts in order, (P, D), and their weights (P,)."""
+    def merge(self, y: NDArray, log_weights: NDArray, layout: Layout) -> NDArray:
+        """Return the vectors (B, D) of texts, given those of their parts, (P, D), and the weights of these, (P,).
+
+        Args:
+            layout: how many parts each of the B texts has.
+        """
         raise NotImplementedError
 
 
-def _weighted_mean(y: NDArray, log_weights: NDArray) -> NDArray:
-    weights = np.exp(log_weights - log_weights.max())
-    return (weights @ y / weights.sum()).astype(y.dtype)
+def _weighted_mean(y: NDArray, log_weights: NDArray, layout: Layout) -> NDArray:
+    a = _softmax(log_weights, layout).astype(y.dtype)
+    mean: NDArray = np.add.reduceat(a[:, None] * y, layout.starts, axis=0)
+    return mean
+
+
+def _softmax(scores: NDArray, layout: Layout) -> NDArray:
+    """Return the softmax of the scores (N,) over each text."""
+    a = np.exp(scores - np.repeat(np.maximum.reduceat(scores, layout.starts), layout.lengths))
+    a /= np.repeat(np.add.reduceat(a, layout.starts), layout.lengths)
+    return a
 
 
 class MeanPool(Pool):
     """y_b = mean of the rows of text b."""
 
-    def log_weight(self, x: NDArray) -> float:
-        return math.log(len(x))
+    def log_weights(self, x: NDArray, layout: Layout) -> NDArray:
+        return np.log(layout.lengths)
 
-    def merge(self, y: NDArray, log_weights: NDArray) -> NDArray:
-        return _weighted_mean(y, log_weights)
+    def merge(self, y: NDArray, log_weights: NDArray, layout: Layout) -> NDArray:
+        return _weighted_mean(y, log_weights, layout)
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
         lengths = layout.lengths.astype(x.dtype)[:, None]
@@ -64,8 +75,9 @@ class MeanPool(Pool):
 class MaxPool(Pool):
     """y_bd = largest entry of column d among the rows of text b."""
 
-    def merge(self, y: NDArray, log_weights: NDArray) -> NDArray:
-        return y.max(axis=0)
+    def merge(self, y: NDArray, log_weights: NDArray, layout: Layout) -> NDArray:
+        largest: NDArray = np.maximum.reduceat(y, layout.starts, axis=0)
+        return largest
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
         rows = np.empty((len(layout.lengths), x.shape[1]), np.int64)
@@ -84,8 +96,8 @@ class MaxPool(Pool):
 class FirstPool(Pool):
     """y_b = first row of text b."""
 
-    def merge(self, y: NDArray, log_weights: NDArray) -> NDArray:
-        return y[0]
+    def merge(self, y: NDArray, log_weights: NDArray, layout: Layout) -> NDArray:
+        return y[layout.starts]
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
         return x[layout.starts], (layout, x.shape)
@@ -108,21 +120,22 @@ class AttentionPool(Pool):
         return (self.query,)
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
-        scores = layout.product(x, self.query.value[:, None])[:, 0]
-        scores -= np.repeat(np.maximum.reduceat(scores, layout.starts), layout.lengths)
-        a = np.exp(scores)
-        a /= np.repeat(np.add.reduceat(a, layout.starts), layout.lengths)
+        a = _softmax(self._scores(x, layout), layout)
         y = np.add.reduceat(a[:, None] * x, layout.starts, axis=0)
         return y, (x, a, y, layout)
 
-    # The denominator of the softmax over the rows of a part.
-    def log_weight(self, x: NDArray) -> float:
-        scores = x @ self.query.value
-        largest = scores.max()
-        return float(largest + np.log(np.exp(scores - largest).sum()))
+    def _scores(self, x: NDArray, layout: Layout) -> NDArray:
+        return layout.product(x, self.query.value[:, None])[:, 0]
 
-    def merge(self, y: NDArray, log_weights: NDArray) -> NDArray:
-        return _weighted_mean(y, log_weights)
+    # The denominator of the softmax over the rows of a part.
+    def log_weights(self, x: NDArray, layout: Layout) -> NDArray:
+        scores = self._scores(x, layout)
+        largest = np.maximum.reduceat(scores, layout.starts)
+        sums = np.add.reduceat(np.exp(scores - np.repeat(largest, layout.lengths)), layout.starts)
+        return largest + np.log(sums)
+
+    def merge(self, y: NDArray, log_weights: NDArray, layout: Layout) -> NDArray:
+        return _weighted_mean(y, log_weights, layout)
 
     # dy/da_t = x_t, and the softmax as in attention: ds_t = a_t (x_t . dy - y . dy). Then s_t = x_t . w.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
@@ -139,6 +152,9 @@ class FlattenPool(Pool):
     def __init__(self, width: int, window: int) -> None:
         super().__init__(width * window, window)
         self.window = window
+
+    def merge(self, y: NDArray, log_weights: NDArray, layout: Layout) -> NDArray:
+        return y[layout.starts]
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
         filled = np.arange(self.window) < layout.lengths[:, None]

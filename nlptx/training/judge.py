@@ -77,7 +77,7 @@ def outputs_of(model: Model, examples: Examples, pool: Executor) -> NDArray:
     result = np.empty((len(examples), model.network.loss.outputs), model.flat.dtype)
 
     def work(rows: NDArray[np.int64]) -> None:
-        result[rows], _, _ = model.outputs([examples.ids[row] for row in rows])
+        result[rows] = model.outputs([examples.ids[row] for row in rows])
 
     list(pool.map(work, _slices(order)))
     return result
