@@ -51,7 +51,7 @@ def arriving(texts: Iterable[str], most: int) -> Iterator[Group]:
     exception of the source is raised here, after what came before it.
     """
     shelf = _Shelf()
-    threading.Thread(target=_read, args=(texts, shelf, 4 * most), name="nlptx-reader", daemon=True).start()
+    threading.Thread(target=_read, args=(texts, shelf, 2 * most), name="nlptx-reader", daemon=True).start()
     try:
         while True:
             with shelf.change:

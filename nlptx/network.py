@@ -162,9 +162,7 @@ class Network(Layer):
         y = self._with_whole(x, layout.pooled(), whole)
         return y, (encoder_cache, pool_cache, dropout_cache, head_cache, places, whole)
 
-    def apply(
-        self, x: NDArray, layout: Layout, places: NDArray | None = None, whole: NDArray | None = None
-    ) -> NDArray:
+    def apply(self, x: NDArray, layout: Layout, places: NDArray | None = None, whole: NDArray | None = None) -> NDArray:
         """Return the outputs (B, outputs) outside training; arguments as of :meth:`forward`."""
         return self.decide(self.pool.apply(self.encode(x, layout, places), layout), layout.pooled(), whole)
 

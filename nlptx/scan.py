@@ -105,7 +105,7 @@ class Scanner:
         code = first & (0x7F >> sizes)
         for byte in (1, 2, 3):
             code = np.where(sizes > byte, code << 6 | text[wide + byte] & 0x3F, code)
-        for new in np.unique(code[self._classes[code] == _UNKNOWN]).tolist():
+        for new in set(code[self._classes[code] == _UNKNOWN].tolist()):
             self._classes[new] = self._class_of(chr(new))
         return sizes, self._classes[code]
 

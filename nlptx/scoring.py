@@ -14,15 +14,13 @@ from threadpoolctl import threadpool_limits
 
 from nlptx.arrivals import arriving
 from nlptx.model import Model
+from nlptx.numbering import PIECE, number_words
 from nlptx.parallel import default_jobs
 from nlptx.scan import Scanner
 from nlptx.text import as_text
-from nlptx.tokens import number_words
 
 # Texts that are scored together.
 BATCH = 512
-# Characters that are cut into words at a time.
-_PIECE = 1 << 18
 # Where a text may be cut and each part tokenised alone: at the first white space after something else, which is not
 # within a line break of HTML.
 _GAP = re.compile(r"(?<!\s)(?<!<br)\s", re.IGNORECASE)
@@ -110,9 +108,7 @@ def _score_batch(model: Model, texts: Sequence[str], scanner: Scanner) -> list[S
     return [Scored(*row) for row in zip(*columns, strict=True)]
 
 
-def _encode(
-    model: Model, texts: Sequence[str], scanner: Scanner
-) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
+def _encode(model: Model, texts: Sequence[str], scanner: Scanner) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
     """Return the ids of the known words of each text, and how many tokens it has.
 
     A huge text goes piece by piece, as its tokens take far more memory than it does.
@@ -127,7 +123,7 @@ def _encode(
     return [words[words >= 0] for words in np.split(ids, np.cumsum(lengths)[:-1])], lengths
 
 
-def pieces(text: str, size: int = _PIECE) -> Iterator[str]:
+def pieces(text: str, size: int = PIECE) -> Iterator[str]:
     """Cut a text into one or more parts of about ``size`` characters that have the same tokens as the whole."""
     start = 0
     while gap := _GAP.search(text, start + size):

@@ -15,7 +15,7 @@ from command import refused, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlptx import pairs, tokens
+from nlptx import numbering, pairs, tokens
 from nlptx.artifacts import read, write
 from nlptx.cooccur import KIND, Cooccurrence, count, counts_artifact
 from nlptx.counting import count_rows
@@ -230,7 +230,7 @@ def test_frequent_and_rare_words_are_counted_alike(monkeypatch, dense):
 def test_the_size_of_a_chunk_of_text_does_not_change_the_counts(monkeypatch, chunk, jobs):
     whole = count_words(sample())
     monkeypatch.setattr(tokens, "_CHUNK", chunk)
-    monkeypatch.setattr(tokens, "_PIECE", chunk // 3)
+    monkeypatch.setattr(numbering, "PIECE", chunk // 3)
     same(count_words(sample(), jobs), whole)
 
 

@@ -62,7 +62,7 @@ class Evidence:
         """Return the evidence of a text given as word ids (T,)."""
         return self.at(self.find(ids, [len(ids)]))
 
-    def at(self, places: NDArray[np.int64]) -> TextEvidence:
+    def at(self, places: NDArray[np.integer]) -> TextEvidence:
         """Return the evidence of a text whose n-grams stand at ``places``, see :meth:`find`."""
         return TextEvidence(self.of_places(places), self.of_texts(places, [len(places)])[0])
 
@@ -75,7 +75,7 @@ class Evidence:
         """
         return find(ngram_keys(ids, self.order, self.words, lengths), self.keys)
 
-    def of_places(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
+    def of_places(self, places: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the ratios (N, order E) of n-grams (N, order); 0 for unknown ones."""
         unknown = places == len(self.keys)
         if unknown.all():
@@ -84,7 +84,7 @@ class Evidence:
         ratios[unknown] = 0
         return ratios.reshape(len(places), -1)
 
-    def of_texts(self, places: NDArray[np.int64], lengths: Lengths) -> NDArray[np.float32]:
+    def of_texts(self, places: NDArray[np.integer], lengths: Lengths) -> NDArray[np.float32]:
         """Return the outputs (B, M E) of the linear models for texts with n-grams (N, order)."""
         text = np.repeat(np.arange(len(lengths)), lengths)[:, None]
         known = places < len(self.keys)

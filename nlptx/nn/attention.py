@@ -62,7 +62,7 @@ def attend(
     o, e, z = out or (None, empty_weights(k), None)
     q = q * q.dtype.type(scale)
     e, z = _exponentials(q, k, causal, None, e, z)
-    moderate = ((z > _LEAST) & (z < _MOST)).all(axis=-1)
+    moderate: NDArray[np.bool_] = np.all((z > _LEAST) & (z < _MOST), axis=-1)
     if not moderate.all():
         # Only where needed, so that nothing depends on what else is in the batch.
         e, z = _exponentials(q, k, causal, ~moderate, e, z)
@@ -88,7 +88,7 @@ def _exponentials(
 
 # O = P V gives dV = P'dO and dP = dO V'. For one row, p = softmax(s) has dp_i/ds_j = p_i (delta_ij - p_j), so
 #   ds = p (dp - sum_j p_j dp_j),   and   sum_j p_j dp_j = sum_j p_j (v_j . do) = o . do.
-# P = E / z: what is divided is not the (T, T) weights but dO, as dV = E'(dO / z) and ds = e ((do / z) V' - o . (do / z)).
+# With P = E / z it is dO that is divided, not the (T, T) weights: dV = E'(dO / z), ds = e ((do / z) V' - o . (do / z)).
 # S = scale Q K' gives dQ = scale dS K and dK = scale dS'Q. Masked entries have e = 0, hence ds = 0.
 def attend_backward(
     do: NDArray,

@@ -32,9 +32,11 @@ class Pool(Layer):
         return np.zeros(len(layout.lengths))
 
     def merge(self, y: NDArray, log_weights: NDArray, layout: Layout) -> NDArray:
-        """Return the vectors (B, D) of texts, given those of their parts, (P, D), and the weights of these, (P,).
+        """Return the vectors (B, D) of texts, given those of their parts.
 
         Args:
+            y: (P, D) vectors of the parts.
+            log_weights: (P,) see :meth:`log_weights`.
             layout: how many parts each of the B texts has.
         """
         raise NotImplementedError

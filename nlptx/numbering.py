@@ -1,0 +1,161 @@
+"""The words of some documents as numbers, found with NumPy: a word of up to 16 bytes is one or two integers itself."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.scan import Scan, Scanner
+
+# Characters scanned at once: the arrays of so many fit the cache.
+PIECE = 1 << 19
+# Bytes of an integer. Words up to so many are one, words up to twice as many are two.
+_BYTES = 8
+_ONES = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
+# Slots of the hash table for each distinct word, so that few share one.
+_SLOTS_PER_WORD = 16
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class NumberedChunk:
+    """Some documents, their words numbered.
+
+    Args:
+        words: the distinct words, in UTF-8; a word's number is its place here.
+        ids: (N,) int32, the words of all documents in order.
+        lengths: (documents,) int64, words per document.
+    """
+
+    words: list[bytes]
+    ids: NDArray[np.int32]
+    lengths: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """The N words of some documents of a chunk.
+
+    Args:
+        lengths: (documents,) words per document.
+        short: (N,) uint64, the words of up to 8 bytes; 0 for others.
+        middle: places of those of up to 16 bytes.
+        first, second: uint64, their first eight bytes, and the rest.
+        long: places of the others.
+        spelled: these in UTF-8.
+    """
+
+    lengths: NDArray[np.int64]
+    short: NDArray[np.uint64]
+    middle: NDArray[np.int64]
+    first: NDArray[np.uint64]
+    second: NDArray[np.uint64]
+    long: NDArray[np.int64]
+    spelled: list[bytes]
+
+
+def number_words(documents: Iterable[str], scanner: Scanner) -> NumberedChunk:
+    """Find the tokens of ``documents`` and number the distinct words."""
+    pieces = [_read(scanner.scan(piece)) for piece in cut(documents, PIECE)]
+    if not pieces:
+        return NumberedChunk([], np.empty(0, np.int32), np.empty(0, np.int64))
+    short = np.concatenate([piece.short for piece in pieces])
+    distinct = _distinct(short)
+    ids = _places(short, distinct)
+    words: list[bytes] = distinct.astype("<u8").view(f"S{_BYTES}").tolist()
+    starts = np.cumsum([0, *(len(piece.short) for piece in pieces[:-1])]).tolist()
+
+    middle = np.concatenate([piece.middle + start for piece, start in zip(pieces, starts, strict=True)])
+    if len(middle):
+        first, second = (np.concatenate(parts) for parts in zip(*((p.first, p.second) for p in pieces), strict=True))
+        numbers, found = _number_pairs(first, second)
+        ids[middle] = numbers + len(words)
+        words += found
+
+    table: defaultdict[bytes, int] = defaultdict(lambda: len(words) + len(table))
+    for piece, start in zip(pieces, starts, strict=True):
+        ids[piece.long + start] = np.fromiter(map(table.__getitem__, piece.spelled), np.int32, len(piece.spelled))
+    return NumberedChunk([*words, *table], ids, np.concatenate([piece.lengths for piece in pieces]))
+
+
+def _read(scan: Scan) -> _Piece:
+    sizes = scan.ends - scan.starts
+    short = _integers(scan.text, scan.starts, sizes)
+    one, two = sizes <= _BYTES, sizes <= 2 * _BYTES
+    if (scan.text == 0).any():
+        # A zero byte at the end of a word would not show in the integer.
+        zeros = np.concatenate([[0], np.cumsum(scan.text == 0)])
+        whole = zeros[scan.ends] == zeros[scan.starts]
+        one, two = one & whole, two & whole
+    short[~one] = 0
+    middle, long = np.flatnonzero(two & ~one), np.flatnonzero(~two)
+    starts = scan.starts[middle]
+    first = _integers(scan.text, starts, sizes[middle])
+    second = _integers(scan.text, starts + _BYTES, sizes[middle] - _BYTES)
+    text = scan.text.tobytes() if len(long) else b""
+    bounds = zip(scan.starts[long].tolist(), scan.ends[long].tolist(), strict=True)
+    return _Piece(scan.lengths, short, middle, first, second, long, [text[start:end] for start, end in bounds])
+
+
+def _integers(text: NDArray[np.uint8], starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the first bytes of some tokens, 8 at most, as an integer each."""
+    eights = np.frombuffer(text.data, "<u8", len(text) // _BYTES)
+    shift = (starts & 7).astype(np.uint64) << np.uint64(3)
+    place = starts >> 3
+    integers: NDArray[np.uint64] = eights[place] >> shift
+    # Shifted twice, as a shift by 64 is not defined.
+    integers |= eights[place + 1] << np.uint64(1) << (np.uint64(63) - shift)
+    integers &= _ONES[np.minimum(sizes, _BYTES)]
+    return integers
+
+
+def _number_pairs(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> tuple[NDArray[np.int32], list[bytes]]:
+    """Return the number of each word that two integers spell, and the distinct words."""
+    firsts, seconds = _distinct(first), _distinct(second)
+    pairs = _places(first, firsts).astype(np.uint64) << np.uint64(32) | _places(second, seconds).astype(np.uint64)
+    pairs += np.uint64(1)  # as 0 stands for no word
+    distinct = _distinct(pairs)
+    spelled = distinct - np.uint64(1)
+    both = np.stack([firsts[spelled >> np.uint64(32)], seconds[spelled & np.uint64(0xFFFF_FFFF)]], axis=1)
+    return _places(pairs, distinct), both.astype("<u8").view(f"S{2 * _BYTES}")[:, 0].tolist()
+
+
+def _distinct(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the keys that are not 0, each once, sorted. ``np.unique`` would hash, which takes longer."""
+    ordered = np.concatenate([[np.uint64(0)], keys])
+    ordered.sort()
+    return ordered[1:][ordered[1:] != ordered[:-1]]
+
+
+def _places(keys: NDArray[np.uint64], distinct: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """Return where in sorted ``distinct`` each key stands; anything for keys that do not.
+
+    A hash table with a slot for one key finds nearly all of them; a binary search finds the rest.
+    """
+    bits = (_SLOTS_PER_WORD * len(distinct) | 1).bit_length()
+    shift = np.uint64(64 - bits)
+    table = np.zeros(1 << bits, np.int32)
+    table[(distinct * _GOLDEN) >> shift] = np.arange(len(distinct), dtype=np.int32)
+    ids = table[(keys * _GOLDEN) >> shift]
+    if len(distinct):
+        missed = np.flatnonzero(distinct[ids] != keys)
+        ids[missed] = np.searchsorted(distinct, keys[missed])
+    return ids
+
+
+def cut(texts: Iterable[str], most: int) -> Iterator[list[str]]:
+    """Group texts into lists of about ``most`` characters."""
+    chunk: list[str] = []
+    size = 0
+    for text in texts:
+        chunk.append(text)
+        size += len(text) + 1
+        if size >= most:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
