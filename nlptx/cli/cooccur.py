@@ -61,11 +61,13 @@ def cooccur(
     stage = Stage(run, output)
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx import artifacts
+    from nlptx.allocator import keep_freed_memory
     from nlptx.cooccur import counts_artifact
     from nlptx.corpus import Corpus
     from nlptx.counting import count_rows
     from nlptx.spool import Space
 
+    keep_freed_memory()
     corpus = Corpus(inputs, reading)
     with Space(memory, tmp_dir) as space:
         with run.talk.meter("reading") as meter:
