@@ -15,7 +15,8 @@ def keep_freed_memory() -> None:
     """Let the arrays of one pass, or of one part of a text, take the place of the last one's.
 
     By default glibc gives their memory back to the system and gets it again, zeroed page by page: a quarter of
-    the time of scoring, some hundredths of that of counting. For the whole process; does nothing with another C library.
+    the time of scoring, some hundredths of that of counting. For the whole process; does nothing with another C
+    library.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -191,6 +191,13 @@ def test_forward_and_backward_leave_their_arguments_and_the_weights_alone(case: 
 
 
 @every_layer
+def test_apply_is_forward_outside_training(case: Case) -> None:
+    layer, x, layout = case.layer(), case.x(), case.layout()
+    assert_array_equal(layer.apply(x, layout), layer.forward(x, layout, None)[0])
+    assert_array_equal(x, case.x())
+
+
+@every_layer
 def test_backward_adds_to_the_gradients(case: Case) -> None:
     layer = case.layer()
     y, cache = layer.forward(case.x(), case.layout(), case.generator())
