@@ -181,10 +181,11 @@ build/cr/table.txt: build/cr/evaluate.json tests/benchmarks/run_table.py
 
 # What each part is worth: the run of imdb without it, same seed, same word vectors.
 imdb-no-imitation_TRAIN = --imitate 0
+imdb-no-passages_TRAIN = --passages 0
 imdb-no-unlabelled_TRAIN = --split train
 imdb-no-components_TRAIN = --components 0 --imitate 0
 imdb-no-ngrams_TRAIN = --ngrams 0
-ABLATIONS := imdb-no-imitation imdb-no-unlabelled imdb-no-components imdb-no-ngrams
+ABLATIONS := imdb-no-passages imdb-no-imitation imdb-no-unlabelled imdb-no-components imdb-no-ngrams
 define ABLATION
 build/$(1)/model.npz: $$(DATA) build/imdb/embeddings.npz build/$(1)/TRAIN.args
 	nlptx train $$(DATA) -e build/imdb/embeddings.npz $$($(1)_TRAIN) --resume -o $$@ --json > build/$(1)/train.json

@@ -225,4 +225,10 @@ class TrainSettings(NetworkSettings):
     )
     ngram_texts: int = setting(2, "Leave out n-grams found in fewer training texts than this.", low=1)
     half: bool = setting(False, "Store word vectors and n-grams in half precision, for a smaller file.")
+    passages: int = setting(
+        1,
+        "Passages of each long training text, of 10 to 40 words, that are learned as texts of their own; 0 for none.",
+        low=0,
+        high=100,
+    )
     pretrain: int = setting(0, "Epochs of next-word prediction on the texts before training on the labels.", low=0)

@@ -26,6 +26,7 @@ class Stream(IntEnum):
     IMITATION_ORDER = 9  # and these for texts with soft labels
     IMITATION_WORDS = 10
     IMITATION_DROPOUT = 11
+    PASSAGES = 12  # which parts of the long texts
 
 
 def seed_sequence(seed: int, stream: Stream, place: int = 0) -> np.random.SeedSequence:

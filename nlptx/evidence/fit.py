@@ -19,6 +19,7 @@ from nlptx.evidence.components import TextComponents, find_components, importanc
 from nlptx.evidence.known import Evidence, TextEvidence
 from nlptx.evidence.linear import fit_dense, fit_linear
 from nlptx.evidence.ngrams import evidence_width, find, log_count_ratios, ngram_keys
+from nlptx.passages import Passage
 
 FOLDS = 5
 # Of the texts, how many an n-gram must be found in to count for the components: one in so many, and at least two.
@@ -52,6 +53,7 @@ def fit_evidence(
     pool: Executor,
     unlabelled: Sequence[NDArray[np.integer]] = (),
     jobs: int = 1,
+    passages: Sequence[Passage] = (),
 ) -> tuple[Evidence, list[TextEvidence]]:
     """Count and fit the evidence of labelled texts.
 
@@ -63,9 +65,11 @@ def fit_evidence(
         pool: threads; they do not change the result.
         unlabelled: word ids of texts whose class is not known.
         jobs: threads of the search for components; they do not change the result.
+        passages: of the training texts.
 
     Returns:
-        the evidence for texts from elsewhere, and that of each training text, its own fold left out.
+        the evidence for texts from elsewhere, and that of each training text and then of each passage, its own fold
+        left out.
     """
     keys = [ngram_keys(ids, shape.order, shape.words) for ids in texts]
     distinct = [np.unique(part[part >= 0]) for part in keys]
@@ -91,6 +95,7 @@ def fit_evidence(
     parts = [np.flatnonzero(fold != number) for number in range(folds)]
     final, *outside = pool.map(fit, [np.arange(len(texts)), *parts])
     result = [outside[number].at(find(part, known)) for part, number in zip(keys, fold.tolist(), strict=True)]
+    result += [outside[fold[passage.text]].of(passage.ids) for passage in passages]
     return final, result
 
 

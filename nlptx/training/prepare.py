@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from nlptx.errors import DataError, LabelError
 from nlptx.evidence import LARGEST_VOCABULARY, Evidence, TextEvidence
 from nlptx.evidence.fit import EvidenceShape, fit_evidence
 from nlptx.labels import order_labels
+from nlptx.passages import Passage, draw_passages
 from nlptx.settings import TrainSettings
 from nlptx.spool import Space
 from nlptx.streams import Stream, generator
@@ -34,11 +35,13 @@ class Examples:
         ids: for each text its (T,) int32 word ids.
         targets: (texts,) int64.
         evidence: what is known of each text, or None.
+        passages: how many of them, the last ones, are passages of the others.
     """
 
     ids: list[NDArray[np.int32]]
     targets: NDArray[np.int64]
     evidence: list[TextEvidence] | None = None
+    passages: int = 0
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -129,15 +132,16 @@ def prepare(
     if settings.valid_share and not len(held):
         on_note("too few texts to hold any out for validation: the weights of the last epoch are kept")
     _note_unseen(train, order, on_note)
-    evidence = None
+    passages = draw_passages(train.ids, settings.passages, generator(seed, Stream.PASSAGES))
+    evidence = own = None
     lacking = _why_no_evidence(train, len(order), len(vocabulary))
     if settings.ngrams and lacking:
         on_note(f"no n-gram evidence: {lacking}")
     elif settings.ngrams:
         rng = generator(seed, Stream.FOLDS)
         shape = EvidenceShape(len(order), settings.ngrams, len(vocabulary), settings.ngram_texts, settings.components)
-        evidence, own = fit_evidence(train.ids, train.targets, shape, rng, pool, unknown, jobs)
-        train = replace(train, evidence=own)
+        evidence, own = fit_evidence(train.ids, train.targets, shape, rng, pool, unknown, jobs, passages)
+    train = _with_passages(train, passages, own)
     free = _examples(unknown, np.zeros(len(unknown), np.int64))
     priors = np.bincount(targets, minlength=len(order)) / len(targets)
     return TrainingData(vocabulary, table, order, values, priors, train, held, evidence, free)
@@ -186,6 +190,13 @@ def _examples(ids: list[NDArray[np.int32]], targets: NDArray[np.int64]) -> Examp
     """Leave out texts without a known word: nothing can be learned from them."""
     known = [row for row, words in enumerate(ids) if len(words)]
     return Examples([ids[row] for row in known], targets[known])
+
+
+def _with_passages(train: Examples, passages: list[Passage], evidence: list[TextEvidence] | None) -> Examples:
+    """Add the passages, each of the class of its text; ``evidence`` is that of the texts and the passages."""
+    targets = train.targets[[passage.text for passage in passages]] if passages else train.targets[:0]
+    ids = train.ids + [passage.ids for passage in passages]
+    return Examples(ids, np.concatenate([train.targets, targets]), evidence, len(passages))
 
 
 def _extend(

@@ -16,6 +16,7 @@ from nlptx.metrics import wilson_interval
 # Folder of a run, or of a data set's baselines; the data; what the method is called there.
 RUNS = {
     "imdb": ("IMDB", "nlptx"),
+    "imdb-no-passages": ("IMDB", "nlptx without passages"),
     "imdb-no-imitation": ("IMDB", "nlptx without imitation"),
     "imdb-no-unlabelled": ("IMDB", "nlptx without texts without labels"),
     "imdb-no-components": ("IMDB", "nlptx without components and imitation"),

@@ -1,0 +1,88 @@
+"""Passages of long texts are learned as texts of their own, and their label does not reach them either."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from reviews import make_reviews, small_embeddings
+
+import nlptx
+from nlptx.passages import LONG_TEXT, LONGEST, SHORTEST, draw_passages
+from nlptx.settings import TrainSettings
+from nlptx.training.prepare import prepare
+
+LONG, LABELS = make_reviews(30, shortest=90, longest=140)
+SETTINGS = TrainSettings(width=0, epochs=1, batch=8, components=4, ngram_texts=1, valid_share=0.0)
+
+
+def prepared(settings=SETTINGS, labels=LABELS, texts=LONG, jobs=1):
+    with ThreadPoolExecutor(jobs) as pool:
+        return prepare(texts, labels, small_embeddings(), settings, 1, pool, jobs=jobs)
+
+
+def test_passages_are_words_in_a_row_of_the_long_texts():
+    rng = np.random.default_rng(0)
+    texts = [np.arange(n, dtype=np.int32) + 1000 * n for n in (0, 1, 99, 100, 101, 500)]
+    passages = draw_passages(texts, 40, rng)
+    assert [passage.text for passage in passages] == [3] * 40 + [4] * 40 + [5] * 40
+    for text, ids in passages:
+        assert SHORTEST <= len(ids) <= LONGEST
+        assert_array_equal(ids, np.arange(ids[0], ids[0] + len(ids)))
+        assert texts[text][0] <= ids[0] <= ids[-1] <= texts[text][-1]
+    lengths = {len(passage.ids) for passage in passages}
+    starts = {int(passage.ids[0]) for passage in passages}
+    assert len(lengths) > 20
+    assert len(starts) > 60
+    assert draw_passages(texts, 0, rng) == []
+
+
+def test_passages_follow_the_texts_with_the_class_of_their_text():
+    data = prepared(TrainSettings(**{**SETTINGS.to_dict(), "passages": 2}))
+    without = prepared(TrainSettings(**{**SETTINGS.to_dict(), "passages": 0}))
+    long = [row for row, ids in enumerate(without.train.ids) if len(ids) >= LONG_TEXT]
+    count = len(without.train)
+    assert 10 < len(long) < count
+    assert (without.train.passages, data.train.passages, len(data.train)) == (0, 2 * len(long), count + 2 * len(long))
+    assert_array_equal(
+        data.train.targets, np.concatenate([without.train.targets, without.train.targets[np.repeat(long, 2)]])
+    )
+    for have, known, ids in zip(data.train.evidence, without.train.evidence, without.train.ids, strict=False):
+        assert_array_equal(have.places, known.places)
+        assert_array_equal(have.whole, known.whole)
+        assert len(have.places) == len(ids)
+
+
+@pytest.mark.parametrize("components", [0, 4])
+def test_the_label_of_a_text_does_not_reach_its_passages(components):
+    settings = TrainSettings(**{**SETTINGS.to_dict(), "components": components})
+    before = prepared(settings)
+    count = len(before.train) - before.train.passages
+    changed = 0
+    for row in range(count):
+        if len(before.train.ids[row]) < LONG_TEXT:
+            continue
+        labels = list(LABELS)
+        labels[row] = "pos" if labels[row] == "neg" else "neg"
+        after = prepared(settings, labels)
+        place = count + sum(len(ids) >= LONG_TEXT for ids in before.train.ids[:row])
+        for one, other in zip(before.train.evidence, after.train.evidence, strict=True):
+            changed += not np.array_equal(one.whole, other.whole)
+        assert_array_equal(after.train.evidence[place].places, before.train.evidence[place].places)
+        assert_array_equal(after.train.evidence[place].whole, before.train.evidence[place].whole)
+        if row > 6:
+            break
+    assert changed  # it does reach others
+
+
+def test_threads_do_not_change_the_passages():
+    one, two = prepared(), prepared(jobs=2)
+    for known, other in zip(one.train.evidence, two.train.evidence, strict=True):
+        assert_array_equal(known.whole, other.whole)
+
+
+@pytest.mark.parametrize(("texts", "passages"), [(LONG, True), (make_reviews(30)[0], False)])
+def test_the_history_counts_texts_and_passages(texts, passages):
+    model = nlptx.fit(texts, LABELS, small_embeddings(), SETTINGS, jobs=1)
+    assert model.history["train_texts"] == 30
+    assert (model.history["passages"] > 0) == passages
