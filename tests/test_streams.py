@@ -38,5 +38,6 @@ def test_the_numbers_of_the_uses_stay():
         "IMITATION_ORDER",
         "IMITATION_WORDS",
         "IMITATION_DROPOUT",
+        "PASSAGES",
     ]
-    assert [int(stream) for stream in Stream] == list(range(12))
+    assert [int(stream) for stream in Stream] == list(range(13))
