@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from reviews import TAUGHT, make_reviews, small_fit
 
 from nlptx import inference
@@ -100,6 +100,16 @@ def test_a_long_text_in_parts_scores_as_in_one(name, monkeypatch):
     whole = inference.infer(model, encoded)
     monkeypatch.setattr(inference, "CHUNK", 25)
     assert_allclose(inference.infer(model, encoded), whole, rtol=1e-4, atol=1e-5)
+
+
+@every_model
+@pytest.mark.parametrize("span", [1, 7, 60])
+def test_looking_up_ngrams_in_parts_changes_no_bit(name, span, monkeypatch):
+    model = model_of(name)
+    encoded = [model.encode(text) for text in random_texts(30, 200) if text]
+    whole = inference.infer(model, encoded)
+    monkeypatch.setattr(inference, "SPAN", span)
+    assert_array_equal(inference.infer(model, encoded), whole)
 
 
 @pytest.mark.parametrize("pool", sorted(set(POOLS) - {"flatten"}))

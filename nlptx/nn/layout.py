@@ -22,6 +22,12 @@ class Layout:
         causal: whether a token attends only to itself and those before it.
         apart: whether each window is multiplied on its own. In a matrix of another size a BLAS may sum in another
             order, so only then no bit of a text's result depends on its company.
+
+    Attributes:
+        starts: (B,) first row of each text.
+        tokens: N.
+        pieces: (B,) windows of each text.
+        windows: (W,) tokens of each window.
     """
 
     def __init__(
