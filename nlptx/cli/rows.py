@@ -40,15 +40,19 @@ class Rows:
         model: names the labels.
         details: add ``n_tokens``, ``known_words`` and ``truncated``.
         guard: keep spreadsheets from running the text of CSV and TSV cells, see :func:`guarded`.
+        live: whether somebody may be waiting for the rows.
         terminal: whether a person sees the text as it is.
     """
 
-    def __init__(self, out: BinaryIO, layout: str, model: Model, *, details: bool, guard: bool, terminal: bool) -> None:
+    def __init__(
+        self, out: BinaryIO, layout: str, model: Model, *, details: bool, guard: bool, live: bool, terminal: bool
+    ) -> None:
         self.out = out
         self.layout = layout
         self.model = model
         self.details = details
         self.guard = guard
+        self.live = live
         self.terminal = terminal
         self.renamed: dict[str, str] = {}
         self._header: list[str] | None = None
@@ -82,8 +86,9 @@ class Rows:
             self._cells(self._full(Document("", fields=dict.fromkeys(source.columns)), nothing))
 
     def flush(self) -> None:
-        """Hand over what has been written."""
-        self.out.flush()
+        """Hand over what has been written, if somebody may be waiting for it."""
+        if self.live:
+            self.out.flush()
 
     def _short(self, document: Document, scored: Scored) -> str:
         number = scored.probabilities[scored.best] if self.model.values is None else scored.score
@@ -164,7 +169,8 @@ def _cell(value: Any) -> str:
 def open_rows(output: str, layout: str, model: Model, *, details: bool, guard: bool) -> Iterator[Rows]:
     """Open the output: standard output at once, a file atomically at the end."""
     if output == STDOUT:
-        yield Rows(sys.stdout.buffer, layout, model, details=details, guard=guard, terminal=sys.stdout.isatty())
+        terminal = sys.stdout.isatty()
+        yield Rows(sys.stdout.buffer, layout, model, details=details, guard=guard, live=True, terminal=terminal)
         return
     with atomic_output(output) as file:
-        yield Rows(file, layout, model, details=details, guard=guard, terminal=False)
+        yield Rows(file, layout, model, details=details, guard=guard, live=False, terminal=False)
