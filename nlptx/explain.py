@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from nlptx.errors import DataError
+from nlptx.inference import inputs
 from nlptx.model import Model
 
 # Variants of a text scored at a time.
@@ -52,8 +53,8 @@ def explain(model: Model, text: str, label: str | None = None) -> Explanation:
         raise DataError(f"{label!r} is not one of the model's labels: {', '.join(model.labels)}")
     with threadpool_limits(1):  # as when predicting: the BLAS may sum in another order on more threads
         probabilities, worth, chosen = _leave_one_out(model.steady(), ids, label)
-        x, layout, places, whole = model.inputs([ids], apart=True)
-        _, cache = model.network.forward(x, layout, None, places, whole)
+        x, layout, *evidence = inputs(model, [ids], apart=True)
+        _, cache = model.network.forward(x, layout, None, *evidence)
     attention = []
     for runs in model.network.encoder.attention_weights(cache[0]):
         whole = np.zeros((runs[0].shape[1], len(ids), len(ids)), runs[0].dtype)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,40 @@ CHUNK = 2048
 SPAN = 1 << 14
 
 
+class Inputs(NamedTuple):
+    """What the network reads; see :meth:`nlptx.network.Network.forward`."""
+
+    x: NDArray
+    layout: Layout
+    places: NDArray | None
+    whole: NDArray | None
+
+
+def inputs(model: Model, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> Inputs:
+    """Return what the network reads of texts of at least one known word, all of them at once.
+
+    Args:
+        model: its network.
+        encoded: (T,) word ids of each text.
+        apart: see :class:`nlptx.nn.Layout`.
+    """
+    settings, evidence = model.settings, model.evidence
+    layout = Layout(np.array([len(ids) for ids in encoded]), settings.window, settings.causal, apart)
+    ids = np.concatenate(encoded)
+    places = whole = None
+    if evidence is not None:
+        found = evidence.find(ids, layout.lengths)
+        places = evidence.of_places(found)
+        whole = evidence.of_texts(found, layout.lengths)
+    return Inputs(_vectors(model, ids), layout, places, whole)
+
+
+def outputs(model: Model, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> NDArray:
+    """Run the network over texts, all of them at once: (B, outputs); arguments as of :func:`inputs`."""
+    with np.errstate(all="ignore"):  # whoever uses the outputs sees it
+        return model.network.apply(*inputs(model, encoded, apart=apart))
+
+
 def infer(model: Model, encoded: Sequence[NDArray[np.int32]]) -> NDArray:
     """Return the outputs (B, outputs) for texts of at least one known word.
 
@@ -30,7 +64,7 @@ def infer(model: Model, encoded: Sequence[NDArray[np.int32]]) -> NDArray:
     network, settings, evidence = model.network, model.settings, model.evidence
     texts = Layout(np.array([len(ids) for ids in encoded]), settings.window)
     ids = np.concatenate(encoded)
-    found = whole = None
+    found, whole = np.empty((len(ids), 0), np.int32), None
     if evidence is not None:
         found, whole = _evidence(evidence, ids, texts)
     lengths = texts.windows
@@ -41,13 +75,16 @@ def infer(model: Model, encoded: Sequence[NDArray[np.int32]]) -> NDArray:
         for rows in _passes(lengths):
             layout = Layout(lengths[rows], settings.window, settings.causal, apart=True)
             words = np.arange(layout.tokens) + np.repeat(starts[rows] - layout.starts, layout.lengths)
-            places = None if evidence is None or found is None else evidence.of_places(found[words])
-            x = model.table[ids[words]].astype(model.flat.dtype, copy=False)
-            x = network.encode(x, layout, places)
+            places = None if evidence is None else evidence.of_places(found[words])
+            x = network.encode(_vectors(model, ids[words]), layout, places)
             parts[rows] = network.pool.apply(x, layout)
             log_weights[rows] = network.pool.log_weights(x, layout)
         y = network.pool.merge(parts, log_weights, Layout(texts.pieces))
         return network.decide(y, Layout(np.ones(len(y), np.int64), apart=True), whole)
+
+
+def _vectors(model: Model, ids: NDArray[np.int32]) -> NDArray:
+    return model.table[ids].astype(model.flat.dtype, copy=False)
 
 
 def _passes(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from nlptx.evidence import Evidence
 from nlptx.evidence.stored import evidence_arrays, need_floats, read_evidence
 from nlptx.inference import infer
 from nlptx.network import Network, unset_network
-from nlptx.nn import Layout, flatten
+from nlptx.nn import flatten
 from nlptx.parts import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.settings import SEED, TrainSettings
 from nlptx.streams import Stream, generator
@@ -28,15 +28,6 @@ from nlptx.text import Vocabulary
 KIND = "model"
 # No training comes near; but a file may hold anything, and layer norm would turn an overflow into a harmless 0.
 _LARGEST_WEIGHT = 1e4
-
-
-class Inputs(NamedTuple):
-    """What the network reads; see :meth:`nlptx.network.Network.forward`."""
-
-    x: NDArray
-    layout: Layout
-    places: NDArray | None
-    whole: NDArray | None
 
 
 @dataclass
@@ -102,27 +93,6 @@ class Model:
     def encode(self, text: str) -> NDArray[np.int32]:
         """Return the ids of the known words the network will read."""
         return self.vocabulary.encode(text)[: self.settings.most_words]
-
-    def inputs(self, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> Inputs:
-        """Return what the network reads of texts of at least one known word.
-
-        Args:
-            encoded: (T,) word ids of each text.
-            apart: see :class:`nlptx.nn.Layout`.
-        """
-        layout = Layout(np.array([len(ids) for ids in encoded]), self.settings.window, self.settings.causal, apart)
-        ids = np.concatenate(encoded)
-        places = whole = None
-        if self.evidence is not None:
-            found = self.evidence.find(ids, layout.lengths)
-            places = self.evidence.of_places(found)
-            whole = self.evidence.of_texts(found, layout.lengths)
-        return Inputs(self.table[ids].astype(self.flat.dtype, copy=False), layout, places, whole)
-
-    def outputs(self, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> NDArray:
-        """Run the network over texts: (B, outputs); arguments as of :meth:`inputs`."""
-        with np.errstate(all="ignore"):  # whoever uses the outputs sees it
-            return self.network.apply(*self.inputs(encoded, apart=apart))
 
     def in_double(self) -> Self:
         """Return the same model computing in float64."""

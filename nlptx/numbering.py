@@ -70,11 +70,11 @@ def number_words(documents: Iterable[str], scanner: Scanner) -> NumberedChunk:
     starts = np.cumsum([0, *(len(piece.short) for piece in pieces[:-1])]).tolist()
 
     middle = np.concatenate([piece.middle + start for piece, start in zip(pieces, starts, strict=True)])
-    if len(middle):
-        first, second = (np.concatenate(parts) for parts in zip(*((p.first, p.second) for p in pieces), strict=True))
-        numbers, found = _number_pairs(first, second)
-        ids[middle] = numbers + len(words)
-        words += found
+    first = np.concatenate([piece.first for piece in pieces])
+    second = np.concatenate([piece.second for piece in pieces])
+    numbers, found = _number_pairs(first, second)
+    ids[middle] = numbers + len(words)
+    words += found
 
     table: defaultdict[bytes, int] = defaultdict(lambda: len(words) + len(table))
     for piece, start in zip(pieces, starts, strict=True):

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from plain_transformer import PlainTransformer, plain_probabilities, sinusoid
 from reviews import TAUGHT, TEXTS, WINDOW, in_double, known_rows, make_reviews, small_embeddings, small_fit
 
+from nlptx.inference import inputs
 from nlptx.nn import Layout
 from nlptx.settings import TrainSettings
 
@@ -89,7 +90,7 @@ def test_row_09_self_attention_as_taught(attention):
     check(model, None if attention == "plain" else {"attention": other})
     learned = any(name.endswith("qkv.W") for name in shapes(model))
     assert learned == (attention != "plain")
-    x, layout, _, _ = model.inputs([model.encode(TEXTS[4])])
+    x, layout, _, _ = inputs(model, [model.encode(TEXTS[4])])
     _, cache = model.network.forward(x, layout, None)
     (weights,) = model.network.encoder.attention_weights(cache[0])[0]
     assert_allclose(weights.sum(axis=-1), 1)  # over the keys

@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.inference import outputs
 from nlptx.model import Model
 from nlptx.nn import Gradients, Layout
 from nlptx.training.batches import Share
@@ -77,7 +78,7 @@ def outputs_of(model: Model, examples: Examples, pool: Executor) -> NDArray:
     result = np.empty((len(examples), model.network.loss.outputs), model.flat.dtype)
 
     def work(rows: NDArray[np.int64]) -> None:
-        result[rows] = model.outputs([examples.ids[row] for row in rows])
+        result[rows] = outputs(model, [examples.ids[row] for row in rows])
 
     list(pool.map(work, _slices(order)))
     return result

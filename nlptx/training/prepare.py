@@ -194,9 +194,9 @@ def _examples(ids: list[NDArray[np.int32]], targets: NDArray[np.int64]) -> Examp
 
 def _with_passages(train: Examples, passages: list[Passage], evidence: list[TextEvidence] | None) -> Examples:
     """Add the passages, each of the class of its text; ``evidence`` is that of the texts and the passages."""
-    targets = train.targets[[passage.text for passage in passages]] if passages else train.targets[:0]
+    rows = np.array([passage.text for passage in passages], np.int64)
     ids = train.ids + [passage.ids for passage in passages]
-    return Examples(ids, np.concatenate([train.targets, targets]), evidence, len(passages))
+    return Examples(ids, np.concatenate([train.targets, train.targets[rows]]), evidence, len(passages))
 
 
 def _extend(

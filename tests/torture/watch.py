@@ -13,7 +13,8 @@ from harness import NLPTX, SCALE, end, members, start, torture
 TIMES = 16
 MOST_FILES = 64
 # Bytes of the smaller input: more than is read ahead and under way.
-AMOUNTS = [pytest.param(2_000_000, id="quick"), torture(max(500_000, round(4_000_000 * SCALE)), id="full")]
+_LEAST = 2_000_000
+AMOUNTS = [pytest.param(_LEAST, id="quick"), torture(max(_LEAST, round(4_000_000 * SCALE)), id="full")]
 needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="no /proc to look into")
 
 
