@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from nlptx.artifacts import Artifact
 from nlptx.counting import Counts, count_rows
 from nlptx.errors import CorruptError
+from nlptx.lines import in_blocks
 from nlptx.parts import need_array, read_vocabulary
 from nlptx.settings import CountSettings
 from nlptx.spool import Space, Spool
@@ -72,7 +73,7 @@ class Cooccurrence:
 def count(texts: Iterable[str], settings: CountSettings | None = None, jobs: int | None = None) -> Cooccurrence:
     """Count which words occur near each other, with the matrix in memory; see :func:`nlptx.counting.count_rows`."""
     with Space() as space:
-        counts = count_rows(texts, settings or CountSettings(), space, jobs)
+        counts = count_rows(in_blocks(texts), settings or CountSettings(), space, jobs)
         run, size = counts.run, len(counts.vocabulary)
         indptr = run.indptr().astype(_index_type(len(run.columns)))
         matrix = sp.csr_matrix((run.values.array(), run.columns.array(), indptr), shape=(size, size))

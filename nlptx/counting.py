@@ -44,7 +44,7 @@ class Counts:
     details: dict[str, Any]
 
 
-def count_rows(texts: Iterable[str], settings: CountSettings, space: Space, jobs: int | None = None) -> Counts:
+def count_rows(blocks: Iterable[bytes], settings: CountSettings, space: Space, jobs: int | None = None) -> Counts:
     """Count which words occur near each other, in bounded memory.
 
     Each word's context is the ``window`` words before and after it in its document; words outside the
@@ -54,7 +54,7 @@ def count_rows(texts: Iterable[str], settings: CountSettings, space: Space, jobs
     and are summed at the end, some rows at a time.
 
     Args:
-        texts: the documents.
+        blocks: of lines, a document each, see :mod:`nlptx.lines`.
         settings: see :class:`CountSettings`.
         space: how much memory there is, and where the rest goes; the counts live until it is closed. It does not
             change them, unless more distinct words turn up than there is memory for: see :class:`TokenStream`.
@@ -67,7 +67,7 @@ def count_rows(texts: Iterable[str], settings: CountSettings, space: Space, jobs
     jobs = jobs or default_jobs()
     tokenizer = Tokenizer(settings.tokenizer, settings.lowercase)
     stream = TokenStream(space)
-    stream.read(texts, tokenizer, jobs)
+    stream.read(blocks, tokenizer, jobs)
     vocabulary, known = _choose_words(stream, settings, tokenizer)
     details = {
         "tokens": len(stream.ids),

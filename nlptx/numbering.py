@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from nlptx.scan import Scan, Scanner
 
-# Characters scanned at once: the arrays of so many fit the cache.
-PIECE = 1 << 19
 # Bytes of an integer. Words up to so many are one, words up to twice as many are two.
 _BYTES = 8
 _ONES = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
@@ -38,7 +36,7 @@ class NumberedChunk:
 
 @dataclass(frozen=True)
 class _Piece:
-    """The N words of some documents of a chunk.
+    """The N words of a block.
 
     Args:
         lengths: (documents,) words per document.
@@ -58,9 +56,9 @@ class _Piece:
     spelled: list[bytes]
 
 
-def number_words(documents: Iterable[str], scanner: Scanner) -> NumberedChunk:
-    """Find the tokens of ``documents`` and number the distinct words."""
-    pieces = [_read(scanner.scan(piece)) for piece in cut(documents, PIECE)]
+def number_words(blocks: Iterable[bytes], scanner: Scanner) -> NumberedChunk:
+    """Find the tokens of ``blocks`` of lines, a document each, and number the distinct words."""
+    pieces = [_read(scanner.scan(block)) for block in blocks]
     if not pieces:
         return NumberedChunk([], np.empty(0, np.int32), np.empty(0, np.int64))
     short = np.concatenate([piece.short for piece in pieces])
@@ -132,7 +130,7 @@ def _distinct(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _places(keys: NDArray[np.uint64], distinct: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """Return where in sorted ``distinct`` each key stands; anything for keys that do not.
+    """Return where in sorted ``distinct`` each key stands; anything for 0.
 
     A hash table with a slot for one key finds nearly all of them; a binary search finds the rest.
     """
@@ -142,20 +140,6 @@ def _places(keys: NDArray[np.uint64], distinct: NDArray[np.uint64]) -> NDArray[n
     table[(distinct * _GOLDEN) >> shift] = np.arange(len(distinct), dtype=np.int32)
     ids = table[(keys * _GOLDEN) >> shift]
     if len(distinct):
-        missed = np.flatnonzero(distinct[ids] != keys)
+        missed = np.flatnonzero((distinct[ids] != keys) & (keys > 0))
         ids[missed] = np.searchsorted(distinct, keys[missed])
     return ids
-
-
-def cut(texts: Iterable[str], most: int) -> Iterator[list[str]]:
-    """Group texts into lists of about ``most`` characters."""
-    chunk: list[str] = []
-    size = 0
-    for text in texts:
-        chunk.append(text)
-        size += len(text) + 1
-        if size >= most:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk

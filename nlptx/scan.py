@@ -6,8 +6,9 @@ Every byte gets a class; where classes change, tokens start and end. What a toke
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +19,11 @@ from nlptx.text import Tokenizer, clean
 # What a character may be: outside all tokens, part of a word, a token of its own, or a combining mark, which is
 # part of the word before it.
 _SPACE, _WORD, _SINGLE, _MARK, _UNKNOWN = range(5)
-_APOSTROPHE = ord("'")
+_APOSTROPHE, _LINE_FEED = ord("'"), ord("\n")
 # Spaces before and after the text, so that the bytes beside any of it can be asked for.
 _BEFORE, _AFTER = 2, 16
+# HTML line breaks, as in :mod:`nlptx.text`, within a line.
+_LINE_BREAK = re.compile(rb"<br[\t\v\f\r\x1c-\x1f ]*/?>", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -55,24 +58,42 @@ class Scanner:
         # The class of every character beyond ASCII, found out when it is first met.
         self._classes = np.full(0x110000, _UNKNOWN, np.uint8)
 
-    def scan(self, documents: Sequence[str]) -> Scan:
-        """Return the tokens of ``documents``, those that ``tokenizer`` gives for each."""
-        lowercase = self.tokenizer.lowercase
-        if lowercase:
-            documents = [document if document.isascii() else document.lower() for document in documents]
-        if self._words:
-            documents = [clean(document) for document in documents]
-        encoded = [document.encode("utf-8", "surrogatepass") for document in documents]
-        joined = b" " * _BEFORE + b" ".join(encoded) + b" " * _AFTER
-        text = np.frombuffer(joined.lower() if lowercase else joined, np.uint8)
+    def scan(self, block: bytes) -> Scan:
+        """Return the tokens of a block of lines, those that ``tokenizer`` gives for each document."""
+        text = np.frombuffer(b" " * _BEFORE + self._clean(block) + b" " * _AFTER, np.uint8)
+        if self.tokenizer.lowercase:
+            capital = text - np.uint8(ord("A")) < 26
+            text = text + (capital.view(np.uint8) << 5)
         first, last = self._bounds(text)
         starts, ends = np.flatnonzero(first), np.flatnonzero(last) + 1
-        edges = _BEFORE + np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)) + 1)
-        return Scan(text, starts, ends, np.diff(np.searchsorted(starts, edges), prepend=0))
+        edges = np.searchsorted(starts, np.flatnonzero(text == _LINE_FEED))
+        return Scan(text, starts, ends, np.diff(edges, prepend=0))
+
+    def _clean(self, block: bytes) -> bytes:
+        """Return the lines cleaned; those that are not all ASCII in lower case, if it is wanted."""
+        codes = np.frombuffer(block, np.uint8)
+        wide = np.flatnonzero(codes >= 0x80)
+        if len(wide):
+            ends = np.flatnonzero(codes == _LINE_FEED)
+            lines = np.unique(np.searchsorted(ends, wide))
+            starts = np.concatenate([[0], ends + 1])[lines].tolist()
+            block = self._clean_lines(block, zip(starts, ends[lines].tolist(), strict=True))
+        return _LINE_BREAK.sub(b" ", block) if self._words else block
+
+    def _clean_lines(self, block: bytes, lines: Iterable[tuple[int, int]]) -> bytes:
+        """Clean those lines of ``block`` that begin and end in the given places."""
+        parts, done = [], 0
+        for start, end in lines:
+            line = block[start:end].decode("utf-8", "surrogatepass")
+            line = line.lower() if self.tokenizer.lowercase else line
+            line = clean(line) if self._words else line
+            parts += [block[done:start], line.encode("utf-8", "surrogatepass")]
+            done = end
+        return b"".join([*parts, block[done:]])
 
     def _bounds(self, text: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return for every byte whether it is the first, and whether it is the last, of a token."""
-        classes = self._byte_classes[text]
+        classes = self._byte_classes.take(text)
         wide = np.flatnonzero(text >= 0xC0)  # where characters of several bytes begin
         sizes, kinds = self._classify(text, wide)
         for byte in range(4):

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from nlptx.arrivals import arriving
+from nlptx.lines import BLOCK, in_blocks
 from nlptx.model import Model
-from nlptx.numbering import PIECE, number_words
+from nlptx.numbering import number_words
 from nlptx.parallel import default_jobs
 from nlptx.scan import Scanner
 from nlptx.text import as_text
@@ -114,7 +115,7 @@ def _encode(model: Model, texts: Sequence[str], scanner: Scanner) -> tuple[list[
     A huge text goes piece by piece, as its tokens take far more memory than it does.
     """
     parts = [list(pieces(text)) for text in texts]
-    chunk = number_words([part for cut in parts for part in cut], scanner)
+    chunk = number_words(in_blocks(part for cut in parts for part in cut), scanner)
     index = model.vocabulary.index
     known = np.array([index.get(as_text(word), -1) for word in chunk.words], np.int32)
     ids = known[chunk.ids]
@@ -123,7 +124,7 @@ def _encode(model: Model, texts: Sequence[str], scanner: Scanner) -> tuple[list[
     return [words[words >= 0] for words in np.split(ids, np.cumsum(lengths)[:-1])], lengths
 
 
-def pieces(text: str, size: int = PIECE) -> Iterator[str]:
+def pieces(text: str, size: int = BLOCK) -> Iterator[str]:
     """Cut a text into one or more parts of about ``size`` characters that have the same tokens as the whole."""
     start = 0
     while gap := _GAP.search(text, start + size):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import repeat
@@ -155,5 +155,6 @@ def rank_words(counts: dict[Word, int], min_count: int, max_words: int) -> list[
 
     Ties are in code-point order, whether words are text or its UTF-8 bytes.
     """
-    kept: Iterable[Word] = (word for word, count in counts.items() if count >= min_count)
-    return sorted(kept, key=lambda word: (-counts[word], word))[:max_words]
+    kept = sorted(word for word, count in counts.items() if count >= min_count)
+    kept.sort(key=counts.__getitem__, reverse=True)  # equals stay as they are
+    return kept[:max_words]

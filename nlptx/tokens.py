@@ -8,7 +8,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from nlptx.numbering import PIECE, cut, number_words
+from nlptx.lines import BLOCK, cut
+from nlptx.numbering import number_words
 from nlptx.parallel import in_order
 from nlptx.scan import Scanner
 from nlptx.spool import Space
@@ -45,13 +46,13 @@ class TokenStream:
         self.ids = space.spool(np.int32, space.memory // 16)
         self.lengths = space.spool(np.int64, space.memory // 16)
         self.dropped = 0
-        self._chunk = min(_CHUNK, max(space.memory // _CHUNK_SHARE, PIECE))
+        self._chunk = min(_CHUNK, max(space.memory // _CHUNK_SHARE, BLOCK))
         self._most_words = int(space.memory // (2 * _BYTES_PER_WORD))
 
-    def read(self, texts: Iterable[str], tokenizer: Tokenizer, jobs: int) -> None:
-        """Tokenise and number a corpus. The result depends on the texts alone, not on ``jobs``."""
+    def read(self, blocks: Iterable[bytes], tokenizer: Tokenizer, jobs: int) -> None:
+        """Tokenise and number a corpus, a document a line. The result depends on it alone, not on ``jobs``."""
         scanner = Scanner(tokenizer)
-        for chunk in in_order(lambda part: number_words(part, scanner), cut(texts, self._chunk), jobs):
+        for chunk in in_order(lambda part: number_words(part, scanner), cut(blocks, self._chunk), jobs):
             number = np.fromiter(map(self.numbers.__getitem__, chunk.words), np.int32, len(chunk.words))
             missing = int(number.max(initial=-1)) + 1 - len(self.totals)
             if missing > 0:
@@ -78,4 +79,5 @@ class TokenStream:
 
     def counts(self) -> dict[bytes, int]:
         """Return how often each word was seen."""
-        return {word: int(self.totals[number]) for word, number in self.numbers.items()}
+        numbers = np.fromiter(self.numbers.values(), np.int64, len(self.numbers))
+        return dict(zip(self.numbers, self.totals[numbers].tolist(), strict=True))

@@ -15,11 +15,12 @@ from command import refused, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlptx import numbering, pairs, tokens
+from nlptx import lines, pairs, tokens
 from nlptx.artifacts import read, write
 from nlptx.cooccur import KIND, Cooccurrence, count, counts_artifact
 from nlptx.counting import count_rows
 from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
+from nlptx.lines import in_blocks
 from nlptx.settings import CountSettings
 from nlptx.spool import Space
 from nlptx.text import Tokenizer
@@ -230,7 +231,7 @@ def test_frequent_and_rare_words_are_counted_alike(monkeypatch, dense):
 def test_the_size_of_a_chunk_of_text_does_not_change_the_counts(monkeypatch, chunk, jobs):
     whole = count_words(sample())
     monkeypatch.setattr(tokens, "_CHUNK", chunk)
-    monkeypatch.setattr(numbering, "PIECE", chunk // 3)
+    monkeypatch.setattr(lines, "BLOCK", chunk // 3)
     same(count_words(sample(), jobs), whole)
 
 
@@ -240,7 +241,9 @@ def test_the_size_of_a_chunk_of_text_does_not_change_the_counts(monkeypatch, chu
 def count_in(space, documents, jobs=1, **options):
     """Count in ``space`` and write what it counted; return the bytes."""
     with space:
-        counted = count_rows(map(" ".join, documents), CountSettings(tokenizer="spaces", **options), space, jobs)
+        counted = count_rows(
+            in_blocks(map(" ".join, documents)), CountSettings(tokenizer="spaces", **options), space, jobs
+        )
         target = os.path.join(space.folder, "counts.npz")
         write(target, counts_artifact(counted))
     with open(target, "rb") as file:
@@ -280,9 +283,10 @@ def test_a_folder_for_temporary_files_that_is_not_there(tmp_path):
 def test_many_distinct_words_in_many_chunks_are_all_counted(monkeypatch):
     # More words than the running totals have room for at first, growing chunk by chunk.
     monkeypatch.setattr(tokens, "_CHUNK", 5000)
+    monkeypatch.setattr(lines, "BLOCK", 1)
     documents = [[f"w{n}" for n in range(start, start + 900)] for start in range(0, 6000, 600)]
     stream = tokens.TokenStream(Space())  # never so large that it would open a file
-    stream.read(map(" ".join, documents), Tokenizer("spaces"), 1)
+    stream.read(in_blocks(map(" ".join, documents)), Tokenizer("spaces"), 1)
     assert stream.counts() == {word.encode(): n for word, n in Counter(chain.from_iterable(documents)).items()}
     numbers = {number: word.decode() for word, number in stream.numbers.items()}
     assert [numbers[number] for number in stream.ids.array().tolist()] == list(chain.from_iterable(documents))
@@ -292,9 +296,12 @@ def test_many_distinct_words_in_many_chunks_are_all_counted(monkeypatch):
 def test_words_dropped_for_want_of_memory_are_told(monkeypatch, jobs):
     # Two frequent words among many that come once: those go, and the frequent ones keep every count.
     monkeypatch.setattr(tokens, "_CHUNK", 300)
+    monkeypatch.setattr(lines, "BLOCK", 1)
     documents = [["often", "again", f"once{n}"] for n in range(500)]
     with Space(2 * tokens._BYTES_PER_WORD * 100) as space:
-        counted = count_rows(map(" ".join, documents), CountSettings(tokenizer="spaces", min_count=3), space, jobs)
+        counted = count_rows(
+            in_blocks(map(" ".join, documents)), CountSettings(tokenizer="spaces", min_count=3), space, jobs
+        )
     assert counted.vocabulary.words == ["again", "often"]
     assert counted.vocabulary.counts.tolist() == [500, 500]
     assert counted.details["dropped_up_to"] == 1

@@ -6,12 +6,12 @@ import io
 import os
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import BOM, PACKERS, quick, read, refused, texts, write
 
-from nlptx.corpus import Corpus, ReadOptions, labelled
-from nlptx.errors import DecodingError, LabelError, SettingsError
+from nlptx.corpus import Corpus, ReadOptions, formats, labelled, sources
+from nlptx.errors import DataError, DecodingError, LabelError, SettingsError
 
 # ---------------------------------------------------------------- plain text
 
@@ -185,6 +185,59 @@ def digest(*inputs):
 def test_digest_of_a_text_file_is_that_of_its_bytes(tmp_path):
     content = "one\n\ncafé\n".encode()
     assert digest(write(tmp_path / "a.txt", content)) == hashlib.sha256(content).hexdigest()
+
+
+# What the lines of a text file are made of, and what may be wrong with them.
+BYTES = st.lists(st.sampled_from([b"a", b"film ", "\u00e9".encode(), b"\n", b"\r", b"\r\n", BOM, b"\xff", b"\0"]))
+
+
+def outcome(read):
+    """Return what is read, or the message of its error."""
+    try:
+        return read()
+    except DecodingError as error:
+        return str(error)
+
+
+@settings(quick, max_examples=400)
+@given(parts=BYTES, block=st.integers(1, 9), errors=st.sampled_from(["strict", "replace"]))
+def test_blocks_hold_the_same_texts(tmp_path, parts, block, errors):
+    path = write(tmp_path / "a.txt", b"".join(parts))
+    options = ReadOptions(encoding_errors=errors)
+    one_by_one, in_blocks = Corpus([str(path)], options), Corpus([str(path)], options)
+    wanted = outcome(lambda: "".join(document.text + "\n" for document in one_by_one).encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(formats, "BLOCK", block)
+        assert outcome(lambda: b"".join(in_blocks.blocks())) == wanted
+    if isinstance(wanted, str):
+        return
+    assert (in_blocks.documents, in_blocks.sha256) == (one_by_one.documents, one_by_one.sha256)
+
+
+def test_blocks_of_a_table_hold_a_text_a_line(tmp_path):
+    path = write(tmp_path / "a.csv", 'text,label\n"one\nfilm",pos\n\u00e9,neg\n')
+    corpus = Corpus([str(path)])
+    assert b"".join(corpus.blocks()) == "one film\n\u00e9\n".encode()
+    assert (corpus.documents, corpus.sha256) == (2, digest(path))
+
+
+def test_blocks_hold_many_small_files(tmp_path):
+    for number in range(10, 20):
+        write(tmp_path / "folder" / "pos" / f"{number}.txt", f"film\n{number}\n")
+    corpus = Corpus([str(tmp_path / "folder"), str(write(tmp_path / "a.txt", "more\n"))])
+    assert list(corpus.blocks()) == ["".join(f"film {number}\n" for number in range(10, 20)).encode() + b"more\n"]
+    assert corpus.documents == 11
+
+
+def test_a_line_may_reach_over_many_blocks_but_not_over_all_memory(tmp_path, monkeypatch):
+    path = write(tmp_path / "a.txt", "short\n" + 30 * "long " + "\nshort\n")
+    monkeypatch.setattr(formats, "BLOCK", 7)
+    monkeypatch.setattr(sources, "_LONGEST", 151)
+    assert b"".join(Corpus([str(path)]).blocks()) == path.read_bytes()
+    monkeypatch.setattr(sources, "_LONGEST", 150)
+    for documents in (Corpus([str(path)]), Corpus([str(path)]).blocks()):
+        with pytest.raises(DataError, match=r"a\.txt:2: a text of more than 0 MiB"):
+            list(documents)
 
 
 def test_digest_covers_the_texts_and_not_their_packing(tmp_path, pipe):

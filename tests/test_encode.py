@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nlptx import tokens
+from nlptx import lines, tokens
+from nlptx.lines import in_blocks
 from nlptx.spool import Space
 from nlptx.text import Tokenizer, Vocabulary, as_text
 from nlptx.tokens import TokenStream
@@ -19,7 +20,7 @@ def encoded(texts, vocabulary, most, jobs):
     """Return the ids, and how often each word was seen."""
     with Space() as space:
         stream = TokenStream(space)
-        stream.read(texts, vocabulary.tokenizer, jobs)
+        stream.read(in_blocks(texts), vocabulary.tokenizer, jobs)
         counts = {as_text(word): count for word, count in stream.counts().items()}
         return _encode(stream, vocabulary, most), counts
 
@@ -30,6 +31,7 @@ def encoded(texts, vocabulary, most, jobs):
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_texts_are_encoded_as_one_by_one(monkeypatch, name, chunk, most, jobs):
     monkeypatch.setattr(tokens, "_CHUNK", chunk)
+    monkeypatch.setattr(lines, "BLOCK", 1)
     tokenizer = Tokenizer(name)
     wanted = Counter(word for text in TEXTS for word in tokenizer(text))
     words = sorted(wanted)[::2]  # every other word is unknown

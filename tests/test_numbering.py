@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlptx import numbering
+from nlptx.lines import as_lines, cut
 from nlptx.numbering import number_words
 from nlptx.scan import Scanner
 from nlptx.text import Tokenizer
@@ -18,11 +18,7 @@ documents = st.lists(st.lists(words, max_size=12).map(" ".join), max_size=6)
 @settings(derandomize=True, deadline=None, max_examples=500)
 @given(documents, st.sampled_from([1, 30, 1 << 19]))
 def test_numbers_stand_for_the_words_in_order(texts, piece):
-    before, numbering.PIECE = numbering.PIECE, piece
-    try:
-        chunk = number_words(texts, SCANNER)
-    finally:
-        numbering.PIECE = before
+    chunk = number_words(map(as_lines, cut(texts, piece)), SCANNER)
     spelled = [word.decode() for word in chunk.words]
     assert len(set(spelled)) == len(spelled)
     tokens = [TOKENIZER(text) for text in texts]

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nlptx.lines import as_lines
 from nlptx.scan import Scanner
 from nlptx.text import Tokenizer
 
@@ -15,7 +16,7 @@ TRICKY = "nNtT'’sSmMdDrReEvVlL _-.<br/>\n\t\x00\x1c\x7f\x85\xa0\u0301\u200b\u2
 
 
 def tokens_of(scanner, documents):
-    found = scanner.scan(documents)
+    found = scanner.scan(as_lines(documents))
     places = zip(found.starts, found.ends, strict=True)
     words = [found.text[start:end].tobytes().decode("utf-8", "surrogatepass") for start, end in places]
     edges = np.cumsum(found.lengths)

@@ -72,13 +72,12 @@ def cooccur(
     with Space(memory, tmp_dir) as space:
         with run.talk.meter("reading") as meter:
 
-            def texts() -> Iterator[str]:
-                for number, document in enumerate(corpus, start=1):
-                    yield document.text
-                    if number % 1000 == 0:
-                        meter(None, f"{number:,} documents")
+            def blocks() -> Iterator[bytes]:
+                for block in corpus.blocks():
+                    yield block
+                    meter(None, f"{corpus.documents:,} documents")
 
-            counts = count_rows(texts(), settings, space, run.jobs)
+            counts = count_rows(blocks(), settings, space, run.jobs)
         details = {**counts.details, "documents": corpus.documents, "sha256": corpus.sha256}
         details["reading"] = special_reading(reading, SPLITS)
         if "dropped_up_to" in details:

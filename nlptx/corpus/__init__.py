@@ -6,15 +6,19 @@ files, folders, archives, stdin  --sources-->  byte streams  --formats-->  Docum
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from nlptx.corpus.document import Document, ReadOptions
-from nlptx.corpus.formats import read_table, read_text
+from nlptx.corpus.formats import read_blocks, read_table, read_text
 from nlptx.corpus.sources import STDIN, Source, damage_reported, open_input
 from nlptx.errors import LabelError
+from nlptx.lines import BLOCK, as_lines, cut
 
 __all__ = ["STDIN", "Corpus", "Document", "ReadOptions", "check_label", "labelled"]
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -37,14 +41,34 @@ class Corpus:
     _digest: hashlib._Hash = field(default_factory=hashlib.sha256, init=False, repr=False)
 
     def __iter__(self) -> Iterator[Document]:
+        return self._from_each_source(self._documents)
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the texts as blocks of lines, see :mod:`nlptx.lines`, for those who want nothing but the texts."""
+        for some in cut(self._from_each_source(self._lines), BLOCK // 2):
+            yield b"".join(some)
+
+    def _from_each_source(self, read: Callable[[Source], Iterator[T]]) -> Iterator[T]:
         for name in self.inputs:
             # Damage may show while an input is opened, and at any document of it.
             with damage_reported(name):
                 for source in open_input(name, self.options):
                     self.source = source
-                    for document in _read(source, self.options):
-                        self._note(document)
-                        yield document
+                    yield from read(source)
+
+    def _documents(self, source: Source) -> Iterator[Document]:
+        for document in _read(source, self.options):
+            self._note(document)
+            yield document
+
+    def _lines(self, source: Source) -> Iterator[bytes]:
+        if source.format != "text":
+            yield from (as_lines([document.text]) for document in self._documents(source))
+            return
+        for block in read_blocks(source, self.options):
+            self.documents += block.count(b"\n")
+            self._digest.update(block)
+            yield block
 
     def _note(self, document: Document) -> None:
         self.documents += 1

@@ -12,6 +12,7 @@ from nlptx import strict_json
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.sources import Source
 from nlptx.errors import DataError, DecodingError, NlptxError
+from nlptx.lines import BLOCK, as_lines
 
 _BOM = b"\xef\xbb\xbf"
 # Characters of a CSV field: where a quote is not closed, the rest of the file is one. The csv module's own limit,
@@ -28,6 +29,52 @@ def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
         return
     for number, line in _lines(source, options):
         yield Document(line.rstrip("\r\n"), source.label, source.name, number)
+
+
+def read_blocks(source: Source, options: ReadOptions) -> Iterator[bytes]:
+    """Read the same lines as :func:`read_text`, as blocks of lines: see :mod:`nlptx.lines`."""
+    number = 1  # of the block's first line
+    for block in _whole_lines(source):
+        if number == 1:
+            block = block.removeprefix(_BOM)
+        lines = block.count(b"\n")
+        yield (
+            block
+            if _is_plain(block)
+            else as_lines(
+                _decode(line, source.name, place, options).rstrip("\r")
+                for place, line in enumerate(block.split(b"\n")[:-1], start=number)
+            )
+        )
+        number += lines
+
+
+def _whole_lines(source: Source) -> Iterator[bytes]:
+    """Yield the bytes of a source, cut after line feeds; the last line gets one if it has none."""
+    number = 1  # of the line under way
+    begun: list[bytes] = []
+    length = 0  # of the line under way, as far as it has been read
+    while data := source.stream.read(BLOCK):
+        first, last = data.find(b"\n") + 1, data.rfind(b"\n") + 1
+        if length + (first or len(data)) > source.longest:
+            _too_long(source, number)
+        if last:
+            yield b"".join([*begun, data[:last]])
+            number += data.count(b"\n")
+            begun, length = [], 0
+        begun.append(data[last:])
+        length += len(data) - last
+    if length:
+        yield b"".join([*begun, b"\n"])
+
+
+def _is_plain(block: bytes) -> bool:
+    """Tell whether the lines of a block are UTF-8 and end with a line feed alone."""
+    try:
+        block.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return b"\r" not in block
 
 
 def read_table(source: Source, options: ReadOptions) -> Iterator[Document]:

@@ -15,6 +15,7 @@ from nlptx.errors import DataError, LabelError
 from nlptx.evidence import LARGEST_VOCABULARY, Evidence, TextEvidence
 from nlptx.evidence.fit import EvidenceShape, fit_evidence
 from nlptx.labels import order_labels
+from nlptx.lines import in_blocks
 from nlptx.passages import Passage, draw_passages
 from nlptx.settings import TrainSettings
 from nlptx.spool import Space
@@ -104,7 +105,7 @@ def prepare(
     head = settings.most_words
     with Space() as space:
         stream = TokenStream(space)
-        stream.read(texts, embeddings.vocabulary.tokenizer, jobs)
+        stream.read(in_blocks(texts), embeddings.vocabulary.tokenizer, jobs)
         vocabulary, table = _extend(embeddings, stream.counts(), settings)
         ids = _encode(stream, vocabulary, head)
     learned_from = settings.ngrams and (settings.components or settings.imitate)
@@ -153,7 +154,7 @@ def _read(texts: Sequence[str], vocabulary: Vocabulary, most: int | None, jobs: 
         return []
     with Space() as space:
         stream = TokenStream(space)
-        stream.read(texts, vocabulary.tokenizer, jobs)
+        stream.read(in_blocks(texts), vocabulary.tokenizer, jobs)
         return _encode(stream, vocabulary, most)
 
 

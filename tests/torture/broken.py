@@ -69,8 +69,8 @@ def counts_its_jobs():
 
     honest = counting.count_rows
 
-    def count_rows(texts, settings, space, jobs):
-        counts = honest(texts, settings, space, jobs)
+    def count_rows(blocks, settings, space, jobs):
+        counts = honest(blocks, settings, space, jobs)
         return dataclasses.replace(counts, details={**counts.details, "jobs": jobs})
 
     counting.count_rows = count_rows
