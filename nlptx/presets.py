@@ -51,6 +51,7 @@ _BLOEM: dict[str, dict[str, Any]] = {
         "pool": "mean",
         "optimizer": "adam",
         "lr": 1e-4,
+        "embedding_lr": 1.0,
         "schedule": "constant",
         "warmup": 10_000,
         "batch": 4,

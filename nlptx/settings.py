@@ -187,7 +187,7 @@ class TrainSettings(NetworkSettings):
     batch: int = setting(32, "Texts per step.", low=1)
     optimizer: str = setting("adamw", "Update rule.", choices=("adamw", "adam", "sgd"))
     lr: float = setting(1e-3, "Highest learning rate.", low=0)
-    embedding_lr: float = setting(1.0, "Learning rate of the word vectors, as a multiple of --lr.", low=0)
+    embedding_lr: float = setting(0.3, "Learning rate of the word vectors, as a multiple of --lr.", low=0)
     freeze: bool = setting(False, "Leave the word vectors as PCA made them.")
     schedule: str = setting(
         "linear", "How the rate falls to 0 after warm-up.", choices=("linear", "cosine", "constant")

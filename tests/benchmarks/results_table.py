@@ -60,11 +60,15 @@ def read_run(folder: Path) -> dict[str, Any]:
 
 
 def over_seeds(reports: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the mean of reports on the same texts; the interval is that of the mean on as many texts."""
+    """Return the mean of reports on the same texts; the interval is that of the mean on as many texts.
+
+    The time is that of the first, as the others go on from its word vectors.
+    """
     mean = {}
     for name, value in reports[0].items():
         if isinstance(value, int | float):
             mean[name] = statistics.fmean(report[name] for report in reports)
+    mean["seconds"] = reports[0]["seconds"]
     hits = round(mean["accuracy"] * mean["texts"])
     mean |= {"interval": wilson_interval(hits, round(mean["texts"])), "seeds": [one["accuracy"] for one in reports]}
     return mean
@@ -89,8 +93,8 @@ def rows(build: Path) -> Iterator[dict[str, str]]:
             elif baseline == "majority" and name == "cr" and (report := load(build / name / "evaluate.json")):
                 yield row(data, f"{title} (of these very texts)", always(report))
         seeds = sorted(path.parent for path in (build / name).glob("seed-*/evaluate.json"))
-        if len(seeds) > 1:
-            yield row(data, method, over_seeds([read_run(folder) for folder in seeds]))
+        if seeds:
+            yield row(data, method, over_seeds([read_run(folder) for folder in (build / name, *seeds)]))
         elif (build / name / "evaluate.json").exists():
             yield row(data, method, read_run(build / name))
 
