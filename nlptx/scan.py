@@ -62,7 +62,7 @@ class Scanner:
         """Return the tokens of a block of lines, those that ``tokenizer`` gives for each document."""
         text = np.frombuffer(b" " * _BEFORE + self._clean(block) + b" " * _AFTER, np.uint8)
         if self.tokenizer.lowercase:
-            capital = text - np.uint8(ord("A")) < 26
+            capital = text - np.uint8(ord("A")) < 26  # a byte below A becomes a large one
             text = text + (capital.view(np.uint8) << 5)
         first, last = self._bounds(text)
         starts, ends = np.flatnonzero(first), np.flatnonzero(last) + 1

@@ -27,7 +27,7 @@ def explain(text: str | None, model: str | None, label: str | None, run: Run) ->
     """Show what each word of a text is worth to its label, beside what the attention heads look at.
 
     \b
-    nlptx explain -m model.npz "Not bad at all, I quite liked it."
+    nlptx explain -m model.npz "The plot is thin, but the acting is wonderful."
     head -1 reviews.txt | nlptx explain -m model.npz --json
 
     The worth of a word is how much the label's probability falls when the text is scored without it. The
