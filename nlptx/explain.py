@@ -51,12 +51,14 @@ def explain(model: Model, text: str, label: str | None = None) -> Explanation:
         raise DataError("the text has no word that the model knows")
     if label is not None and label not in model.labels:
         raise DataError(f"{label!r} is not one of the model's labels: {', '.join(model.labels)}")
-    with threadpool_limits(1):  # as when predicting: the BLAS may sum in another order on more threads
-        probabilities, worth, chosen = _leave_one_out(model.steady(), ids, label)
-        x, layout, *evidence = inputs(model, [ids], apart=True)
-        _, cache = model.network.forward(x, layout, None, *evidence)
+    steady = model.steady()
+    # As when predicting: the BLAS may sum in another order on more threads. An overflow shows in the probabilities.
+    with threadpool_limits(1), np.errstate(all="ignore"):
+        probabilities, worth, chosen = _leave_one_out(steady, ids, label)
+        x, layout, *evidence = inputs(steady, [ids], apart=True)
+        _, cache = steady.network.forward(x, layout, None, *evidence)
     attention = []
-    for runs in model.network.encoder.attention_weights(cache[0]):
+    for runs in steady.network.encoder.attention_weights(cache[0]):
         whole = np.zeros((runs[0].shape[1], len(ids), len(ids)), runs[0].dtype)
         for (row, count, length), weights in zip(layout.runs, runs, strict=True):
             for window in range(count):

@@ -190,6 +190,8 @@ def test_enormous_weights_give_numbers_or_an_error(part, size):
     assert np.isfinite([scored.probabilities for scored in found]).all()
     exact = bits(model.in_double(), random_texts(10))
     assert_allclose([s.probabilities for s in found], [s.probabilities for s in exact], atol=1e-5)
+    attention = np.stack(explain(model, "w1 w2 w3").attention)
+    assert_allclose(attention.sum(axis=-1), 1, atol=1e-5)
 
 
 def test_formulas_are_guarded_and_nothing_else_is():

@@ -51,7 +51,7 @@ def test_predict_takes_no_more_for_a_larger_input(amount, way, stages, tmp_path,
 
 def test_a_reader_that_keeps_all_text_is_noticed(stages, tmp_path, tally):
     with pytest.raises(AssertionError, match="MB"):
-        check_predict(500_000, "file", stages, tmp_path, tally, nlptx=broken("hoarding"))
+        check_predict(1_000_000, "file", stages, tmp_path, tally, nlptx=broken("hoarding"))
 
 
 def test_open_files_are_noticed(stages, tmp_path, tally):
