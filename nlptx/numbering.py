@@ -15,7 +15,7 @@ from nlptx.scan import Scan, Scanner
 _BYTES = 8
 _ONES = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
 # Slots of the hash table for each distinct word, so that few share one.
-_SLOTS_PER_WORD = 32
+_SLOTS_PER_WORD = 16
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
