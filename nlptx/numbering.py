@@ -130,7 +130,7 @@ def _distinct(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _places(keys: NDArray[np.uint64], distinct: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """Return where in sorted ``distinct`` each key stands; anything for 0.
+    """Return where in sorted ``distinct`` each key stands; anything for keys that do not.
 
     A hash table with a slot for one key finds nearly all of them; a binary search finds the rest.
     """
@@ -140,6 +140,6 @@ def _places(keys: NDArray[np.uint64], distinct: NDArray[np.uint64]) -> NDArray[n
     table[(distinct * _GOLDEN) >> shift] = np.arange(len(distinct), dtype=np.int32)
     ids = table[(keys * _GOLDEN) >> shift]
     if len(distinct):
-        missed = np.flatnonzero((distinct[ids] != keys) & (keys > 0))
+        missed = np.flatnonzero(distinct[ids] != keys)
         ids[missed] = np.searchsorted(distinct, keys[missed])
     return ids

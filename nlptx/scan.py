@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,35 +60,25 @@ class Scanner:
     def scan(self, block: bytes) -> Scan:
         """Return the tokens of a block of lines, those that ``tokenizer`` gives for each document."""
         text = np.frombuffer(b" " * _BEFORE + self._clean(block) + b" " * _AFTER, np.uint8)
-        if self.tokenizer.lowercase:
-            capital = text - np.uint8(ord("A")) < 26  # a byte below A becomes a large one
-            text = text + (capital.view(np.uint8) << 5)
         first, last = self._bounds(text)
         starts, ends = np.flatnonzero(first), np.flatnonzero(last) + 1
         edges = np.searchsorted(starts, np.flatnonzero(text == _LINE_FEED))
         return Scan(text, starts, ends, np.diff(edges, prepend=0))
 
     def _clean(self, block: bytes) -> bytes:
-        """Return the lines cleaned; those that are not all ASCII in lower case, if it is wanted."""
-        codes = np.frombuffer(block, np.uint8)
-        wide = np.flatnonzero(codes >= 0x80)
-        if len(wide):
-            ends = np.flatnonzero(codes == _LINE_FEED)
-            lines = np.unique(np.searchsorted(ends, wide))
-            starts = np.concatenate([[0], ends + 1])[lines].tolist()
-            block = self._clean_lines(block, zip(starts, ends[lines].tolist(), strict=True))
-        return _LINE_BREAK.sub(b" ", block) if self._words else block
+        """Return the lines cleaned, and in lower case if it is wanted."""
+        if not block.isascii():
+            lines = block.split(b"\n")
+            block = b"\n".join([line if line.isascii() else self._clean_line(line) for line in lines])
+        if self._words:
+            block = _LINE_BREAK.sub(b" ", block)
+        return block.lower() if self.tokenizer.lowercase else block
 
-    def _clean_lines(self, block: bytes, lines: Iterable[tuple[int, int]]) -> bytes:
-        """Clean those lines of ``block`` that begin and end in the given places."""
-        parts, done = [], 0
-        for start, end in lines:
-            line = block[start:end].decode("utf-8", "surrogatepass")
-            line = line.lower() if self.tokenizer.lowercase else line
-            line = clean(line) if self._words else line
-            parts += [block[done:start], line.encode("utf-8", "surrogatepass")]
-            done = end
-        return b"".join([*parts, block[done:]])
+    def _clean_line(self, line: bytes) -> bytes:
+        """Clean a line that is not all ASCII, which NumPy cannot do byte by byte."""
+        text = line.decode("utf-8", "surrogatepass")
+        text = text.lower() if self.tokenizer.lowercase else text
+        return (clean(text) if self._words else text).encode("utf-8", "surrogatepass")
 
     def _bounds(self, text: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return for every byte whether it is the first, and whether it is the last, of a token."""

@@ -144,7 +144,7 @@ def test_row_17_training_is_the_loop_of_the_textbook(rule):
         g, table = grads.flat * factor, table * factor
         for part, memory, decay in ((decays, memories[0], 0.1), (~decays, memories[1], 0.0)):
             model.flat[part] = textbook_step(rule, model.flat[part], g[part], memory, lr, decay=decay)
-        model.table = textbook_step(rule, model.table, table, memories[2], 0.3 * lr, beta1=0.0)
+        model.table = textbook_step(rule, model.table, table, memories[2], settings.embedding_lr * lr, beta1=0.0)
     tolerance = 1e-6 if rule == "sgd" else 2e-4  # Adam divides what rounding left of the smallest gradients
     assert_allclose(found.flat, model.flat, atol=tolerance)
     assert_allclose(found.table, model.table, atol=tolerance)

@@ -65,6 +65,7 @@ class Corpus:
         if source.format != "text":
             yield from (as_lines([document.text]) for document in self._documents(source))
             return
+        # Nothing of a line but its text is asked for, so it needs no Document.
         for block in read_blocks(source, self.options):
             self.documents += block.count(b"\n")
             self._digest.update(block)

@@ -18,7 +18,6 @@ _BOM = b"\xef\xbb\xbf"
 # Characters of a CSV field: where a quote is not closed, the rest of the file is one. The csv module's own limit,
 # 128 KiB, is less than a long text.
 _LONGEST_FIELD = 8 << 20
-_BLOCK = 1 << 20
 
 
 def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
@@ -32,21 +31,21 @@ def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
 
 
 def read_blocks(source: Source, options: ReadOptions) -> Iterator[bytes]:
-    """Read the same lines as :func:`read_text`, as blocks of lines: see :mod:`nlptx.lines`."""
+    """Read the same lines as :func:`read_text`, as blocks of lines: see :mod:`nlptx.lines`.
+
+    A block is taken as it is if it can be; only one that must be mended, or has an error to tell, is taken apart. It
+    waits until it is full, so for answers to lines as they arrive there is :func:`read_text`.
+    """
     number = 1  # of the block's first line
     for block in _whole_lines(source):
         if number == 1:
             block = block.removeprefix(_BOM)
-        lines = block.count(b"\n")
-        yield (
-            block
-            if _is_plain(block)
-            else as_lines(
-                _decode(line, source.name, place, options).rstrip("\r")
-                for place, line in enumerate(block.split(b"\n")[:-1], start=number)
-            )
-        )
-        number += lines
+        following = number + block.count(b"\n")
+        if not _is_plain(block):
+            lines = enumerate(block.split(b"\n")[:-1], start=number)
+            block = as_lines(_decode(line, source.name, place, options).rstrip("\r") for place, line in lines)
+        yield block
+        number = following
 
 
 def _whole_lines(source: Source) -> Iterator[bytes]:
@@ -133,7 +132,7 @@ def _lines(source: Source, options: ReadOptions) -> Iterator[tuple[int, str]]:
 def _whole(source: Source) -> bytes:
     blocks: list[bytes] = []
     size = 0
-    while block := source.stream.read(_BLOCK):
+    while block := source.stream.read(BLOCK):
         blocks.append(block)
         size += len(block)
         if size > source.longest:
