@@ -71,16 +71,15 @@ def infer(model: Model, encoded: Sequence[NDArray[np.int32]]) -> NDArray:
     starts = np.cumsum(lengths) - lengths
     parts = np.empty((len(lengths), network.pool.width), model.flat.dtype)
     log_weights = np.empty(len(lengths))
-    with np.errstate(all="ignore"):  # the caller looks at the outputs
-        for rows in _passes(lengths):
-            layout = Layout(lengths[rows], settings.window, settings.causal, apart=True)
-            words = np.arange(layout.tokens) + np.repeat(starts[rows] - layout.starts, layout.lengths)
-            places = None if evidence is None else evidence.of_places(found[words])
-            x = network.encode(_vectors(model, ids[words]), layout, places)
-            parts[rows] = network.pool.apply(x, layout)
-            log_weights[rows] = network.pool.log_weights(x, layout)
-        y = network.pool.merge(parts, log_weights, Layout(texts.pieces))
-        return network.decide(y, Layout(np.ones(len(y), np.int64), apart=True), whole)
+    for rows in _passes(lengths):
+        layout = Layout(lengths[rows], settings.window, settings.causal, apart=True)
+        words = np.arange(layout.tokens) + np.repeat(starts[rows] - layout.starts, layout.lengths)
+        places = None if evidence is None else evidence.of_places(found[words])
+        x = network.encode(_vectors(model, ids[words]), layout, places)
+        parts[rows] = network.pool.apply(x, layout)
+        log_weights[rows] = network.pool.log_weights(x, layout)
+    y = network.pool.merge(parts, log_weights, Layout(texts.pieces))
+    return network.decide(y, Layout(np.ones(len(y), np.int64), apart=True), whole)
 
 
 def _vectors(model: Model, ids: NDArray[np.int32]) -> NDArray:

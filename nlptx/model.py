@@ -114,7 +114,8 @@ class Model:
         result = np.tile(self.priors / self.priors.sum(), (len(encoded), 1))
         known = [row for row, ids in enumerate(encoded) if len(ids)]
         if known:
-            outputs = infer(self, [encoded[row] for row in known])
+            with np.errstate(all="ignore"):  # an overflow shows in the outputs
+                outputs = infer(self, [encoded[row] for row in known])
             if not np.isfinite(outputs).all():
                 raise ArtifactError("the model's weights overflow on this text; train it again")
             p = self.network.loss.probabilities(outputs.astype(np.float64) / self.temperature)
