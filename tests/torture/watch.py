@@ -19,7 +19,7 @@ needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason=
 
 
 class Watch(threading.Thread):
-    """Looks every few milliseconds until the process has ended.
+    """Looks every other millisecond until the process has ended.
 
     ``megabytes`` is the most resident memory of all its processes together, ``files`` the most files that one of
     them had open at a time, and ``looks`` how often something was seen.
@@ -40,7 +40,7 @@ class Watch(threading.Thread):
         self.join()
 
     def run(self):
-        while not self._ended.wait(0.01):
+        while not self._ended.wait(0.002):
             self.look()
 
     def look(self):
