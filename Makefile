@@ -102,9 +102,12 @@ bloem_PCA = --preset bloem
 # The article trains for 80 epochs; one shows that it learns. BLOEM_EPOCHS=80 for all of them.
 BLOEM_EPOCHS ?= 1
 bloem_TRAIN = --preset bloem --epochs $(BLOEM_EPOCHS)
-# Reviews without labels help with sentences too.
-sst2_TRAIN = --epochs 4 --unlabelled $(DATA)
-sst5_TRAIN = --epochs 4 --unlabelled $(DATA)
+# Reviews without labels help with sentences too. Few short texts gain by n-grams seen once, by leaving out more words,
+# by every label there is, and by vectors that say what words are about: of wider windows, with all their size.
+wide_COOCCUR = --window 10
+sentences_PCA = --no-standardize --smoothing 1
+sst2_TRAIN = --epochs 4 --ngram-texts 1 --word-dropout 0.2 --valid-share 0 --unlabelled $(DATA)
+sst5_TRAIN = $(sst2_TRAIN)
 # Questions turn on rarer words: whitened vectors, which give every component the same say, suit them better; so do
 # n-grams seen once. Five thousand short texts have no components that help.
 trec_PCA = --eigenvalue-weight 0
@@ -155,12 +158,17 @@ build/imdb/seed-%/model.npz: build/imdb/embeddings.npz build/imdb/TRAIN.args
 build/imdb/seed-%/evaluate.json: build/imdb/seed-%/model.npz
 	nlptx evaluate $(DATA) -m $< --json > $@
 
+build/wide/cooccur.npz: $(DATA) build/wide/COOCCUR.args | $(INSTALLED)
+	nlptx cooccur $(DATA) $(wide_COOCCUR) -o $@ -q
+build/sentences/embeddings.npz: build/wide/cooccur.npz build/sentences/PCA.args
+	nlptx pca $< $(sentences_PCA) -o $@ -q
+
 define SENTENCES
-build/$(1)/model.npz: $$(NLPTX_SHARED_DATA)/$(1)/train.tsv build/imdb/embeddings.npz build/$(1)/TRAIN.args
-	nlptx train $$< -e build/imdb/embeddings.npz $$($(1)_TRAIN) -o $$@ --json > $$(@D)/train.json
-build/$(1)/seed-%/model.npz: $$(NLPTX_SHARED_DATA)/$(1)/train.tsv build/imdb/embeddings.npz build/$(1)/TRAIN.args
+build/$(1)/model.npz: $$(NLPTX_SHARED_DATA)/$(1)/train.tsv build/sentences/embeddings.npz build/$(1)/TRAIN.args
+	nlptx train $$< -e build/sentences/embeddings.npz $$($(1)_TRAIN) -o $$@ --json > $$(@D)/train.json
+build/$(1)/seed-%/model.npz: $$(NLPTX_SHARED_DATA)/$(1)/train.tsv build/sentences/embeddings.npz build/$(1)/TRAIN.args
 	@mkdir -p $$(@D)
-	nlptx train $$< -e build/imdb/embeddings.npz $$($(1)_TRAIN) --seed $$* -o $$@ --json > $$(@D)/train.json
+	nlptx train $$< -e build/sentences/embeddings.npz $$($(1)_TRAIN) --seed $$* -o $$@ --json > $$(@D)/train.json
 build/$(1)/evaluate.json: build/$(1)/model.npz $$(NLPTX_SHARED_DATA)/$(1)/dev.tsv
 	nlptx evaluate $$(NLPTX_SHARED_DATA)/$(1)/dev.tsv -m $$< --json > $$@
 build/$(1)/seed-%/evaluate.json: build/$(1)/seed-%/model.npz $$(NLPTX_SHARED_DATA)/$(1)/dev.tsv
@@ -199,12 +207,9 @@ endef
 $(foreach name,$(ABLATIONS),$(eval $(call ABLATION,$(name)))$(eval $(call JUDGED,$(name))))
 ablations: $(ABLATIONS:%=build/%/table.txt)  ## IMDB again without each of the parts (20 minutes).
 
-# Which words are alike: other settings than those that serve the classifier best.
-similarity_COOCCUR = --window 10
-similarity_PCA = --no-standardize --smoothing 1 --eigenvalue-weight 0
-build/similarity/cooccur.npz: $(DATA) build/similarity/COOCCUR.args | $(INSTALLED)
-	nlptx cooccur $(DATA) $(similarity_COOCCUR) -o $@ -q
-build/similarity/embeddings.npz: build/similarity/cooccur.npz build/similarity/PCA.args
+# Which words are alike: whitened, the vectors for sentences say it best.
+similarity_PCA = $(sentences_PCA) --eigenvalue-weight 0
+build/similarity/embeddings.npz: build/wide/cooccur.npz build/similarity/PCA.args
 	nlptx pca $< $(similarity_PCA) -o $@ -q
 similarity: build/similarity/embeddings.npz  ## Word vectors of the reviews beside what people say of word pairs.
 	$(VENV)/bin/python tests/benchmarks/word_similarity.py $< --data $(NLPTX_SHARED_DATA)/wordsim
