@@ -251,8 +251,8 @@ default_TRAIN = --new-words 0 --ngram-texts 6 --half
 DEFAULT := build/default
 default-model: $(INSTALLED) $(DATA)  ## Train again the model that predict uses without -m.
 	@mkdir -p $(DEFAULT)
-	nlptx cooccur $(DATA) data/train.tsv --max-words 25000 -o $(DEFAULT)/cooccur.npz
-	nlptx pca $(DEFAULT)/cooccur.npz --components 64 -o $(DEFAULT)/embeddings.npz
+	nlptx cooccur $(DATA) data/train.tsv $(wide_COOCCUR) --max-words 25000 -o $(DEFAULT)/cooccur.npz
+	nlptx pca $(DEFAULT)/cooccur.npz $(sentences_PCA) --components 64 -o $(DEFAULT)/embeddings.npz
 	nlptx train $(DATA) data/train.tsv -e $(DEFAULT)/embeddings.npz $(default_TRAIN) --resume -o $(DEFAULT)/sister.npz
 	$(VENV)/bin/python tests/benchmarks/model_card.py $(DEFAULT)/sister.npz $(DATA) \
 	  --kind 'short texts of six kinds (bundled)=data/test.tsv' \
