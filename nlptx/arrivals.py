@@ -11,14 +11,6 @@ _AHEAD = 4_000_000
 _GROUP = 500_000
 
 
-@dataclass(frozen=True)
-class Group:
-    """Texts that arrived together; ``paused`` if the source then had no more ready."""
-
-    items: list[str]
-    paused: bool
-
-
 @dataclass
 class _Shelf:
     """What the reader has laid down and nobody has taken yet; used under ``change`` alone."""
@@ -41,7 +33,21 @@ class _Shelf:
             count += 1
         taken, self.items = self.items[:count], self.items[count:]
         self.characters -= characters
-        return Group(taken, not self.items and not self.ended)
+        return Group(taken, self)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Texts that arrived together."""
+
+    items: list[str]
+    _shelf: _Shelf
+
+    @property
+    def paused(self) -> bool:
+        """Whether the source has no more ready at this moment, and has not ended."""
+        with self._shelf.change:
+            return not self._shelf.items and not self._shelf.ended
 
 
 def arriving(texts: Iterable[str], most: int) -> Iterator[Group]:

@@ -82,7 +82,7 @@ def score(
         try:
             for part in arriving(texts, batch):
                 waiting.append(pool.submit(work, part.items))
-                # Results are due when the source has paused or enough work is under way.
+                # Results are due while the source pauses, or when enough work is under way.
                 while waiting and (part.paused or len(waiting) > jobs + 1 or waiting[0].done()):
                     yield waiting.popleft().result()
         except Exception as error:

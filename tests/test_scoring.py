@@ -242,6 +242,23 @@ def test_reading_ahead_is_bounded_by_characters_too():
     assert sum(len(group.items) for group in stream) == 49
 
 
+def test_a_pause_is_over_when_the_source_goes_on():
+    go_on = threading.Event()
+
+    def source():
+        yield "a"
+        go_on.wait(30)
+        yield "b"
+
+    stream = arriving(source(), 10)
+    group = next(stream)
+    assert group.items == ["a"]
+    assert group.paused
+    go_on.set()
+    assert [later.items for later in stream] == [["b"]]
+    assert not group.paused
+
+
 def test_an_error_of_the_source_comes_after_what_was_read():
     def source():
         yield "a"
