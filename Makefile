@@ -105,7 +105,7 @@ bloem_TRAIN = --preset bloem --epochs $(BLOEM_EPOCHS)
 # Reviews without labels help with sentences too. Few short texts gain by n-grams seen once, by leaving out more words,
 # by every label there is, and by vectors that say what words are about: of wider windows, with all their size.
 wide_COOCCUR = --window 10
-sentences_PCA = --no-standardize --smoothing 1
+wide_PCA = --no-standardize --smoothing 1
 sst2_TRAIN = --epochs 4 --ngram-texts 1 --word-dropout 0.2 --valid-share 0 --unlabelled $(DATA)
 sst5_TRAIN = $(sst2_TRAIN)
 # Questions turn on rarer words: whitened vectors, which give every component the same say, suit them better; so do
@@ -134,53 +134,50 @@ build/%.args: FORCE
 $(DATA):
 	@echo "$(DATA) is not here. Get aclImdb_v1.tar.gz from https://ai.stanford.edu/~amaas/data/sentiment/ and say DATA=path/to/it" >&2; exit 1
 
-# What a model of reviews is worth.
-define JUDGED
-build/$(1)/evaluate.json: build/$(1)/model.npz
-	nlptx evaluate $$(DATA) -m $$< --json > $$@
-build/$(1)/table.txt: build/$(1)/evaluate.json tests/benchmarks/run_table.py
-	$$(VENV)/bin/python tests/benchmarks/run_table.py build/$(1) --data $$(DATA) > $$@
-endef
-
-define EXPERIMENT
+# $(call COUNTS,NAME) and $(call VECTORS,NAME,COUNTS OF): the first two stages with the settings of NAME.
+define COUNTS
 build/$(1)/cooccur.npz: $$(DATA) build/$(1)/COOCCUR.args | $$(INSTALLED)
 	nlptx cooccur $$(DATA) $$($(1)_COOCCUR) -o $$@ --json > build/$(1)/cooccur.json
-build/$(1)/embeddings.npz: build/$(1)/cooccur.npz build/$(1)/PCA.args
+endef
+define VECTORS
+build/$(1)/embeddings.npz: build/$(2)/cooccur.npz build/$(1)/PCA.args
 	nlptx pca $$< $$($(1)_PCA) -o $$@ --json > build/$(1)/pca.json
-build/$(1)/model.npz: build/$(1)/embeddings.npz build/$(1)/TRAIN.args
-	nlptx train $$(DATA) -e $$< $$($(1)_TRAIN) -o $$@ --json > build/$(1)/train.json
 endef
-$(foreach name,imdb goldstraw bloem,$(eval $(call EXPERIMENT,$(name)))$(eval $(call JUDGED,$(name))))
-
-build/imdb/seed-%/model.npz: build/imdb/embeddings.npz build/imdb/TRAIN.args
-	@mkdir -p $(@D)
-	nlptx train $(DATA) -e $< $(imdb_TRAIN) --seed $* -o $@ --json > $(@D)/train.json
-build/imdb/seed-%/evaluate.json: build/imdb/seed-%/model.npz
-	nlptx evaluate $(DATA) -m $< --json > $@
-
-build/wide/cooccur.npz: $(DATA) build/wide/COOCCUR.args | $(INSTALLED)
-	nlptx cooccur $(DATA) $(wide_COOCCUR) -o $@ -q
-build/sentences/embeddings.npz: build/wide/cooccur.npz build/sentences/PCA.args
-	nlptx pca $< $(sentences_PCA) -o $@ -q
-
-define SENTENCES
-build/$(1)/model.npz: $$(NLPTX_SHARED_DATA)/$(1)/train.tsv build/sentences/embeddings.npz build/$(1)/TRAIN.args
-	nlptx train $$< -e build/sentences/embeddings.npz $$($(1)_TRAIN) -o $$@ --json > $$(@D)/train.json
-build/$(1)/seed-%/model.npz: $$(NLPTX_SHARED_DATA)/$(1)/train.tsv build/sentences/embeddings.npz build/$(1)/TRAIN.args
+# $(call RUN,FOLDER,NAME,VECTORS OF,TRAINED ON,TESTED ON,MORE): a model with the settings of NAME, and its evaluation.
+define RUN
+build/$(1)/model.npz: $(4) build/$(3)/embeddings.npz build/$(2)/TRAIN.args
 	@mkdir -p $$(@D)
-	nlptx train $$< -e build/sentences/embeddings.npz $$($(1)_TRAIN) --seed $$* -o $$@ --json > $$(@D)/train.json
-build/$(1)/evaluate.json: build/$(1)/model.npz $$(NLPTX_SHARED_DATA)/$(1)/dev.tsv
-	nlptx evaluate $$(NLPTX_SHARED_DATA)/$(1)/dev.tsv -m $$< --json > $$@
-build/$(1)/seed-%/evaluate.json: build/$(1)/seed-%/model.npz $$(NLPTX_SHARED_DATA)/$(1)/dev.tsv
-	nlptx evaluate $$(NLPTX_SHARED_DATA)/$(1)/dev.tsv -m $$< --json > $$@
-build/$(1)/table.txt: build/$(1)/evaluate.json tests/benchmarks/run_table.py
-	$$(VENV)/bin/python tests/benchmarks/run_table.py build/$(1) --data $$(NLPTX_SHARED_DATA)/$(1) > $$@
+	nlptx train $$< -e build/$(3)/embeddings.npz $$($(2)_TRAIN) $(6) -o $$@ --json > $$(@D)/train.json
+build/$(1)/evaluate.json: build/$(1)/model.npz $(5)
+	nlptx evaluate $(5) -m $$< --json > $$@
 endef
-$(foreach name,sst2 sst5,$(eval $(call SENTENCES,$(name))))
+# $(call TABLE,NAME,DATA): what it is worth, to read.
+define TABLE
+build/$(1)/table.txt: build/$(1)/evaluate.json tests/benchmarks/run_table.py
+	$$(VENV)/bin/python tests/benchmarks/run_table.py build/$(1) --data $(2) > $$@
+endef
+
+define REVIEWS
+$(call COUNTS,$(1))
+$(call VECTORS,$(1),$(1))
+$(call RUN,$(1),$(1),$(1),$$(DATA),$$(DATA))
+$(call TABLE,$(1),$$(DATA))
+endef
+$(foreach name,imdb goldstraw bloem,$(eval $(call REVIEWS,$(name))))
+$(eval $(call RUN,imdb/seed-%,imdb,imdb,$$(DATA),$$(DATA),--seed $$*))
+
+$(eval $(call COUNTS,wide))
+$(eval $(call VECTORS,wide,wide))
+# $(call SENTENCES,NAME,FOLDER OF ITS DATA)
+define SENTENCES
+$(call RUN,$(1),$(1),wide,$(2)/train.tsv,$(2)/dev.tsv)
+$(call RUN,$(1)/seed-%,$(1),wide,$(2)/train.tsv,$(2)/dev.tsv,--seed $$*)
+$(call TABLE,$(1),$(2))
+endef
+$(foreach name,sst2 sst5,$(eval $(call SENTENCES,$(name),$$(NLPTX_SHARED_DATA)/$(name))))
 
 TREC := $(NLPTX_SHARED_DATA)/trec/train.tsv
-build/trec/embeddings.npz: build/imdb/cooccur.npz build/trec/PCA.args
-	nlptx pca $< $(trec_PCA) -o $@ --json > build/trec/pca.json
+$(eval $(call VECTORS,trec,imdb))
 build/trec/table.txt: $(TREC) build/trec/embeddings.npz build/trec/TRAIN.args tests/benchmarks/crossvalidate.py
 	$(VENV)/bin/python tests/benchmarks/crossvalidate.py $< --folds $(FOLDS) --embeddings build/trec/embeddings.npz \
 	  --work build/trec -- $(trec_TRAIN) > $@
@@ -190,8 +187,7 @@ build/cr/evaluate.json: $(CR) nlptx/default_model.npz | $(INSTALLED)
 	@mkdir -p $(@D)
 	nlptx info nlptx/default_model.npz --json > build/cr/info.json
 	nlptx evaluate $< --json > $@
-build/cr/table.txt: build/cr/evaluate.json tests/benchmarks/run_table.py
-	$(VENV)/bin/python tests/benchmarks/run_table.py build/cr --data $(CR) > $@
+$(eval $(call TABLE,cr,$$(CR)))
 
 # What each part is worth: the run of imdb without it, same seed, same word vectors.
 imdb-no-imitation_TRAIN = --imitate 0
@@ -201,16 +197,15 @@ imdb-no-components_TRAIN = --components 0 --imitate 0
 imdb-no-ngrams_TRAIN = --ngrams 0
 ABLATIONS := imdb-no-passages imdb-no-imitation imdb-no-unlabelled imdb-no-components imdb-no-ngrams
 define ABLATION
-build/$(1)/model.npz: $$(DATA) build/imdb/embeddings.npz build/$(1)/TRAIN.args
-	nlptx train $$(DATA) -e build/imdb/embeddings.npz $$($(1)_TRAIN) --resume -o $$@ --json > build/$(1)/train.json
+$(call RUN,$(1),$(1),imdb,$$(DATA),$$(DATA),--resume)
+$(call TABLE,$(1),$$(DATA))
 endef
-$(foreach name,$(ABLATIONS),$(eval $(call ABLATION,$(name)))$(eval $(call JUDGED,$(name))))
+$(foreach name,$(ABLATIONS),$(eval $(call ABLATION,$(name))))
 ablations: $(ABLATIONS:%=build/%/table.txt)  ## IMDB again without each of the parts (20 minutes).
 
-# Which words are alike: whitened, the vectors for sentences say it best.
-similarity_PCA = $(sentences_PCA) --eigenvalue-weight 0
-build/similarity/embeddings.npz: build/wide/cooccur.npz build/similarity/PCA.args
-	nlptx pca $< $(similarity_PCA) -o $@ -q
+# Which words are alike: whitened, the wide vectors say it best.
+similarity_PCA = $(wide_PCA) --eigenvalue-weight 0
+$(eval $(call VECTORS,similarity,wide))
 similarity: build/similarity/embeddings.npz  ## Word vectors of the reviews beside what people say of word pairs.
 	$(VENV)/bin/python tests/benchmarks/word_similarity.py $< --data $(NLPTX_SHARED_DATA)/wordsim
 
@@ -252,7 +247,7 @@ DEFAULT := build/default
 default-model: $(INSTALLED) $(DATA)  ## Train again the model that predict uses without -m.
 	@mkdir -p $(DEFAULT)
 	nlptx cooccur $(DATA) data/train.tsv $(wide_COOCCUR) --max-words 25000 -o $(DEFAULT)/cooccur.npz
-	nlptx pca $(DEFAULT)/cooccur.npz $(sentences_PCA) --components 64 -o $(DEFAULT)/embeddings.npz
+	nlptx pca $(DEFAULT)/cooccur.npz $(wide_PCA) --components 64 -o $(DEFAULT)/embeddings.npz
 	nlptx train $(DATA) data/train.tsv -e $(DEFAULT)/embeddings.npz $(default_TRAIN) --resume -o $(DEFAULT)/sister.npz
 	$(VENV)/bin/python tests/benchmarks/model_card.py $(DEFAULT)/sister.npz $(DATA) \
 	  --kind 'short texts of six kinds (bundled)=data/test.tsv' \

@@ -22,10 +22,15 @@ class _Shelf:
     closed: bool = False
     change: threading.Condition = field(default_factory=threading.Condition)
 
+    @property
+    def waiting(self) -> bool:
+        """Whether there is nothing to take, but may yet be."""
+        return not self.items and not self.ended
+
     def full(self, most: int) -> bool:
         return len(self.items) >= most or self.characters >= _AHEAD
 
-    def take(self, most: int) -> Group:
+    def take(self, most: int) -> list[str]:
         """Take the first texts, at most ``most``, and of many characters fewer."""
         count = characters = 0
         while count < min(most, len(self.items)) and characters < _GROUP:
@@ -33,21 +38,21 @@ class _Shelf:
             count += 1
         taken, self.items = self.items[:count], self.items[count:]
         self.characters -= characters
-        return Group(taken, self)
+        return taken
 
 
 @dataclass(frozen=True)
 class Group:
-    """Texts that arrived together."""
+    """Texts that arrived together, from ``shelf``."""
 
     items: list[str]
-    _shelf: _Shelf
+    shelf: _Shelf
 
     @property
     def paused(self) -> bool:
-        """Whether the source has no more ready at this moment, and has not ended."""
-        with self._shelf.change:
-            return not self._shelf.items and not self._shelf.ended
+        """Whether the source, at this moment, has no more ready and has not ended."""
+        with self.shelf.change:
+            return self.shelf.waiting
 
 
 def arriving(texts: Iterable[str], most: int) -> Iterator[Group]:
@@ -61,12 +66,12 @@ def arriving(texts: Iterable[str], most: int) -> Iterator[Group]:
     try:
         while True:
             with shelf.change:
-                shelf.change.wait_for(lambda: shelf.items or shelf.ended)
+                shelf.change.wait_for(lambda: not shelf.waiting)
                 if not shelf.items:
                     break
-                group = shelf.take(most)
+                items = shelf.take(most)
                 shelf.change.notify()
-            yield group
+            yield Group(items, shelf)
         if shelf.failure is not None:
             raise shelf.failure
     finally:
