@@ -121,7 +121,9 @@ def _encode(model: Model, texts: Sequence[str], scanner: Scanner) -> tuple[list[
     ids = known[chunk.ids]
     text = np.repeat(np.arange(len(texts)), [len(cut) for cut in parts])
     lengths = np.bincount(text, chunk.lengths, len(texts)).astype(np.int64)
-    return [words[words >= 0] for words in np.split(ids, np.cumsum(lengths)[:-1])], lengths
+    places = np.flatnonzero(ids >= 0)
+    ends = np.searchsorted(places, np.cumsum(lengths))
+    return np.split(ids[places], ends[:-1]), lengths
 
 
 def pieces(text: str, size: int = BLOCK) -> Iterator[str]:

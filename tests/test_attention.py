@@ -36,8 +36,8 @@ def arrays(dtype, size=1.0, shift=0.0):
 )
 def test_scores_of_any_size_give_the_softmax_and_its_gradient(dtype, tolerance, size, shift):
     q, k, v, do = arrays(dtype, size, shift)
-    o, e, z = attend(q, k, v, 1.0, False)
-    dq, dk, dv = attend_backward(do, o, q, k, v, e, z, 1.0)
+    o, e, z = attend(q, k, v, False)
+    dq, dk, dv = attend_backward(do, o, q, k, v, e, z)
     wanted = textbook(*(x.astype(np.float64) for x in (q, k, v, do)))
     # A score is as exact as its own size allows.
     tolerance *= max(1, abs(shift) / 10, size**2 / 10)
@@ -49,9 +49,9 @@ def test_scores_of_any_size_give_the_softmax_and_its_gradient(dtype, tolerance, 
 @pytest.mark.parametrize("causal", [False, True])
 def test_a_window_of_large_scores_changes_no_bit_of_another(causal):
     q, k, v, _ = arrays(np.float32)
-    alone = attend(q, k, v, 1.0, causal)
+    alone = attend(q, k, v, causal)
     q[1] *= 300
-    together = attend(q, k, v, 1.0, causal)
+    together = attend(q, k, v, causal)
     for before, after in zip(alone, together, strict=True):
         assert_array_equal(after[[0, 2]], before[[0, 2]])
         assert np.isfinite(after).all()
@@ -61,6 +61,6 @@ def test_what_is_not_a_number_stays_so():
     q, k, v, _ = arrays(np.float32)
     q[0, 0, 4] = np.nan
     with np.errstate(invalid="ignore"):
-        o, _, _ = attend(q, k, v, 1.0, False)
+        o, _, _ = attend(q, k, v, False)
     assert np.isnan(o[0, 0, 4]).all()
     assert np.isfinite(o[1:]).all()

@@ -67,11 +67,11 @@ class SumOverQueries(HeadsWithAnotherSoftmax):
 
     @staticmethod
     def wrong(
-        do: NDArray, o: NDArray, q: NDArray, k: NDArray, v: NDArray, e: NDArray, z: NDArray, scale: float
+        do: NDArray, o: NDArray, q: NDArray, k: NDArray, v: NDArray, e: NDArray, z: NDArray
     ) -> tuple[NDArray, NDArray, NDArray]:
         p = e / z[..., None]
         dp = do @ v.swapaxes(-1, -2)
-        ds = scale * p * (dp - (p * dp).sum(axis=-2, keepdims=True))
+        ds = p * (dp - (p * dp).sum(axis=-2, keepdims=True))
         return ds @ k, ds.swapaxes(-1, -2) @ q, p.swapaxes(-1, -2) @ do
 
 

@@ -87,9 +87,9 @@ def test_row_16_backpropagation_as_taught_by_jacobians():
         assert_allclose(dx, jacobian.T @ upstream, atol=1e-12)
     # With K = V = 1 the scores are Q and the outputs are P: what is left is the softmax.
     q, one = rng.normal(size=(7, 7)), np.eye(7)
-    p, e, z = attend(q, one, one, 1.0, False)
+    p, e, z = attend(q, one, one, False)
     dp = rng.normal(size=(7, 7))
-    dq, _, _ = attend_backward(dp, p, q, one, one, e, z, 1.0)
+    dq, _, _ = attend_backward(dp, p, q, one, one, e, z)
     for row, upstream, ds in zip(p, dp, dq, strict=True):
         assert_allclose(ds, (np.diag(row) - np.outer(row, row)) @ upstream, atol=1e-12)
 

@@ -43,11 +43,10 @@ def attend(
     q: NDArray,
     k: NDArray,
     v: NDArray,
-    scale: float,
     causal: bool,
-    out: tuple[NDArray, NDArray, NDArray] | None = None,
+    out: tuple[NDArray | None, NDArray | None, NDArray | None] = (None, None, None),
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Return O = P V, with P = softmax over keys of S = scale Q K' as E and z: P = E / z, E = exp(S), z = E 1.
+    """Return O = P V, with P = softmax over keys of S = Q K' as E and z: P = E / z, E = exp(S), z = E 1.
 
     Where exp(S) is too large or too small to go on with, E is exp(S - max S), which leaves P as it is.
 
@@ -55,16 +54,14 @@ def attend(
         q: (..., T, K) queries.
         k: (..., T, K) keys.
         v: (..., T, K) values.
-        scale: factor of the scores.
         causal: mask keys after the query.
-        out: where O (..., T, K), E (..., T, T) and z (..., T) go.
+        out: where O (..., T, K), E (..., T, T) and z (..., T) go, if given.
     """
-    o, e, z = out or (None, empty_weights(k), None)
-    q = q * q.dtype.type(scale)
-    e, z = _exponentials(q, k, causal, None, e, z)
-    moderate: NDArray[np.bool_] = np.all((z > _LEAST) & (z < _MOST), axis=-1)
-    if not moderate.all():
+    o, e, z = out
+    e, z = _exponentials(q, k, causal, None, empty_weights(k) if e is None else e, z)
+    if not (z.min() > _LEAST and z.max() < _MOST):
         # Only where needed, so that nothing depends on what else is in the batch.
+        moderate: NDArray[np.bool_] = np.all((z > _LEAST) & (z < _MOST), axis=-1)
         e, z = _exponentials(q, k, causal, ~moderate, e, z)
     o = np.matmul(e, v, out=o)
     o /= z[..., None]
@@ -89,7 +86,7 @@ def _exponentials(
 # O = P V gives dV = P'dO and dP = dO V'. For one row, p = softmax(s) has dp_i/ds_j = p_i (delta_ij - p_j), so
 #   ds = p (dp - sum_j p_j dp_j),   and   sum_j p_j dp_j = sum_j p_j (v_j . do) = o . do.
 # With P = E / z it is dO that is divided, not the (T, T) weights: dV = E'(dO / z), ds = e ((do / z) V' - o . (do / z)).
-# S = scale Q K' gives dQ = scale dS K and dK = scale dS'Q. Masked entries have e = 0, hence ds = 0.
+# S = Q K' gives dQ = dS K and dK = dS'Q. Masked entries have e = 0, hence ds = 0.
 def attend_backward(
     do: NDArray,
     o: NDArray,
@@ -98,7 +95,6 @@ def attend_backward(
     v: NDArray,
     e: NDArray,
     z: NDArray,
-    scale: float,
     out: tuple[NDArray | None, NDArray | None, NDArray | None] = (None, None, None),
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Return dQ, dK and dV of :func:`attend`, each (..., T, K); in ``out``, if given."""
@@ -108,9 +104,8 @@ def attend_backward(
     ds = np.matmul(do, v.swapaxes(-1, -2), out=empty_weights(k))
     ds -= np.einsum("...tk,...tk->...t", do, o)[..., None]
     ds *= e
-    factor = q.dtype.type(scale)
-    dq = np.matmul(ds, k * factor, out=dq)
-    dk = np.matmul(ds.swapaxes(-1, -2), q * factor, out=dk)
+    dq = np.matmul(ds, k, out=dq)
+    dk = np.matmul(ds.swapaxes(-1, -2), q, out=dk)
     return dq, dk, dv
 
 
@@ -118,7 +113,7 @@ class PlainAttention(Layer):
     """Y = softmax(X X') X within each window: no parameters, no scaling, one head."""
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
-        parts = [attend(part, part, part, 1.0, layout.causal) for part in layout.views(x)]
+        parts = [attend(part, part, part, layout.causal) for part in layout.views(x)]
         y = np.concatenate([o.reshape(-1, x.shape[1]) for o, _, _ in parts])
         return y, (x, y, [weights for _, *weights in parts], layout)
 
@@ -128,7 +123,7 @@ class PlainAttention(Layer):
         parts = zip(layout.views(dy), layout.views(y), layout.views(x), weights, strict=True)
         dx = np.empty_like(x)
         for dx_run, (do, o, v, (e, z)) in zip(layout.views(dx), parts, strict=True):
-            dq, dk, dv = attend_backward(do, o, v, v, v, e, z, 1.0)
+            dq, dk, dv = attend_backward(do, o, v, v, v, e, z)
             dx_run[...] = dq + dk + dv
         return dx
 
@@ -139,13 +134,13 @@ class PlainAttention(Layer):
 
 
 class MultiHeadAttention(Layer):
-    """Y = [O_1 ... O_H] W_O with O_h = softmax(scale Q_h K_h') V_h and [Q K V] = X W_QKV.
+    """Y = [O_1 ... O_H] W_O with O_h = softmax(Q_h K_h') V_h and [Q / scale, K, V] = X W_QKV.
 
     Args:
         width: D.
         heads: H.
         head_width: K; D / H for narrow heads, D for wide ones.
-        scaled: whether scale is 1 / sqrt(K), or 1.
+        scaled: whether scale is 1 / sqrt(K), or 1. It goes to Q, which is smaller than Q K'.
         rng: source of the initial weights.
     """
 
@@ -172,14 +167,20 @@ class MultiHeadAttention(Layer):
         """View (N, H K) as (n, H, T, K) of each run. No copy."""
         return [run.reshape(*run.shape[:2], self.heads, self.head_width).swapaxes(1, 2) for run in layout.views(x)]
 
+    def _scale(self, qkv: NDArray) -> None:
+        """Multiply Q, or its gradient, by the scale."""
+        queries = qkv[:, : self.heads * self.head_width]
+        queries *= queries.dtype.type(self.scale)
+
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
         qkv, qkv_cache = self.qkv.forward(x, layout)
+        self._scale(qkv)
         o = np.empty((len(x), self.heads * self.head_width), x.dtype)
         weights = []
         for (q, k, v), o_run in zip(self._heads(qkv, layout), self._merged(o, layout), strict=True):
             e, z = empty_weights(k), np.empty(k.shape[:-1], k.dtype)
             for tile in tiles(*q.shape[:3]):
-                attend(q[tile], k[tile], v[tile], self.scale, layout.causal, (o_run[tile], e[tile], z[tile]))
+                attend(q[tile], k[tile], v[tile], layout.causal, (o_run[tile], e[tile], z[tile]))
             weights.append((e, z))
         y, out_cache = self.out.forward(o, layout)
         return y, (qkv, o, weights, layout, qkv_cache, out_cache)
@@ -187,10 +188,11 @@ class MultiHeadAttention(Layer):
     # As forward, but a tile's weights are not kept: the next tile finds their memory in the cache.
     def apply(self, x: NDArray, layout: Layout) -> NDArray:
         qkv = self.qkv.apply(x, layout)
+        self._scale(qkv)
         o = np.empty((len(x), self.heads * self.head_width), x.dtype)
         for (q, k, v), o_run in zip(self._heads(qkv, layout), self._merged(o, layout), strict=True):
             for tile in tiles(*q.shape[:3]):
-                o_run[tile] = attend(q[tile], k[tile], v[tile], self.scale, layout.causal)[0]
+                attend(q[tile], k[tile], v[tile], layout.causal, (o_run[tile], None, None))
         return self.out.apply(o, layout)
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
@@ -208,7 +210,8 @@ class MultiHeadAttention(Layer):
         for (q, k, v), (dq, dk, dv), o_run, do_run, (e, z) in runs:
             for tile in tiles(*q.shape[:3]):
                 known = (do_run[tile], o_run[tile], q[tile], k[tile], v[tile], e[tile], z[tile])
-                attend_backward(*known, self.scale, out=(dq[tile], dk[tile], dv[tile]))
+                attend_backward(*known, out=(dq[tile], dk[tile], dv[tile]))
+        self._scale(dqkv)
         return self.qkv.backward(dqkv, qkv_cache, grads)
 
     @staticmethod

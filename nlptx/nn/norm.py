@@ -30,15 +30,20 @@ class LayerNorm(Layer):
         return () if self.gain is None or self.bias is None else (self.gain, self.bias)
 
     def forward(self, x: NDArray, layout: Layout | None = None, rng: Any = None) -> tuple[NDArray, Any]:
-        width = x.shape[1]
-        z = x - (np.einsum("nd->n", x) / width)[:, None]
-        inverse = 1 / np.sqrt(np.einsum("nd,nd->n", z, z) / width + x.dtype.type(EPSILON))
-        z *= inverse[:, None]
+        z, inverse = _standardise(x)
         if self.gain is None or self.bias is None:
             return z, (z, inverse)
         y = z * self.gain.value
         y += self.bias.value
         return y, (z, inverse)
+
+    # As forward, in the memory of z.
+    def apply(self, x: NDArray, layout: Layout | None = None) -> NDArray:
+        y, _ = _standardise(x)
+        if self.gain is not None and self.bias is not None:
+            y *= self.gain.value
+            y += self.bias.value
+        return y
 
     # With z = (x - mu) / sigma, the Jacobian of one row is
     #   dz_i/dx_j = (delta_ij - 1/D - z_i z_j / D) / sigma,
@@ -59,3 +64,12 @@ class LayerNorm(Layer):
         dx += np.multiply(z, (dy_z @ share)[:, None], out=dy_z)
         dx *= inverse[:, None]
         return dx
+
+
+def _standardise(x: NDArray) -> tuple[NDArray, NDArray]:
+    """Return z = (x - mu) / sigma (N, D), and 1 / sigma (N,)."""
+    width = x.shape[1]
+    z = x - (np.einsum("nd->n", x) / width)[:, None]
+    inverse = 1 / np.sqrt(np.einsum("nd,nd->n", z, z) / width + x.dtype.type(EPSILON))
+    z *= inverse[:, None]
+    return z, inverse
