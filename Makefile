@@ -102,15 +102,15 @@ bloem_PCA = --preset bloem
 # The article trains for 80 epochs; one shows that it learns. BLOEM_EPOCHS=80 for all of them.
 BLOEM_EPOCHS ?= 1
 bloem_TRAIN = --preset bloem --epochs $(BLOEM_EPOCHS)
-# Reviews without labels help with sentences too. Few short texts gain by n-grams seen once, by leaving out more words,
-# by every label there is, and by vectors that say what words are about: of wider windows, with all their size.
-wide_COOCCUR = --window 10
-wide_PCA = --no-standardize --smoothing 1
+# Reviews without labels help with sentences too. Few short texts gain by n-grams seen once, by leaving out more words
+# and by every label there is.
 sst2_TRAIN = --epochs 4 --ngram-texts 1 --word-dropout 0.2 --valid-share 0 --unlabelled $(DATA)
 sst5_TRAIN = $(sst2_TRAIN)
-# Questions turn on rarer words: whitened vectors, which give every component the same say, suit them better; so do
-# n-grams seen once. Five thousand short texts have no components that help.
-trec_PCA = --eigenvalue-weight 0
+# Questions turn on rarer words and on how they are used: vectors of narrow windows, standardised and whitened, which
+# gives every component the same say, suit them better; so do n-grams seen once. Five thousand short texts have no
+# components that help.
+trec_COOCCUR = --window 5
+trec_PCA = --smoothing 0.75 --standardize --eigenvalue-weight 0
 trec_TRAIN = --label-order none --ngram-texts 1 --components 0 --width 128 --blocks 2 --word-dropout 0.2 --valid-share 0 --epochs 5
 FOLDS ?= 5
 # SEEDS="2 3": train imdb, sst2 and sst5 with each of these seeds too; `make results` shows mean and spread of all.
@@ -166,18 +166,17 @@ endef
 $(foreach name,imdb goldstraw bloem,$(eval $(call REVIEWS,$(name))))
 $(eval $(call RUN,imdb/seed-%,imdb,imdb,$$(DATA),$$(DATA),--seed $$*))
 
-$(eval $(call COUNTS,wide))
-$(eval $(call VECTORS,wide,wide))
 # $(call SENTENCES,NAME,FOLDER OF ITS DATA)
 define SENTENCES
-$(call RUN,$(1),$(1),wide,$(2)/train.tsv,$(2)/dev.tsv)
-$(call RUN,$(1)/seed-%,$(1),wide,$(2)/train.tsv,$(2)/dev.tsv,--seed $$*)
+$(call RUN,$(1),$(1),imdb,$(2)/train.tsv,$(2)/dev.tsv)
+$(call RUN,$(1)/seed-%,$(1),imdb,$(2)/train.tsv,$(2)/dev.tsv,--seed $$*)
 $(call TABLE,$(1),$(2))
 endef
 $(foreach name,sst2 sst5,$(eval $(call SENTENCES,$(name),$$(NLPTX_SHARED_DATA)/$(name))))
 
 TREC := $(NLPTX_SHARED_DATA)/trec/train.tsv
-$(eval $(call VECTORS,trec,imdb))
+$(eval $(call COUNTS,trec))
+$(eval $(call VECTORS,trec,trec))
 build/trec/table.txt: $(TREC) build/trec/embeddings.npz build/trec/TRAIN.args tests/benchmarks/crossvalidate.py
 	$(VENV)/bin/python tests/benchmarks/crossvalidate.py $< --folds $(FOLDS) --embeddings build/trec/embeddings.npz \
 	  --work build/trec -- $(trec_TRAIN) > $@
@@ -203,10 +202,7 @@ endef
 $(foreach name,$(ABLATIONS),$(eval $(call ABLATION,$(name))))
 ablations: $(ABLATIONS:%=build/%/table.txt)  ## IMDB again without each of the parts (20 minutes).
 
-# Which words are alike: whitened, the wide vectors say it best.
-similarity_PCA = $(wide_PCA) --eigenvalue-weight 0
-$(eval $(call VECTORS,similarity,wide))
-similarity: build/similarity/embeddings.npz  ## Word vectors of the reviews beside what people say of word pairs.
+similarity: build/imdb/embeddings.npz  ## Word vectors of the reviews beside what people say of word pairs.
 	$(VENV)/bin/python tests/benchmarks/word_similarity.py $< --data $(NLPTX_SHARED_DATA)/wordsim
 
 build/imdb/curve.png: build/imdb/model.npz
@@ -246,8 +242,8 @@ default_TRAIN = --new-words 0 --ngram-texts 6 --half
 DEFAULT := build/default
 default-model: $(INSTALLED) $(DATA)  ## Train again the model that predict uses without -m.
 	@mkdir -p $(DEFAULT)
-	nlptx cooccur $(DATA) data/train.tsv $(wide_COOCCUR) --max-words 25000 -o $(DEFAULT)/cooccur.npz
-	nlptx pca $(DEFAULT)/cooccur.npz $(wide_PCA) --components 64 -o $(DEFAULT)/embeddings.npz
+	nlptx cooccur $(DATA) data/train.tsv --max-words 25000 -o $(DEFAULT)/cooccur.npz
+	nlptx pca $(DEFAULT)/cooccur.npz --components 64 -o $(DEFAULT)/embeddings.npz
 	nlptx train $(DATA) data/train.tsv -e $(DEFAULT)/embeddings.npz $(default_TRAIN) --resume -o $(DEFAULT)/sister.npz
 	$(VENV)/bin/python tests/benchmarks/model_card.py $(DEFAULT)/sister.npz $(DATA) \
 	  --kind 'short texts of six kinds (bundled)=data/test.tsv' \

@@ -7,7 +7,7 @@ from typing import Any
 # 12 words, 50 components, 2 blocks of 3 wide heads; counts and PCA as taught.
 _GOLDSTRAW: dict[str, dict[str, Any]] = {
     "cooccur": {"window": 4, "weighting": "linear", "min_count": 50},
-    "pca": {"components": 50, "transform": "none", "eigenvalue_weight": 1.0},
+    "pca": {"components": 50, "transform": "none", "standardize": True, "eigenvalue_weight": 1.0},
     "train": {
         "width": 0,
         "window": 12,

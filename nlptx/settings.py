@@ -84,7 +84,7 @@ def check_value(item: dataclasses.Field[Any], value: Any) -> None:
 class CountSettings(Settings):
     """Settings of ``cooccur``."""
 
-    window: int = setting(5, "Words to each side that count as context.", low=1, high=1000)
+    window: int = setting(10, "Words to each side that count as context.", low=1, high=1000)
     weighting: str = setting(
         "harmonic",
         "Weight of a pair at distance d: 1/d, 1, or 1 - d/window.",
@@ -110,8 +110,8 @@ class PcaSettings(Settings):
         "What is done to the counts first: positive pointwise mutual information, log(1+x), or nothing.",
         choices=("ppmi", "log", "none"),
     )
-    smoothing: float = setting(0.75, "PPMI: exponent that smooths the context counts.", low=0, high=1)
-    standardize: bool = setting(True, "Give each row mean 0 and standard deviation 1.")
+    smoothing: float = setting(1.0, "PPMI: exponent that smooths the context counts; 1 leaves them.", low=0, high=1)
+    standardize: bool = setting(False, "Give each row mean 0 and standard deviation 1.")
     eigenvalue_weight: float = setting(
         0.5, "Power of the eigenvalue's root that scales a component: 1 is plain PCA, 0 whitens.", low=0, high=1
     )

@@ -48,10 +48,10 @@ def test_row_01_cooccurrence_as_taught_with_weights_falling_linearly():
 
 def test_row_01_cooccurrence_default():
     settings = CountSettings()
-    assert (settings.window, settings.weighting) == (5, "harmonic")
+    assert (settings.window, settings.weighting) == (10, "harmonic")
     texts, _ = make_reviews(300)
     # Equal, not close: integers are summed, and divided once at the end.
-    wanted = brute_force(texts, 5, lambda d: Fraction(1, d), settings.min_count)
+    wanted = brute_force(texts, 10, lambda d: Fraction(1, d), settings.min_count)
     assert counted(nlptx.count(texts, settings, 1)) == wanted
     assert counted(nlptx.count(texts[::-1], settings, 1)) == wanted
 

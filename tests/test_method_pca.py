@@ -16,8 +16,11 @@ from nlptx.operators import StandardizedRows, transform
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text import Vocabulary
 
-# No compression, one vector at a time, and each found one subtracted from the matrix.
-TAUGHT = {"transform": "none", "eigenvalue_weight": 1.0, "block": 1, "degree": 1, "deflation": "subtraction"}
+# Rows standardised, no compression, one vector at a time, and each found one subtracted from the matrix.
+SLOW = {"eigenvalue_weight": 1.0, "block": 1, "degree": 1, "deflation": "subtraction"}
+TAUGHT = {"transform": "none", "standardize": True, **SLOW}
+# Compressed first, and then standardised.
+BOTH = {"smoothing": 0.75, "standardize": True}
 FAST = {"block": 0, "degree": 0, "deflation": "projection"}
 SPECTRUM = np.array([1, 0.97, 0.6, 0.58, 0.3, 0.2, 0.1, 0.05])
 
@@ -50,9 +53,9 @@ def standardised(matrix):
     return np.array(rows)
 
 
-def compressed(matrix):
-    """PPMI with context smoothing 0.75, an entry at a time."""
-    words, contexts = matrix.sum(axis=1), matrix.sum(axis=0) ** 0.75
+def compressed(matrix, smoothing):
+    """PPMI with context smoothing, an entry at a time."""
+    words, contexts = matrix.sum(axis=1), matrix.sum(axis=0) ** smoothing
     result = np.zeros_like(matrix)
     for w, c in np.argwhere(matrix > 0):
         joint = matrix[w, c] / matrix.sum()
@@ -64,7 +67,12 @@ def compressed(matrix):
 @cache
 def dense_x(way):
     matrix = counts().matrix.toarray()
-    return standardised(matrix if way == "taught" else compressed(matrix))
+    ways = {
+        "taught": lambda: standardised(matrix),
+        "both": lambda: standardised(compressed(matrix, 0.75)),
+        "default": lambda: compressed(matrix, 1),
+    }
+    return ways[way]()
 
 
 def eigen(matrix):
@@ -77,18 +85,27 @@ def same_up_to_sign(found, wanted, tolerance=1e-4):
     return np.abs(found * signs - wanted).max() < tolerance * np.abs(wanted).max()
 
 
-@pytest.mark.parametrize(("way", "name"), [("taught", "none"), ("default", "ppmi")])
-def test_row_02_standardise(way, name):
-    assert PcaSettings().standardize
-    assert (PcaSettings().transform, PcaSettings().smoothing) == ("ppmi", 0.75)
+def x_rows(settings):
+    """X as an operator."""
+    given = PcaSettings(**settings)
+    compressed = transform(counts().matrix, given.transform, given.smoothing)
+    return StandardizedRows(compressed, given.standardize, np.float64, 1)
+
+
+WAYS = {"taught": TAUGHT | FAST, "both": BOTH, "default": {}}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_row_02_standardise(way):
+    assert (PcaSettings().transform, PcaSettings().smoothing, PcaSettings().standardize) == ("ppmi", 1.0, False)
     X = dense_x(way)
     size = len(X)
-    rows = StandardizedRows(transform(counts().matrix, name, PcaSettings().smoothing), True, np.float64, 1)
+    rows = x_rows(WAYS[way])
     assert np.allclose(rows.forward(np.eye(size)), X, atol=1e-12)
     assert np.allclose(rows.transposed(np.eye(size)), X.T, atol=1e-12)
 
 
-@pytest.mark.parametrize("settings", [TAUGHT | FAST, {}], ids=["as_taught", "default"])
+@pytest.mark.parametrize("settings", WAYS.values(), ids=WAYS)
 def test_row_02_standardise_never_densifies(settings):
     rng = np.random.default_rng(0)
     words = 3000
@@ -105,14 +122,13 @@ def test_row_02_standardise_never_densifies(settings):
 _ALL = CountSettings(min_count=1)
 
 
-@pytest.mark.parametrize("way", ["taught", "default"])
+@pytest.mark.parametrize("way", WAYS)
 def test_row_03_covariance(way):
     X = dense_x(way)
     C = sum(np.outer(x, x) for x in X) / len(X)
-    settings = TAUGHT | FAST if way == "taught" else {}
-    found = fit(counts(), 6, **settings)
+    found = fit(counts(), 6, **WAYS[way])
     assert np.allclose(found.eigenvalues, eigen(C)[0][:6], rtol=1e-7)
-    rows = StandardizedRows(transform(counts().matrix, PcaSettings(6, **settings).transform, 0.75), True, np.float64, 1)
+    rows = x_rows(WAYS[way])
     assert np.allclose(rows.covariance(np.eye(len(X))), C, atol=1e-12)
 
 
@@ -155,16 +171,16 @@ def test_row_04_power_iteration_starts_at_random():
 
 def test_row_04_power_iteration_default_needs_fewer_products():
     slow = planted(np.linspace(1, 0.05, 60))
-    taught, default = (fit(slow, 5, standardize=False, **TAUGHT | more) for more in ({}, FAST))
+    taught, default = (fit(slow, 5, transform="none", **SLOW | more) for more in ({}, FAST))
     assert np.allclose(taught.eigenvalues, default.eigenvalues, rtol=1e-7)
     assert default.details["products"] < taught.details["products"] / 4
 
 
-@pytest.mark.parametrize("settings", [TAUGHT, TAUGHT | FAST], ids=["as_taught", "default"])
+@pytest.mark.parametrize("settings", [SLOW, SLOW | FAST], ids=["as_taught", "default"])
 def test_fault_ten_fixed_iterations(settings):
     slow = planted(SPECTRUM)
     for tolerance in (1e-2, 1e-6):
-        found = fit(slow, 4, standardize=False, **settings | {"tolerance": tolerance})
+        found = fit(slow, 4, transform="none", **settings | {"tolerance": tolerance})
         V = found.vectors / np.sqrt(8 * SPECTRUM)[:, None]
         V /= np.linalg.norm(V, axis=0)
         missed = np.linalg.norm(SPECTRUM[:, None] * V - V * found.eigenvalues, axis=0) / found.eigenvalues
@@ -175,8 +191,8 @@ def test_fault_ten_fixed_iterations(settings):
 def test_fault_ten_fixed_iterations_never_pass_for_an_eigenvector():
     # 0.97^10 is 0.74: ten steps leave most of the second vector in the first.
     with pytest.raises(NlptxError, match="found 0 of 1 components"):
-        fit(planted(SPECTRUM), 1, standardize=False, **TAUGHT, max_products=10)
-    assert fit(planted(SPECTRUM), 1, standardize=False, **TAUGHT).details["products"] > 100
+        fit(planted(SPECTRUM), 1, transform="none", **SLOW, max_products=10)
+    assert fit(planted(SPECTRUM), 1, transform="none", **SLOW).details["products"] > 100
 
 
 @pytest.mark.parametrize("settings", [TAUGHT, {}], ids=["as_taught", "default"])
@@ -195,12 +211,11 @@ def test_row_05_deflation(settings):
     assert np.allclose(inner, np.diag(found.eigenvalues), atol=1e-5 * inner.max())
 
 
-@pytest.mark.parametrize("way", ["taught", "default"])
+@pytest.mark.parametrize("way", WAYS)
 def test_row_06_transform(way):
     X = dense_x(way)
     values, V = eigen(X.T @ X / len(X))
-    settings = TAUGHT | FAST if way == "taught" else {}
-    found = fit(counts(), 6, **settings)
+    found = fit(counts(), 6, **WAYS[way])
     scale = 1 if way == "taught" else values[:6] ** -0.25  # PCA proper, or the root of the eigenvalue's root
     assert same_up_to_sign(found.vectors, X @ V[:, :6] * scale)
     assert (np.diff(found.eigenvalues) <= 0).all()
@@ -215,11 +230,11 @@ def test_row_06_transform_options():
     assert np.allclose(white.vectors, plain.vectors * plain.eigenvalues**-0.25, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("way", ["taught", "default"])
+# By default X is symmetric, and the two are one.
+@pytest.mark.parametrize("way", ["taught", "both"])
 def test_fault_eigenvectors_of_m_m_transposed(way):
     X = dense_x(way)
     right, wrong = eigen(X.T @ X)[1][:, :3], eigen(X @ X.T)[1][:, :3]
-    settings = {"transform": "none"} if way == "taught" else {}
-    found = fit(counts(), 3, eigenvalue_weight=1.0, **settings)
+    found = fit(counts(), 3, **WAYS[way] | {"eigenvalue_weight": 1.0})
     assert same_up_to_sign(found.vectors, X @ right)
     assert not same_up_to_sign(found.vectors, X @ wrong, 0.1)

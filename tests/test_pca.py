@@ -48,9 +48,8 @@ def dense_pca(matrix, settings):
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_word_vectors_equal_the_dense_formula(counts, transform, standardize, weight):
-    settings = PcaSettings(
-        components=4, transform=transform, standardize=standardize, eigenvalue_weight=weight, tolerance=1e-9
-    )
+    shape = {"transform": transform, "smoothing": 0.75, "standardize": standardize}
+    settings = PcaSettings(components=4, **shape, eigenvalue_weight=weight, tolerance=1e-9)
     found = fit_pca(counts, settings, jobs=2)
     values, Y = dense_pca(counts.matrix.toarray(), settings)
     assert np.allclose(found.eigenvalues, values[:4])
@@ -68,7 +67,7 @@ def test_an_asymmetric_matrix_is_taken_by_its_rows():
 
 
 def test_the_default_tolerance_is_close_to_the_dense_formula(counts):
-    settings = PcaSettings(components=4)
+    settings = PcaSettings(components=4, smoothing=0.75)
     found = fit_pca(counts, settings, jobs=1)
     values, _ = dense_pca(counts.matrix.toarray(), settings)
     assert np.allclose(found.eigenvalues, values[:4], rtol=1e-3)
@@ -203,7 +202,7 @@ def test_more_components_than_words(counts):
 @pytest.mark.parametrize("matrix", [np.zeros((3, 3)), np.ones((3, 3))], ids=["no pairs", "all alike"])
 def test_counts_without_any_variance(matrix, transform):
     with pytest.raises(DataError):
-        fit_pca(counts_of(matrix), PcaSettings(components=2, transform=transform), jobs=1)
+        fit_pca(counts_of(matrix), PcaSettings(components=2, transform=transform, standardize=True), jobs=1)
 
 
 def test_no_convergence_is_an_error_with_advice(counts):

@@ -30,18 +30,14 @@ def rows(bench: Bench) -> list[Row]:
     from nlptx.cooccur import count
     from nlptx.corpus import Corpus, ReadOptions
     from nlptx.operators import transform
-    from nlptx.settings import CountSettings, PcaSettings
+    from nlptx.settings import CountSettings
 
     if bench.data is None:
         print("no archive of reviews: PCA left out", file=sys.stderr)
         return []
     corpus = Corpus([str(bench.data)], ReadOptions(splits=("train", "test", "unsup")))
     found = count((document.text for document in corpus), CountSettings(window=10, max_words=20_000))
-    return [
-        row
-        for name in TRANSFORMS
-        for row in compare(name, transform(found.matrix, name, PcaSettings().smoothing), bench.runs)
-    ]
+    return [row for name in TRANSFORMS for row in compare(name, transform(found.matrix, name, 1.0), bench.runs)]
 
 
 def compare(name: str, matrix: sp.csr_matrix, runs: int) -> Iterator[Row]:
