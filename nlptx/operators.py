@@ -1,4 +1,4 @@
-"""The matrix PCA works on, never densified: transformed counts, their rows standardised, as an operator."""
+"""The matrix PCA works on, never densified: transformed counts, their rows standardised or not, as an operator."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ class _Slice:
         return self.scaled.T @ block, self.shift @ block
 
 
-class StandardizedRows:
-    """X = D^-1 (M - mean 1'), for sparse M, and its covariance C = X'X / n.
+class RowOperator:
+    """X = M, or X = D^-1 (M - mean 1'), for sparse M, and its covariance C = X'X / n.
 
-    Each row of X has mean 0 and standard deviation 1 (a constant row becomes 0). X is dense, so it is never
-    formed. What is kept is the sparse S = D^-1 M and the vector shift = D^-1 mean, so X = S - shift 1' and
+    In the second form each row has mean 0 and standard deviation 1 (a constant row becomes 0). That X is dense, so it
+    is never formed. What is kept is the sparse S = D^-1 M and the vector shift = D^-1 mean, so X = S - shift 1' and
 
         X b = S b - shift (1'b),    X'b = S'b - 1 (shift'b).
 
@@ -90,7 +90,7 @@ class StandardizedRows:
 
     Args:
         matrix: (n, V) sparse M.
-        standardize: False takes X = M.
+        standardize: whether X is of the second form; in the first, D is 1 and the mean 0.
         dtype: float32 or float64, of all products.
         jobs: threads; the result does not depend on it.
     """

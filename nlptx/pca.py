@@ -1,6 +1,6 @@
 """Stage 2: co-occurrence counts -> word vectors, by principal component analysis.
 
-transform -> standardise rows -> covariance as an operator -> power iteration with deflation -> Y = X V.
+transform (-> standardise rows) -> covariance as an operator -> power iteration with deflation -> Y = X V.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nlptx.cooccur import Cooccurrence
 from nlptx.eigen import power_iteration
 from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError
-from nlptx.operators import StandardizedRows, transform
+from nlptx.operators import RowOperator, transform
 from nlptx.parallel import default_jobs
 from nlptx.settings import SEED, PcaSettings
 
@@ -33,8 +33,8 @@ def fit_pca(
 ) -> Embeddings:
     """Turn co-occurrence counts into word vectors.
 
-    With X the standardised (V, V) matrix and C = X'X / V its covariance, the vectors are Y = X V L^((p-1)/2):
-    the R leading eigenvectors V, their eigenvalues L, and p the eigenvalue weight (1 is plain PCA).
+    With X the (V, V) matrix, transformed and perhaps standardised, and C = X'X / V its covariance, the vectors are
+    Y = X V L^((p-1)/2): the R leading eigenvectors V, their eigenvalues L, and p the eigenvalue weight (1 is plain PCA).
 
     Args:
         counts: the output of :func:`nlptx.count`.
@@ -62,7 +62,7 @@ def fit_pca(
     # One BLAS thread: the threads here are ours, and the bytes must not depend on their number.
     with threadpool_limits(1):
         matrix = transform(counts.matrix, settings.transform, settings.smoothing, jobs)
-        rows = StandardizedRows(matrix, settings.standardize, dtype, jobs)
+        rows = RowOperator(matrix, settings.standardize, dtype, jobs)
         del matrix
         if rows.trace == 0:
             raise DataError(

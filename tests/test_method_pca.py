@@ -12,7 +12,7 @@ from reviews import make_reviews
 
 import nlptx
 from nlptx.errors import NlptxError
-from nlptx.operators import StandardizedRows, transform
+from nlptx.operators import RowOperator, transform
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text import Vocabulary
 
@@ -89,7 +89,7 @@ def x_rows(settings):
     """X as an operator."""
     given = PcaSettings(**settings)
     compressed = transform(counts().matrix, given.transform, given.smoothing)
-    return StandardizedRows(compressed, given.standardize, np.float64, 1)
+    return RowOperator(compressed, given.standardize, np.float64, 1)
 
 
 WAYS = {"taught": TAUGHT | FAST, "both": BOTH, "default": {}}

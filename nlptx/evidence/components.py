@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.eigen import power_iteration
-from nlptx.operators import StandardizedRows
+from nlptx.operators import RowOperator
 
 # Relative residual of an eigenpair; a text's components need not be exact to tell texts apart.
 _TOLERANCE = 1e-2
@@ -82,7 +82,7 @@ def find_components(rows: sp.csr_matrix, most: int, rng: np.random.Generator, jo
     if not wanted or not rows.nnz:
         return None
     # The covariance of the transposed rows is X X' / G.
-    gram = StandardizedRows(rows.T.tocsr(), False, np.float32, jobs)
+    gram = RowOperator(rows.T.tocsr(), False, np.float32, jobs)
     pairs = power_iteration(gram.covariance, texts, wanted, tolerance=_TOLERANCE, rng=rng, dtype=np.float32, jobs=jobs)
     kept = pairs.values > _ROUNDING * pairs.values[0]
     singular = np.sqrt(pairs.values[kept] * np.float32(grams))

@@ -42,17 +42,17 @@ def rows(bench: Bench) -> list[Row]:
 
 def compare(name: str, matrix: sp.csr_matrix, runs: int) -> Iterator[Row]:
     """Yield a row per peer, with the residuals of both."""
-    from nlptx.operators import StandardizedRows
+    from nlptx.operators import RowOperator
 
     jobs = os.cpu_count() or 1
-    exact = StandardizedRows(matrix, True, np.float64, jobs)
+    exact = RowOperator(matrix, True, np.float64, jobs)
 
     def residual(pairs: tuple[NDArray, NDArray]) -> float:
         values, vectors = (np.asarray(part, np.float64) for part in pairs)
         missed = exact.covariance(vectors) - vectors * values
         return float((np.linalg.norm(missed, axis=0) / values).max())
 
-    ours = power_iteration(StandardizedRows(matrix, True, np.float32, jobs), jobs)
+    ours = power_iteration(RowOperator(matrix, True, np.float32, jobs), jobs)
     for peer, solver in [
         ("ARPACK eigsh", arpack(matrix, jobs, residual)),
         ("scikit-learn PCA(arpack)", sklearn_pca(matrix)),
@@ -104,10 +104,10 @@ def arpack(matrix: sp.csr_matrix, jobs: int, residual: Callable[[tuple[NDArray, 
     """On our operator, all its threads included, in float32 or float64: the faster that meets the tolerance."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    from nlptx.operators import StandardizedRows
+    from nlptx.operators import RowOperator
 
     def solver(dtype: Any) -> Solver:
-        rows = StandardizedRows(matrix, True, dtype, jobs)
+        rows = RowOperator(matrix, True, dtype, jobs)
         operator = LinearOperator(
             (rows.shape[1],) * 2, matvec=lambda v: rows.covariance(v.reshape(-1, 1)).ravel(), dtype=dtype
         )
