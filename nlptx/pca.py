@@ -34,7 +34,8 @@ def fit_pca(
     """Turn co-occurrence counts into word vectors.
 
     With X the (V, V) matrix, transformed and perhaps standardised, and C = X'X / V its covariance, the vectors are
-    Y = X V L^((p-1)/2): the R leading eigenvectors V, their eigenvalues L, and p the eigenvalue weight (1 is plain PCA).
+    Y = X V L^((p-1)/2): the R leading eigenvectors V, their eigenvalues L, and p the eigenvalue weight (1 is plain
+    PCA).
 
     Args:
         counts: the output of :func:`nlptx.count`.
