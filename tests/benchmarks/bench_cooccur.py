@@ -11,6 +11,8 @@ from measure import Bench, Row, command, pair
 from nlptx.corpus import Corpus, ReadOptions
 from nlptx.text import split_words
 
+WINDOW, MIN_COUNT = 5, 10
+
 
 def write_corpora(bench: Bench) -> tuple[Path, Path]:
     """Write all reviews of the archive a line each: tokenised and in lower case, and as they are."""
@@ -27,7 +29,8 @@ def write_corpora(bench: Bench) -> tuple[Path, Path]:
 def counting(corpus: Path | str, bench: Bench, *options: str) -> list[str]:
     """Return the command that counts ``corpus`` as GloVe's programs do."""
     output = str(bench.folder / "counts.npz")
-    return [sys.executable, "-m", "nlptx", "cooccur", str(corpus), "--min-count", "10", "-q", "-o", output, *options]
+    same = ("--window", str(WINDOW), "--min-count", str(MIN_COUNT))
+    return [sys.executable, "-m", "nlptx", "cooccur", str(corpus), *same, "-q", "-o", output, *options]
 
 
 def rows(bench: Bench) -> list[Row]:
@@ -41,8 +44,8 @@ def rows(bench: Bench) -> list[Row]:
     peer = None
     if shutil.which("vocab_count") and shutil.which("cooccur"):
         words, pairs = bench.folder / "v.txt", bench.folder / "glove.bin"
-        count = f"cooccur -window-size 5 -vocab-file {words} < {corpus} > {pairs}"
-        peer = command("sh", "-c", f"vocab_count -min-count 10 < {corpus} > {words} && {count}")
+        count = f"cooccur -window-size {WINDOW} -vocab-file {words} < {corpus} > {pairs}"
+        peer = command("sh", "-c", f"vocab_count -min-count {MIN_COUNT} < {corpus} > {words} && {count}")
     else:
         print("GloVe's vocab_count and cooccur are not on the PATH: left out", file=sys.stderr)
     return [
