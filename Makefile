@@ -200,7 +200,7 @@ $(call RUN,$(1),$(1),imdb,$$(DATA),$$(DATA),--resume)
 $(call TABLE,$(1),$$(DATA))
 endef
 $(foreach name,$(ABLATIONS),$(eval $(call ABLATION,$(name))))
-ablations: $(ABLATIONS:%=build/%/table.txt)  ## IMDB again without each of the parts (20 minutes).
+ablations: $(ABLATIONS:%=build/%/table.txt)  ## IMDB again without each of the parts (10 minutes).
 
 similarity: build/imdb/embeddings.npz  ## Word vectors of the reviews beside what people say of word pairs.
 	$(VENV)/bin/python tests/benchmarks/word_similarity.py $< --data $(NLPTX_SHARED_DATA)/wordsim

@@ -100,7 +100,7 @@ class RowOperator:
         self.dtype = np.dtype(dtype)
         self._jobs = jobs
         self._slices = list(
-            in_order(lambda rows: _standardized(matrix, rows, standardize, self.dtype), _even_slices(matrix), jobs)
+            in_order(lambda rows: _make_slice(matrix, rows, standardize, self.dtype), _even_slices(matrix), jobs)
         )
         self.trace = sum(part.squares for part in self._slices) / self.shape[0]
 
@@ -131,7 +131,7 @@ class RowOperator:
         return product
 
 
-def _standardized(matrix: sp.csr_matrix, rows: slice, standardize: bool, dtype: np.dtype) -> _Slice:
+def _make_slice(matrix: sp.csr_matrix, rows: slice, standardize: bool, dtype: np.dtype) -> _Slice:
     part = matrix[rows]
     columns = part.shape[1]
     squares = sp.csr_matrix((part.data**2, part.indices, part.indptr), part.shape) @ np.ones(columns)

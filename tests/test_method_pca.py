@@ -16,12 +16,13 @@ from nlptx.operators import RowOperator, transform
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text import Vocabulary
 
-# Rows standardised, no compression, one vector at a time, and each found one subtracted from the matrix.
+# One vector at a time, and each found one subtracted from the matrix.
 SLOW = {"eigenvalue_weight": 1.0, "block": 1, "degree": 1, "deflation": "subtraction"}
-TAUGHT = {"transform": "none", "standardize": True, **SLOW}
-# Compressed first, and then standardised.
-BOTH = {"smoothing": 0.75, "standardize": True}
 FAST = {"block": 0, "degree": 0, "deflation": "projection"}
+# Besides, rows standardised and no compression.
+TAUGHT = {"transform": "none", "standardize": True, **SLOW}
+# What the rows may be: standardised, compressed and then standardised, compressed.
+WAYS = {"taught": TAUGHT | FAST, "both": {"smoothing": 0.75, "standardize": True}, "default": {}}
 SPECTRUM = np.array([1, 0.97, 0.6, 0.58, 0.3, 0.2, 0.1, 0.05])
 
 
@@ -90,9 +91,6 @@ def x_rows(settings):
     given = PcaSettings(**settings)
     compressed = transform(counts().matrix, given.transform, given.smoothing)
     return RowOperator(compressed, given.standardize, np.float64, 1)
-
-
-WAYS = {"taught": TAUGHT | FAST, "both": BOTH, "default": {}}
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -48,8 +48,14 @@ def dense_pca(matrix, settings):
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_word_vectors_equal_the_dense_formula(counts, transform, standardize, weight):
-    shape = {"transform": transform, "smoothing": 0.75, "standardize": standardize}
-    settings = PcaSettings(components=4, **shape, eigenvalue_weight=weight, tolerance=1e-9)
+    settings = PcaSettings(
+        components=4,
+        transform=transform,
+        smoothing=0.75,
+        standardize=standardize,
+        eigenvalue_weight=weight,
+        tolerance=1e-9,
+    )
     found = fit_pca(counts, settings, jobs=2)
     values, Y = dense_pca(counts.matrix.toarray(), settings)
     assert np.allclose(found.eigenvalues, values[:4])

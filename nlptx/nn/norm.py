@@ -31,18 +31,19 @@ class LayerNorm(Layer):
 
     def forward(self, x: NDArray, layout: Layout | None = None, rng: Any = None) -> tuple[NDArray, Any]:
         z, inverse = _standardise(x)
-        if self.gain is None or self.bias is None:
-            return z, (z, inverse)
-        y = z * self.gain.value
-        y += self.bias.value
-        return y, (z, inverse)
+        return self._scaled(z), (z, inverse)
 
-    # As forward, in the memory of z.
+    # Nobody asks for z again, so y takes its memory.
     def apply(self, x: NDArray, layout: Layout | None = None) -> NDArray:
-        y, _ = _standardise(x)
-        if self.gain is not None and self.bias is not None:
-            y *= self.gain.value
-            y += self.bias.value
+        z, _ = _standardise(x)
+        return self._scaled(z, out=z)
+
+    def _scaled(self, z: NDArray, out: NDArray | None = None) -> NDArray:
+        """Return g z + b; in ``out``, if given."""
+        if self.gain is None or self.bias is None:
+            return z
+        y = np.multiply(z, self.gain.value, out=out)
+        y += self.bias.value
         return y
 
     # With z = (x - mu) / sigma, the Jacobian of one row is

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 COMPONENTS = 100
 TOLERANCE = 1e-3
-# With a window of 10, the logarithm keeps all 27 M entries of the archive's counts, PPMI about half of them.
+# With a window of 10, the logarithm keeps all 27 M entries of the archive's counts, PPMI about two thirds.
 TRANSFORMS = ("log", "ppmi")
 
 # Eigenvalues, largest first or last, and eigenvectors as columns.
