@@ -122,11 +122,14 @@ class Model:
             result[known] = p / p.sum(axis=1, keepdims=True)
         return result
 
-    def predict_proba(self, texts: Iterable[str], jobs: int | None = None) -> NDArray[np.float64]:
-        """Return (texts, C) probabilities, columns in the order of ``labels``."""
+    def predict_proba(
+        self, texts: Iterable[str], jobs: int | None = None, *, processes: bool = False
+    ) -> NDArray[np.float64]:
+        """Return (texts, C) probabilities, columns in the order of ``labels``; arguments as of ``scoring.score``."""
         from nlptx.scoring import score
 
-        rows = [one.probabilities for batch in score(self, texts, jobs=jobs) for one in batch]
+        scored = score(self, texts, jobs=jobs, processes=processes)
+        rows = [one.probabilities for batch in scored for one in batch]
         return np.array(rows).reshape(len(rows), len(self.labels))
 
     def predict(self, texts: Iterable[str], jobs: int | None = None) -> list[str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import TypeVar
+
+from nlptx.workers import workers
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -21,17 +23,13 @@ def in_order(work: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[
         yield from map(work, items)
         return
     waiting: deque[Future[R]] = deque()
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) > jobs:
-                    yield waiting.popleft().result()
-            while waiting:
+    with workers(work, jobs) as submit:
+        for item in items:
+            waiting.append(submit(item))
+            if len(waiting) > jobs:
                 yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def default_jobs() -> int:

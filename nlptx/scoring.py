@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from nlptx.numbering import number_words
 from nlptx.parallel import default_jobs
 from nlptx.scan import Scanner
 from nlptx.text import as_text
+from nlptx.workers import workers
 
 # Texts that are scored together.
 BATCH = 512
@@ -54,6 +55,7 @@ def score(
     *,
     jobs: int | None = None,
     batch: int = BATCH,
+    processes: bool = False,
 ) -> Iterator[list[Scored]]:
     """Score texts in order, and yield the results of a batch at a time.
 
@@ -63,11 +65,13 @@ def score(
     Args:
         model: the classifier.
         texts: read in a thread of their own, a few batches ahead.
-        jobs: threads; all cores by default.
+        jobs: workers; all cores by default.
         batch: most texts scored together.
+        processes: whether workers are processes, see :func:`nlptx.workers.workers`; else they are threads.
 
     Raises:
         ArtifactError: the model's weights are so large that a score is not a number.
+        NlptxError: a worker process was ended from outside.
     """
     jobs = jobs or default_jobs()
     steady = model.steady()
@@ -76,12 +80,12 @@ def score(
     def work(part: list[str]) -> list[Scored]:
         return _score_batch(steady, part, scanner)
 
-    with threadpool_limits(1), ThreadPoolExecutor(jobs) as pool:
+    with threadpool_limits(1), workers(work, jobs, processes=processes) as submit:
         waiting: deque[Future[list[Scored]]] = deque()
         failure: Exception | None = None
         try:
             for part in arriving(texts, batch):
-                waiting.append(pool.submit(work, part.items))
+                waiting.append(submit(part.items))
                 # Results are due while the source pauses, or when enough work is under way.
                 while waiting and (part.paused or len(waiting) > jobs + 1 or waiting[0].done()):
                     yield waiting.popleft().result()

@@ -67,7 +67,7 @@ def evaluate(
         targets.append(places[label])
     if not texts:
         raise DataError("there is nothing to evaluate: no text was found")
-    probabilities = classifier.predict_proba(texts, run.jobs)
+    probabilities = classifier.predict_proba(texts, run.jobs, processes=True)
     report = judge(probabilities, np.array(targets), classifier.labels, classifier.values is not None)
     if run.json:
         print_json(

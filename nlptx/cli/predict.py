@@ -78,7 +78,7 @@ def predict(
     named: list[str] = []
     layout = "jsonl" if run.json else format
     with open_rows(output, layout, classifier, details=details, guard=csv_safe) as rows:
-        for batch in score(classifier, texts(), jobs=run.jobs):
+        for batch in score(classifier, texts(), jobs=run.jobs, processes=True):
             for scored in batch:
                 document = documents.popleft()
                 if not scored.known_words:

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from measure import Bench, Row, Work, command, pair
+from measure import Bench, Row, Work, command, memory_of, pair
 
 from nlptx.corpus import Corpus, ReadOptions
 from nlptx.model import Model
@@ -88,15 +88,15 @@ def _growth(folder: Path) -> list[Row]:
 
 def _measured(path: Path, out: Path) -> tuple[float, float]:
     """Return seconds and peak megabytes of scoring a file."""
-    # From a small process: a new one's peak memory begins with that of the one that started it.
-    code = (
-        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True)\n"
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-    )
-    words = [sys.executable, "-m", "nlptx", "predict", "-q", str(path), "-o", str(out)]
+    peak = 0
     start = time.perf_counter()
-    done = subprocess.run([sys.executable, "-S", "-c", code, *words], stdout=subprocess.PIPE, check=True)
-    return time.perf_counter() - start, int(done.stdout) * (1 if sys.platform == "darwin" else 1024) / 1e6
+    with subprocess.Popen([sys.executable, "-m", "nlptx", "predict", "-q", str(path), "-o", str(out)]) as process:
+        while process.poll() is None:
+            peak = max(peak, memory_of(process.pid))
+            time.sleep(0.02)
+    if process.returncode:
+        raise SystemExit("predict failed")
+    return time.perf_counter() - start, peak / 1e6
 
 
 def _predict(path: Path, out: Path, *more: str) -> Work:

@@ -48,3 +48,15 @@ def pair(ours: Work, peer: Work | None, runs: int) -> dict[str, Any]:
 
 def command(*arguments: str, **kwargs: Any) -> Work:
     return lambda: subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **kwargs)
+
+
+def memory_of(process: int) -> int:
+    """Return the bytes a process and those it started take now, memory they share counted once; 0 if it has ended."""
+    folder = Path(f"/proc/{process}")
+    try:
+        lines = (folder / "smaps_rollup").read_text().splitlines()
+        children = (folder / f"task/{process}/children").read_text().split()
+    except OSError:
+        return 0
+    own = sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return own + sum(memory_of(int(child)) for child in children)

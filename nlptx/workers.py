@@ -1,0 +1,84 @@
+"""Workers that tasks are handed to: threads, or processes forked for the purpose."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing.connection import wait
+from typing import Any, TypeVar
+
+from nlptx.errors import NlptxError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+# What this process, if it is a worker, was forked to do.
+_work: Callable[[Any], Any]
+
+
+@contextmanager
+def workers(work: Callable[[T], R], jobs: int, *, processes: bool = False) -> Iterator[Callable[[T], Future[R]]]:
+    """Yield a function that has a worker do ``work(item)``.
+
+    Processes do not wait for each other, where threads share the interpreter's lock. Forked, they begin at once and
+    share what is in memory now; items and results travel through pipes.
+
+    Args:
+        work: what is done.
+        jobs: workers.
+        processes: whether to fork, where the system does so safely; only for a program that has no threads yet, as a
+            fork takes along the locks they hold, but not the threads.
+
+    Raises:
+        NlptxError: a process was ended from outside.
+    """
+    forked = _fork(work, jobs) if processes and jobs > 1 and sys.platform == "linux" else None
+    pool: Executor = forked or ThreadPoolExecutor(jobs)
+    task: Callable[..., Any] = _do if forked else work
+    try:
+        yield partial(pool.submit, task)
+    except BrokenProcessPool as error:
+        raise NlptxError(
+            "a worker process was ended from outside",
+            hint="The system does so where memory is short: give --jobs 1, or less text at a time.",
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _fork(work: Callable[[Any], Any], jobs: int) -> Executor | None:
+    """Fork the workers; None where the system has no semaphores, which they talk by, as in some containers."""
+    try:
+        pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), _begin, (work,))
+    except (ImportError, NotImplementedError, OSError):
+        return None
+    pool.submit(os.getpid)  # the first task forks them all
+    return pool
+
+
+def _begin(work: Callable[[Any], Any]) -> None:
+    """Make a forked process a worker: what to do when is its parent's business, and it ends with it."""
+    global _work
+    _work = work
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)
+
+
+def _do(item: Any) -> Any:
+    return _work(item)

@@ -1,0 +1,144 @@
+"""Workers, threads or processes: what comes back from them, and that no process outlives its time."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command import TIMEOUT, Running, environment, run
+
+from nlptx import workers as module
+from nlptx.workers import workers
+
+forks = pytest.mark.skipif(sys.platform != "linux", reason="workers are threads on this system")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_workers_are_threads_unless_processes_are_asked_for(jobs):
+    with workers(lambda number: (number, os.getpid()), jobs) as submit:
+        assert [submit(number).result() for number in range(3)] == [(number, os.getpid()) for number in range(3)]
+
+
+def test_one_worker_is_a_thread():
+    with workers(lambda _: os.getpid(), 1, processes=True) as submit:
+        assert submit(None).result() == os.getpid()
+
+
+@pytest.mark.parametrize("error", [ImportError, NotImplementedError, OSError])
+def test_without_semaphores_workers_are_threads(error, monkeypatch):
+    def refuse(*arguments):
+        raise error
+
+    monkeypatch.setattr(module, "ProcessPoolExecutor", refuse)
+    with workers(lambda _: os.getpid(), 2, processes=True) as submit:
+        assert submit(None).result() == os.getpid()
+
+
+SHARING = """
+import os
+from nlptx.errors import DataError
+from nlptx.workers import workers
+
+shared, parent = object(), os.getpid()  # an object that no pipe could carry
+
+def work(number):
+    if number == 2:
+        raise DataError("two", where="file:2", hint="Take three.")
+    return number, os.getpid() != parent, id(shared)
+
+with workers(work, 2, processes=True) as submit:
+    futures = [submit(number) for number in range(4)]
+    print([futures[number].result() for number in (0, 1, 3)] == [(number, True, id(shared)) for number in (0, 1, 3)])
+    try:
+        futures[2].result()
+    except DataError as error:
+        print(error)
+"""
+
+
+@forks
+def test_processes_share_what_is_in_memory_and_hand_back_results_and_errors():
+    """In a program of its own, as that of the tests has threads."""
+    words = [sys.executable, "-W", "error", "-c", SHARING]
+    said = subprocess.run(words, capture_output=True, env=environment(), check=True, text=True).stdout
+    assert said == "True\nfile:2: two\n  Take three.\n"
+
+
+@pytest.fixture
+def scoring(work):
+    """A scoring under way, with two workers, that has answered its first text."""
+    with Running("predict", "-m", work / "model.npz", "--jobs", "2") as running:
+        running.write(b"great film\n")
+        running.read_until(b"\n")
+        yield running
+
+
+def children(running):
+    pid = running.process.pid
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def alive(pid):
+    """Whether a process runs; not one that has ended and that nobody has asked for."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def all_end(pids):
+    end = time.monotonic() + TIMEOUT
+    while any(alive(pid) for pid in pids) and time.monotonic() < end:
+        time.sleep(0.01)
+    return not any(alive(pid) for pid in pids)
+
+
+@forks
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+def test_a_worker_that_was_killed_is_one_clear_error(name, scoring):
+    both = children(scoring)
+    assert len(both) == 2
+    os.kill(both[0], getattr(signal, name))
+    assert all_end(both[:1])
+    scoring.write(b"awful film\n")
+    ended = scoring.finish()
+    assert ended.code == 1
+    assert ended.stderr.startswith("nlptx: error: a worker process was ended from outside\n")
+    assert "--jobs 1" in ended.stderr
+    assert all_end(both)
+
+
+@forks
+def test_workers_end_with_their_parent(scoring):
+    both = children(scoring)
+    scoring.process.kill()
+    assert all_end(both)
+
+
+@forks
+@pytest.mark.parametrize(
+    ("name", "code", "said"), [("SIGINT", 130, "nlptx: interrupted\n"), ("SIGTERM", 143, "")]
+)  # fmt: skip
+def test_a_signal_to_all_processes_is_answered_by_the_parent(name, code, said, scoring):
+    """As Ctrl-C at a terminal, or ``timeout``."""
+    both = children(scoring)
+    os.killpg(scoring.process.pid, getattr(signal, name))
+    assert scoring.process.wait(TIMEOUT) == code
+    assert scoring.process.stderr.read().decode() == said
+    assert all_end(both)
+
+
+@forks
+def test_the_end_of_the_input_ends_the_workers(scoring):
+    both = children(scoring)
+    assert scoring.finish().code == 0
+    assert not any(alive(pid) for pid in both)
+
+
+def test_files_are_scored_alike_by_any_number_of_workers(work):
+    path = work / "test.tsv"
+    scored = {run("predict", "-m", work / "model.npz", path, "--jobs", jobs).stdout for jobs in (1, 2, 3)}
+    assert len(scored) == 1
