@@ -83,7 +83,7 @@ class Segment:
         order <<= 32
         order |= places
         order.sort()
-        self.places = (order & 0xFFFFFFFF).astype(np.int32)
+        self.places = order.astype(np.int32)  # the lower half
         self.starts = np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=words))])
 
     def around(self, first: int, after: int, most: int) -> Iterator[NDArray[np.void]]:
@@ -158,7 +158,7 @@ class _Counter:
             starts = np.arange(0, len(around) + 1, self.window, dtype=np.int32)
             shape = (len(row), len(starts) - 1)
             row += sp.csc_matrix((self.tiled[: len(around)], around, starts), shape) @ np.ones(shape[1])
-        columns = np.flatnonzero(row[: self.words])
+        columns = np.flatnonzero(row[: self.words] != 0)  # of booleans, as NumPy finds those six times as fast
         return Rows(columns.astype(np.int32), row[columns], np.array([len(columns)]))
 
     def _sorted(self, first: int, after: int) -> Rows:
