@@ -124,5 +124,5 @@ def _evidence(
             places[start:end] = evidence.find(ids[before:end], [end - before])[start - before :]
             heard[places[start:end]] = True
         distinct = np.flatnonzero(heard[:-1])[:, None]
-        whole[rows] = evidence.of_texts(distinct, [len(distinct)])
+        whole[rows] = evidence.of_texts(distinct, [len(distinct)], [after - first])
     return places, whole

@@ -127,7 +127,7 @@ def test_both_linear_models_speak_of_a_text(classes):
     ids = np.array(texts[7] + [3, 4])
     there = np.isin(final.keys, ngram_keys(ids, 2, 30))
     row = final.importance * there
-    of_ratios = there @ final.weights + final.bias[:width]
+    of_ratios = there @ final.slopes / len(ids) ** 0.5 + final.bias[:width]
     of_components = there @ final.latent / np.linalg.norm(row) + final.bias[width:]
     assert_allclose(final.of(ids).whole, [*of_ratios, *of_components], rtol=1e-4, atol=1e-5)
 
@@ -157,10 +157,25 @@ def test_a_word_that_no_labelled_text_has_is_known_by_its_company():
     assert final.of(np.array([superb])).whole[0] == final.bias[0]  # the other model has never seen it
 
 
+def test_single_phrases_among_long_texts_teach_the_first_model_alone():
+    texts, targets = random_texts(60)
+    phrases = [[number % 30] for number in range(20)]
+    (one, _), (other, _) = (evidence_of(texts + phrases, targets + [label] * 20) for label in (0, 1))
+    assert_array_equal(one.latent, other.latent)
+    assert (one.slopes != other.slopes).any()
+    assert one.of(np.array([3])).whole[1] != one.bias[1]  # the second speaks of them all the same
+
+
+def test_texts_that_are_all_short_have_components():
+    texts = [[number % 7, 7 + number % 3] for number in range(60)]
+    final, _ = evidence_of(texts, [int(number % 3 == 0) for number in range(60)])
+    assert final.of(np.array([7])).whole[1] > final.bias[1]
+
+
 def test_the_number_of_threads_changes_no_bit():
     texts, targets = random_texts(80)
     free, _ = random_texts(50, seed=2)
     (one, own), (two, others) = (evidence_of(texts, targets, unlabelled=free, threads=threads) for threads in (1, 2))
-    for name in ("keys", "ratios", "weights", "bias", "latent", "importance"):
+    for name in ("keys", "ratios", "slopes", "bias", "latent", "importance"):
         assert_array_equal(getattr(one, name), getattr(two, name))
     assert all(np.array_equal(a.whole, b.whole) for a, b in zip(own, others, strict=True))

@@ -300,10 +300,11 @@ def test_a_text_from_elsewhere_sees_the_linear_model_of_all_texts(classes):
     final, _ = evidence_of(texts, targets, classes)
     presence = np.array([np.isin(final.keys, ngram_keys(np.array(ids), 3, 6)) for ids in texts], np.float32)
     told = (final.ratios != 0).all(axis=1)
-    assert (final.weights[~told] == 0).all()
-    assert_stationary(presence[:, told], final.ratios[told], targets, final.weights[told], final.bias)
+    presence /= np.sqrt([[len(ids)] for ids in texts], dtype=np.float32)
+    assert (final.slopes[~told] == 0).all()
+    assert_stationary(presence[:, told], final.ratios[told], targets, final.slopes[told], final.bias)
     whole = [final.of(np.array(ids)).whole for ids in texts]
-    assert_allclose(whole, presence @ final.weights + final.bias, rtol=1e-5, atol=1e-6)
+    assert_allclose(whole, presence @ final.slopes + final.bias, rtol=1e-5, atol=1e-6)
 
 
 def test_an_ngram_counts_once_per_text():
@@ -312,8 +313,9 @@ def test_an_ngram_counts_once_per_text():
     (one, _), (more, _) = (evidence_of(texts, targets, 2, order=1, min_texts=1) for texts in (once, often))
     assert_array_equal(one.keys, more.keys)
     assert_array_equal(one.ratios, more.ratios)
-    assert_array_equal(one.weights, more.weights)
-    assert_array_equal(one.of(np.array([0, 1])).whole, one.of(np.array([0, 1, 1, 0, 0])).whole)
+    assert_array_equal(one.slopes, more.slopes)
+    says = [(one.of(np.array(ids)).whole - one.bias) * np.sqrt(len(ids)) for ids in ([0, 1], [0, 1, 1, 0, 0])]
+    assert_allclose(says[0], says[1], rtol=1e-5)
 
 
 @both
@@ -340,7 +342,7 @@ def test_the_evidence_out_of_fold_knows_telling_words():
 def test_evidence_does_not_depend_on_the_number_of_threads(classes):
     texts, targets = random_texts(60, classes)
     (one, own), (two, others) = (evidence_of(texts, targets, classes, threads=threads) for threads in (1, 2))
-    for name in ("keys", "ratios", "weights", "bias"):
+    for name in ("keys", "ratios", "slopes", "bias"):
         assert_array_equal(getattr(one, name), getattr(two, name))
     assert all(same(a, b) for a, b in zip(own, others, strict=True))
 
@@ -448,7 +450,7 @@ def test_word_dropout_drops_the_evidence_with_its_word(share):
 
 # ---------------------------------------------------------------- in the model and its file
 
-ARRAYS = {"ngrams", "ratios", "weights", "bias", "latent", "importance"}
+ARRAYS = {"ngrams", "ratios", "slopes", "bias", "latent", "importance"}
 
 
 @cache
@@ -501,7 +503,7 @@ def test_half_precision_hardly_changes_the_probabilities(tmp_path):
     model.save(path)
     arrays = model.to_artifact().arrays
     halved = {name for name, array in arrays.items() if array.dtype == np.float16}
-    assert halved == {"table", "ratios", "weights", "latent", "importance"}
+    assert halved == {"table", "ratios", "slopes", "latent", "importance"}
     back = Model.load(path)
     assert_allclose(probabilities(back), probabilities(model), rtol=0, atol=1e-2)
     assert (probabilities(back) != probabilities(model)).any()
@@ -556,7 +558,7 @@ WRONG = {
     "flat ratios": ("ratios", lambda ratios: ratios[:, 0]),
     "half ratios in a whole file": ("ratios", lambda ratios: ratios.astype(np.float16)),
     "a ratio that is none": ("ratios", lambda ratios: np.full_like(ratios, np.nan)),
-    "a weight too few": ("weights", lambda weights: weights[:-1]),
+    "a slope too few": ("slopes", lambda slopes: slopes[:-1]),
     "a bias of three classes": ("bias", lambda bias: np.repeat(bias, 3)),
 }
 

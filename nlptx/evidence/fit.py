@@ -24,6 +24,10 @@ from nlptx.passages import Passage
 FOLDS = 5
 # Of the texts, how many an n-gram must be found in to count for the components: one in so many, and at least two.
 _ONE_IN = 3500
+# Distinct n-grams of a text that takes part in the components (seven words have eighteen): in fewer nothing keeps
+# company, and single phrases among long texts would turn the components their way. Where most texts are short, this
+# share of the median.
+_LEAST_COMPANY, _LEAST_SHARE = 20, 0.25
 
 
 @dataclass(frozen=True)
@@ -75,19 +79,22 @@ def fit_evidence(
     distinct = [np.unique(part[part >= 0]) for part in keys]
     folds = min(FOLDS, len(texts))
     fold = deal(len(texts), folds, rng)
-    known, weights, components = _components(distinct, unlabelled, shape, rng, jobs)
-    presence = _presence(distinct, known)
+    known, weights, components, row_of = _components(distinct, unlabelled, shape, rng, jobs)
+    rows_of_texts = _presence(distinct, known)
+    words = np.array([max(len(ids), 1) for ids in texts])
+    rows_of_texts.data /= np.sqrt(np.repeat(words, np.diff(rows_of_texts.indptr)))
     width = evidence_width(shape.classes)
 
     def fit(rows: NDArray[np.intp]) -> Evidence:
-        part = presence[rows]
-        by_class = [np.asarray(part[targets[rows] == c].sum(axis=0)).ravel() for c in range(shape.classes)]
-        ratios = log_count_ratios(np.stack(by_class, axis=1).astype(np.int64), shape.min_texts)
+        part = rows_of_texts[rows]
+        by_class = [np.bincount(part[targets[rows] == c].indices, minlength=len(known)) for c in range(shape.classes)]
+        ratios = log_count_ratios(np.stack(by_class, axis=1), shape.min_texts)
         products, bias = fit_linear(part, ratios, targets[rows])
         known_so_far = (shape.order, shape.words, known, ratios, products)
         if components is None:
             return Evidence(*known_so_far, bias)
-        slopes, start = fit_dense(components.scores[rows], targets[rows], width)
+        rows = rows[row_of[rows] >= 0]
+        slopes, start = fit_dense(components.scores[row_of[rows]], targets[rows], width)
         latent, offset = components.to_ngrams(slopes.astype(np.float32))
         both = np.concatenate([bias, start + offset]).astype(np.float32)
         return Evidence(*known_so_far, both, latent * weights[:, None], weights)
@@ -105,12 +112,15 @@ def _components(
     shape: EvidenceShape,
     rng: np.random.Generator,
     jobs: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float32], TextComponents | None]:
-    """Return the n-grams to know (G,), their importance (G,), and the components of all texts, labelled ones first."""
+) -> tuple[NDArray[np.int64], NDArray[np.float32], TextComponents | None, NDArray[np.intp]]:
+    """Return the n-grams to know (G,), their importance (G,), the components, and which row there each text has.
+
+    Labelled texts come first in the components; a text too short for them has row -1.
+    """
     known, seen = _count(distinct)
     enough = known[seen >= shape.min_texts]
     if not shape.components:
-        return enough, np.zeros(len(enough), np.float32), None
+        return enough, np.zeros(len(enough), np.float32), None, np.full(len(distinct), -1)
     everything = distinct
     if len(unlabelled):
         keys = (ngram_keys(ids, shape.order, shape.words) for ids in unlabelled)
@@ -121,8 +131,11 @@ def _components(
     kept[np.searchsorted(known, enough)] = True
     known, seen = known[kept], seen[kept]
     weights = importance(seen, len(everything), least)
-    rows = weighted_rows(_presence(everything, known), weights)
-    return known, weights, find_components(rows, shape.components, rng, jobs)
+    sizes = np.array([len(part) for part in everything])
+    long = sizes >= min(_LEAST_COMPANY, _LEAST_SHARE * np.median(sizes))
+    rows = weighted_rows(_presence([part for part, kept in zip(everything, long, strict=True) if kept], known), weights)
+    row_of = np.where(long, np.cumsum(long) - 1, -1)[: len(distinct)]
+    return known, weights, find_components(rows, shape.components, rng, jobs), row_of
 
 
 def _count(distinct: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -37,10 +37,11 @@ class Evidence:
         words: V.
         keys: (G,) int64, sorted, see :func:`ngram_keys`.
         ratios: (G, E) float32.
-        weights: (G, E) float32, what each n-gram adds to the output of the first model.
+        slopes: (G, E) float32, what each n-gram adds to the output of the first model, but for the root of the
+            number of words.
         bias: (M E,) float32, of the models.
-        latent: (G, E) float32, what each n-gram adds to the output of the second, but for the length of the text's
-            row; None without that model.
+        latent: (G, E) float32, what each n-gram adds to the output of the second, but for the length of the text's row;
+            None without that model.
         importance: (G,) float32, the entries of that row.
     """
 
@@ -48,7 +49,7 @@ class Evidence:
     words: int
     keys: NDArray[np.int64]
     ratios: NDArray[np.float32]
-    weights: NDArray[np.float32]
+    slopes: NDArray[np.float32]
     bias: NDArray[np.float32]
     latent: NDArray[np.float32] | None = None
     importance: NDArray[np.float32] | None = None
@@ -84,8 +85,16 @@ class Evidence:
         ratios[unknown] = 0
         return ratios.reshape(len(places), -1)
 
-    def of_texts(self, places: NDArray[np.integer], lengths: Lengths) -> NDArray[np.float32]:
-        """Return the outputs (B, M E) of the linear models for texts with n-grams (N, order)."""
+    def of_texts(
+        self, places: NDArray[np.integer], lengths: Lengths, words: Lengths | None = None
+    ) -> NDArray[np.float32]:
+        """Return the outputs (B, M E) of the linear models.
+
+        Args:
+            places: (N, order) n-grams of texts, or (N, 1) those that a text has at all.
+            lengths: (B,) how many rows belong to each text.
+            words: (B,) words of each; as many as rows by default.
+        """
         text = np.repeat(np.arange(len(lengths)), lengths)[:, None]
         known = places < len(self.keys)
         grams = np.sort((text * len(self.keys) + places)[known])
@@ -96,7 +105,8 @@ class Evidence:
         def sums(values: NDArray) -> NDArray:
             return np.bincount(text, values, len(lengths))
 
-        outputs = [sums(column[place]) for column in self.weights.T]
+        root = np.sqrt(np.maximum(lengths if words is None else words, 1))
+        outputs = [sums(column[place]) / root for column in self.slopes.T]
         if self.latent is not None and self.importance is not None:
             squared = sums(np.square(self.importance[place], dtype=np.float64))
             norms = np.sqrt(np.where(squared > 0, squared, 1))

@@ -15,7 +15,7 @@ from nlptx.settings import TrainSettings
 
 def evidence_arrays(known: Evidence, dtype: DTypeLike) -> dict[str, NDArray]:
     """Return the arrays that hold evidence in an artifact, its floats as ``dtype``."""
-    floats = {"ratios": known.ratios, "weights": known.weights}
+    floats = {"ratios": known.ratios, "slopes": known.slopes}
     if known.latent is not None and known.importance is not None:
         floats |= {"latent": known.latent, "importance": known.importance}
     stored = {name: array.astype(dtype, copy=False) for name, array in floats.items()}
@@ -29,7 +29,7 @@ def read_evidence(artifact: Artifact, settings: TrainSettings, words: int, class
     keys = need_array(artifact, "ngrams", "int64", (None,))
     width = evidence_width(classes)
     ratios = need_floats(artifact, "ratios", settings.half, (len(keys), width))
-    weights = need_floats(artifact, "weights", settings.half, (len(keys), width))
+    slopes = need_floats(artifact, "slopes", settings.half, (len(keys), width))
     latent = importance = None
     if "latent" in artifact.arrays:
         latent = need_floats(artifact, "latent", settings.half, (len(keys), width))
@@ -37,7 +37,7 @@ def read_evidence(artifact: Artifact, settings: TrainSettings, words: int, class
     bias = need_array(artifact, "bias", "float32", (width if latent is None else 2 * width,))
     if settings.ngrams == 0 or (keys[1:] <= keys[:-1]).any() or (keys < 0).any():
         raise CorruptError("its n-grams are unsorted, or should not be there")
-    return Evidence(settings.ngrams, words, keys, ratios, weights, bias, latent, importance)
+    return Evidence(settings.ngrams, words, keys, ratios, slopes, bias, latent, importance)
 
 
 def need_floats(artifact: Artifact, name: str, half: bool, shape: tuple[int | None, ...]) -> NDArray[np.float32]:
