@@ -308,14 +308,19 @@ def test_a_text_from_elsewhere_sees_the_linear_model_of_all_texts(classes):
 
 
 def test_an_ngram_counts_once_per_text():
-    once, targets = [[0, 1], [1, 2], [0, 2], [2, 3], [3, 0], [1, 3]], [0, 1, 0, 1, 0, 1]
-    often = [ids + ids[:1] * number for number, ids in enumerate(once)]
-    (one, _), (more, _) = (evidence_of(texts, targets, 2, order=1, min_texts=1) for texts in (once, often))
-    assert_array_equal(one.keys, more.keys)
-    assert_array_equal(one.ratios, more.ratios)
-    assert_array_equal(one.slopes, more.slopes)
-    says = [(one.of(np.array(ids)).whole - one.bias) * np.sqrt(len(ids)) for ids in ([0, 1], [0, 1, 1, 0, 0])]
-    assert_allclose(says[0], says[1], rtol=1e-5)
+    pairs, targets = [[0, 1], [1, 2], [0, 2], [2, 3], [3, 0], [1, 3]], [0, 1, 0, 1, 0, 1]
+    texts = ([[*ids, ids[place]] for ids in pairs] for place in (0, 1))
+    (one, _), (other, _) = (evidence_of(part, targets, 2, order=1, min_texts=1) for part in texts)
+    assert_array_equal(one.keys, other.keys)
+    assert_array_equal(one.ratios, other.ratios)
+    assert_array_equal(one.slopes, other.slopes)
+    assert_array_equal(one.of(np.array([0, 1, 0])).whole, one.of(np.array([0, 1, 1])).whole)
+
+
+def test_the_first_model_divides_by_the_root_of_the_words():
+    final, _ = evidence_of(*random_texts(40, 2), 2, order=1)
+    short, long = (final.of(np.array(ids)).whole - final.bias for ids in ([0, 1], [0, 1, 1, 0, 0, 1, 0, 1]))
+    assert_allclose(short, 2 * long, rtol=1e-4)
 
 
 @both
@@ -373,7 +378,7 @@ def test_unknown_ngrams_say_nothing():
     known = Evidence(1, 4, np.array([2]), np.array([[7.0]], np.float32), np.array([[5.0]], np.float32), np.zeros(1))
     told = known.of(np.array([0, 1, 1, 2]))  # the key of a single word is its id + 1
     assert_array_equal(told.places, [[0], [7], [7], [0]])
-    assert told.whole == [5]
+    assert told.whole == [5 / 2]  # the root of four words
 
 
 def test_evidence_of_an_empty_text_is_empty():
