@@ -6,7 +6,9 @@ from itertools import combinations, pairwise
 from math import ceil
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 FILES = ("train", "test")
@@ -160,3 +162,52 @@ def test_varied_vocabulary(texts):
     frequency = Counter(word for text in texts for word in set(words(text)))
     assert len(frequency) >= 3000
     assert sum(n >= 5 for n in frequency.values()) >= 400, "too few words recur for a small model to learn from"
+
+
+# ---------------------------------------------------------------- opinions.tsv, for the bundled model
+
+
+@pytest.fixture(scope="module")
+def opinions():
+    return read_rows("opinions")
+
+
+def test_opinions_have_three_columns(opinions):
+    lines = read_lines("opinions")
+    assert (lines[0], lines[-1]) == ("text\tlabel\tkind", "")
+    for row in opinions:
+        text, label, kind = row
+        assert re.fullmatch(r"(?!\")[\x21-\x7e]+( [\x21-\x7e]+)*", text), row
+        assert words(text), row
+        assert label in LABELS, row
+        assert kind in {"sentence", "phrase", "word"}, row
+
+
+def test_no_opinion_stands_twice(opinions):
+    normalised = Counter(" ".join(words(text)) for text, _, _ in opinions)
+    assert [text for text, count in normalised.items() if count > 1] == []
+
+
+def test_opinions_are_balanced_and_shuffled(opinions):
+    for kind in ("sentence", "phrase", "word"):
+        labels = Counter(label for _, label, own in opinions if own == kind)
+        assert 0.4 < labels["pos"] / labels.total() < 0.6
+    labels = [label for _, label, _ in opinions]
+    assert sum(a != b for a, b in pairwise(labels)) > 0.4 * len(labels)
+
+
+def test_no_opinion_is_close_to_a_test_text(opinions, rows):
+    tests = [frozenset(words(row[0])) for row in rows["test"]]
+    others = [frozenset(words(text)) for text, _, _ in opinions]
+    place = {word: column for column, word in enumerate(frozenset().union(*tests, *others))}
+
+    def presence(sets):
+        columns = [place[word] for word_set in sets for word in word_set]
+        bounds = np.cumsum([0, *map(len, sets)])
+        return sp.csr_matrix((np.ones(len(columns)), columns, bounds), shape=(len(sets), len(place)))
+
+    common = (presence(tests) @ presence(others).T).toarray()
+    united = np.add.outer([len(word_set) for word_set in tests], [len(word_set) for word_set in others]) - common
+    long = np.array([len(words(text)) >= 4 for text, _, _ in opinions])
+    near = np.argwhere((common >= MAX_JACCARD * united) & long)
+    assert [(rows["test"][i][0], opinions[j][0]) for i, j in near] == []
