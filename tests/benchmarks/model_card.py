@@ -67,8 +67,8 @@ def main() -> None:
         kinds[name] = share(judge(model, model.predict_proba(others), theirs))
     card = {
         "purpose": "Tell positive from negative English opinions; made for film reviews.",
-        "data": "All reviews of the archive (IMDB, Maas et al. 2011), labelled or not; and synthetic opinions, written for"
-        " the project by a language model (data/README.md).",
+        "data": "All reviews of the archive (IMDB, Maas et al. 2011), labelled or not; and synthetic opinions,"
+        " written for the project by a language model (data/README.md).",
         "method": "A transformer of one block on PCA word vectors, beside two linear models of n-grams (see README).",
         "judged": "A sister model, trained in the same way without the part test: accuracy with 95 % interval.",
         "accuracy": {"film reviews, films unseen in training": share(report), **kinds},
