@@ -52,6 +52,8 @@ def test_a_command_keeps_to_itself(words, work, tmp_path):
     assert done.returncode == 0, done.stderr
     assert log[0] == "watching"
     assert not [line for line in log if line.startswith("refused")]
+    if words[0] not in ("predict", "evaluate"):
+        assert not {"forked", "said"} & set(log)
     opened = {line.removeprefix("opened ") for line in log if line.startswith("opened ")}
     assert all(LIBRARIES.fullmatch(name) for name in opened), opened
 
@@ -64,7 +66,6 @@ def test_a_command_keeps_to_itself(words, work, tmp_path):
         ("import urllib.request; urllib.request.urlopen('http://localhost:9')", "urllib.Request"),
         ("import os; os.system('true')", "os.system"),
         ("import subprocess; subprocess.run(['true'])", "subprocess.Popen"),
-        ("import os; os.fork()", "os.fork"),
         ("import os; os.execv('/bin/true', ['true'])", "os.exec"),
         ("import pickle, io; pickle.loads(pickle.dumps(io.BytesIO))", "pickle.find_class"),
     ],

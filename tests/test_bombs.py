@@ -190,7 +190,7 @@ def test_a_window_takes_no_memory_before_it_is_used(made, tmp_path):
 def test_many_labels_take_no_square_of_memory(made, tmp_path):
     count = 100_000
     none = np.zeros((0, count), np.float32)
-    evidence = dict.fromkeys(("ratios", "weights", "latent"), none)
+    evidence = dict.fromkeys(("ratios", "slopes", "latent"), none)
     evidence |= {"ngrams": np.zeros(0, np.int64), "importance": np.zeros(0, np.float32)}
     evidence["bias"] = np.zeros(2 * count, np.float32)
     labels = {"labels": list(map(str, range(count))), "values": None}
