@@ -133,7 +133,9 @@ def _components(
     weights = importance(seen, len(everything), least)
     sizes = np.array([len(part) for part in everything])
     long = sizes >= min(_LEAST_COMPANY, _LEAST_SHARE * np.median(sizes))
-    rows = weighted_rows(_presence([part for part, kept in zip(everything, long, strict=True) if kept], known), weights)
+    rows = weighted_rows(
+        _presence([part for part, stays in zip(everything, long, strict=True) if stays], known), weights
+    )
     row_of = np.where(long, np.cumsum(long) - 1, -1)[: len(distinct)]
     return known, weights, find_components(rows, shape.components, rng, jobs), row_of
 
