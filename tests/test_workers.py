@@ -119,9 +119,7 @@ def test_workers_end_with_their_parent(scoring):
 
 
 @forks
-@pytest.mark.parametrize(
-    ("name", "code", "said"), [("SIGINT", 130, "nlptx: interrupted\n"), ("SIGTERM", 143, "")]
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "code", "said"), [("SIGINT", 130, "nlptx: interrupted\n"), ("SIGTERM", 143, "")])
 def test_a_signal_to_all_processes_is_answered_by_the_parent(name, code, said, scoring):
     """As Ctrl-C at a terminal, or ``timeout``."""
     both = children(scoring)

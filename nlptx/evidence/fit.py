@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 import scipy.sparse as sp
@@ -80,21 +81,21 @@ def fit_evidence(
     folds = min(FOLDS, len(texts))
     fold = deal(len(texts), folds, rng)
     known, weights, components, row_of = _components(distinct, unlabelled, shape, rng, jobs)
-    rows_of_texts = _presence(distinct, known)
+    scaled = _presence(distinct, known)
     words = np.array([max(len(ids), 1) for ids in texts])
-    rows_of_texts.data /= np.sqrt(np.repeat(words, np.diff(rows_of_texts.indptr)))
+    scaled.data /= np.sqrt(np.repeat(words, np.diff(scaled.indptr)))
     width = evidence_width(shape.classes)
 
     def fit(rows: NDArray[np.intp]) -> Evidence:
-        part = rows_of_texts[rows]
+        part = scaled[rows]
         by_class = [np.bincount(part[targets[rows] == c].indices, minlength=len(known)) for c in range(shape.classes)]
         ratios = log_count_ratios(np.stack(by_class, axis=1), shape.min_texts)
         products, bias = fit_linear(part, ratios, targets[rows])
         known_so_far = (shape.order, shape.words, known, ratios, products)
         if components is None:
             return Evidence(*known_so_far, bias)
-        rows = rows[row_of[rows] >= 0]
-        slopes, start = fit_dense(components.scores[row_of[rows]], targets[rows], width)
+        long = rows[row_of[rows] >= 0]
+        slopes, start = fit_dense(components.scores[row_of[long]], targets[long], width)
         latent, offset = components.to_ngrams(slopes.astype(np.float32))
         both = np.concatenate([bias, start + offset]).astype(np.float32)
         return Evidence(*known_so_far, both, latent * weights[:, None], weights)
@@ -133,9 +134,7 @@ def _components(
     weights = importance(seen, len(everything), least)
     sizes = np.array([len(part) for part in everything])
     long = sizes >= min(_LEAST_COMPANY, _LEAST_SHARE * np.median(sizes))
-    rows = weighted_rows(
-        _presence([part for part, stays in zip(everything, long, strict=True) if stays], known), weights
-    )
+    rows = weighted_rows(_presence(list(compress(everything, long)), known), weights)
     row_of = np.where(long, np.cumsum(long) - 1, -1)[: len(distinct)]
     return known, weights, find_components(rows, shape.components, rng, jobs), row_of
 
