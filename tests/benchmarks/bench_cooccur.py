@@ -28,9 +28,12 @@ def write_corpora(bench: Bench) -> tuple[Path, Path]:
 
 def counting(corpus: Path | str, bench: Bench, *options: str) -> list[str]:
     """Return the command that counts ``corpus`` as GloVe's programs do."""
-    output = str(bench.folder / "counts.npz")
-    same = ("--window", str(WINDOW), "--min-count", str(MIN_COUNT))
-    return [sys.executable, "-m", "nlptx", "cooccur", str(corpus), *same, "-q", "-o", output, *options]
+    same = ("--window", str(WINDOW), "--min-count", str(MIN_COUNT), "-q", "-o", str(output_of(bench)))
+    return [sys.executable, "-m", "nlptx", "cooccur", str(corpus), *same, *options]
+
+
+def output_of(bench: Bench) -> Path:
+    return bench.folder / "counts.npz"
 
 
 def rows(bench: Bench) -> list[Row]:
@@ -41,15 +44,15 @@ def rows(bench: Bench) -> list[Row]:
     corpus, raw = write_corpora(bench)
     clean = counting(corpus, bench, "--tokenizer", "spaces")
     ours, alone, ours_raw = command(*clean), command(*clean, "--jobs", "1"), command(*counting(raw, bench))
-    peer = None
+    peer, words, pairs = None, bench.folder / "v.txt", bench.folder / "glove.bin"
+    outputs = output_of(bench), words, pairs
     if shutil.which("vocab_count") and shutil.which("cooccur"):
-        words, pairs = bench.folder / "v.txt", bench.folder / "glove.bin"
         count = f"cooccur -window-size {WINDOW} -vocab-file {words} < {corpus} > {pairs}"
         peer = command("sh", "-c", f"vocab_count -min-count {MIN_COUNT} < {corpus} > {words} && {count}")
     else:
         print("GloVe's vocab_count and cooccur are not on the PATH: left out", file=sys.stderr)
     return [
-        {"stage": "cooccur, clean text", "peer": "GloVe (C)", **pair(ours, peer, bench.runs)},
-        {"stage": "cooccur, clean text", "peer": "one job", **pair(ours, alone, bench.runs)},
-        {"stage": "cooccur, raw text", "peer": "clean text", **pair(ours_raw, ours, bench.runs)},
+        {"stage": "cooccur, clean text", "peer": "GloVe (C)", **pair(ours, peer, bench.runs, outputs)},
+        {"stage": "cooccur, clean text", "peer": "one job", **pair(ours, alone, bench.runs, outputs)},
+        {"stage": "cooccur, raw text", "peer": "clean text", **pair(ours_raw, ours, bench.runs, outputs)},
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,20 +29,29 @@ class Bench:
     runs: int
 
 
-def alternate(ours: Work, peer: Work | None, runs: int) -> tuple[float, float | None]:
-    """Return the median seconds of both, run in turn so that a drifting machine hits both alike."""
+def alternate(ours: Work, peer: Work | None, runs: int, outputs: Sequence[Path] = ()) -> tuple[float, float | None]:
+    """Return the median seconds of both, run in turn so that a drifting machine hits both alike.
+
+    Args:
+        ours, peer: what is timed.
+        runs: how often.
+        outputs: files that are removed before each run, outside its time: a disk may take as long to free a large file
+            that is already on it as to write a new one.
+    """
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(runs):
         for work, kept in zip((ours, peer), times, strict=True):
             if work is not None:
+                for path in outputs:
+                    path.unlink(missing_ok=True)
                 start = time.perf_counter()
                 work()
                 kept.append(time.perf_counter() - start)
     return statistics.median(times[0]), statistics.median(times[1]) if peer else None
 
 
-def pair(ours: Work, peer: Work | None, runs: int) -> dict[str, Any]:
-    seconds, other = alternate(ours, peer, runs)
+def pair(ours: Work, peer: Work | None, runs: int, outputs: Sequence[Path] = ()) -> dict[str, Any]:
+    seconds, other = alternate(ours, peer, runs, outputs)
     return {"seconds": seconds, "peer_seconds": other, "ratio": None if other is None else other / seconds}
 
 
