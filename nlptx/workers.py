@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -60,7 +61,10 @@ def _fork(work: Callable[[Any], Any], jobs: int) -> Executor | None:
         pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), _begin, (work,))
     except (ImportError, NotImplementedError, OSError):
         return None
-    pool.submit(os.getpid)  # the first task forks them all
+    with warnings.catch_warnings():
+        # From Python 3.12 on, of any threads; the only ones here are those of the BLAS, which stops them for a fork.
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+        pool.submit(os.getpid)  # the first task forks them all
     return pool
 
 

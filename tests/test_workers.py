@@ -39,6 +39,7 @@ def test_without_semaphores_workers_are_threads(error, monkeypatch):
 
 SHARING = """
 import os
+import warnings
 from nlptx.errors import DataError
 from nlptx.workers import workers
 
@@ -48,6 +49,15 @@ def work(number):
     if number == 2:
         raise DataError("two", where="file:2", hint="Take three.")
     return number, os.getpid() != parent, id(shared)
+
+def fork_and_warn(fork=os.fork):
+    pid = fork()
+    if pid:  # as Python 3.12 does
+        said = "This process (pid=1) is multi-threaded, use of fork() may lead to deadlocks in the child."
+        warnings.warn(said, DeprecationWarning)
+    return pid
+
+os.fork = fork_and_warn
 
 with workers(work, 2, processes=True) as submit:
     futures = [submit(number) for number in range(4)]
