@@ -238,7 +238,7 @@ results: $(foreach name,imdb sst2 sst5,$(SEEDS:%=build/$(name)/seed-%/evaluate.j
 
 # The model that comes with nlptx: all labelled texts at hand, small enough for the wheel. What its card says of it was
 # measured on a sister that has not seen the part test.
-default_TRAIN = --new-words 0 --ngram-texts 7 --half --valid-share 0.04
+default_TRAIN = --new-words 0 --ngram-texts 7 --half --valid-share 0.04 --valid-most 10000
 default_TEXTS = $(DATA) data/train.tsv data/opinions.tsv
 DEFAULT := build/default
 default-model: $(INSTALLED) $(DATA)  ## Train again the model that predict uses without -m.

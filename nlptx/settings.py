@@ -199,6 +199,7 @@ class TrainSettings(NetworkSettings):
     average: float = setting(0.99, "Decay of the running average of the weights; 0 for none.", low=0, high=0.99999)
     patience: int = setting(2, "Stop after this many epochs without improvement; 0 never.", low=0)
     valid_share: float = setting(0.1, "Share of the training data held out for validation.", low=0, high=0.9)
+    valid_most: int = setting(1000, "Hold out about this many texts at most.", low=1)
     new_words: int = setting(
         2, "Learn vectors for training words the embeddings lack, seen this often; 0 for none.", low=0
     )

@@ -220,5 +220,7 @@ def test_row_17_held_out_texts_are_a_stratified_split():
     _, most = stratified_split(targets, 0.9, np.random.default_rng(1))
     assert np.bincount(targets[most], minlength=4).tolist() == [45, 18, 3, 0]  # the last of a class stays
     texts, labels = make_reviews(40)
-    history = small_fit(texts, labels).history
-    assert (history["train_texts"], history["valid_texts"]) == (36, 4)
+    for most, expected in ((1000, (36, 4)), (2, (38, 2))):
+        history = small_fit(texts, labels, valid_most=most).history
+        assert (history["train_texts"], history["valid_texts"]) == expected
+    assert TrainSettings().valid_most == 1000

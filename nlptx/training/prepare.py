@@ -111,7 +111,8 @@ def prepare(
     learned_from = settings.ngrams and (settings.components or settings.imitate)
     unknown = _read(unlabelled, vocabulary, head, jobs) if learned_from else []
     if valid is None:
-        rows, held_out = stratified_split(targets, settings.valid_share, generator(seed, Stream.SPLIT))
+        share = min(settings.valid_share, settings.valid_most / len(targets))
+        rows, held_out = stratified_split(targets, share, generator(seed, Stream.SPLIT))
         held = _examples([ids[row] for row in held_out], targets[held_out])
     else:
         rows = np.arange(len(ids))
