@@ -84,9 +84,10 @@ def fit_pca(
             on_round=on_round,
         )
         vectors = rows.forward(pairs.vectors)
-    # An eigenvalue of 0 has the vector 0, whatever its weight.
-    safe = np.where(pairs.values > 0, pairs.values, 1)
-    vectors *= np.where(pairs.values > 0, safe ** ((settings.eigenvalue_weight - 1) / 2), 0)
+    # An eigenvalue that is but rounding has the vector 0, whatever its weight: scaled up, it would be noise.
+    real = pairs.values > np.finfo(dtype).eps * pairs.values[0]
+    safe = np.where(real, pairs.values, 1)
+    vectors *= np.where(real, safe ** ((settings.eigenvalue_weight - 1) / 2), 0)
     if settings.normalize:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors /= np.where(lengths > 0, lengths, 1)
