@@ -99,14 +99,15 @@ def hoarding():
 
 
 def careless():
-    """Open a file for each text, and close none."""
+    """Open a file for each of the first texts, and close none. Most systems let a process have 1,024."""
     from nlptx import corpus
 
     honest, kept = corpus.Corpus.__iter__, []
 
     def texts(self):
         for text in honest(self):
-            kept.append(os.open(os.devnull, os.O_RDONLY))
+            if len(kept) < 500:
+                kept.append(os.open(os.devnull, os.O_RDONLY))
             yield text
 
     corpus.Corpus.__iter__ = texts
