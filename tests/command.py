@@ -50,7 +50,7 @@ def environment(**changes):
     """The variables of a child: nothing of the tester's own settings; None takes a variable away."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NLPTX_", "_NLPTX"))}
     kept |= {"OPENBLAS_NUM_THREADS": "1", "NLPTX_PYTHON": sys.executable, "TERM": "xterm"}
-    for name in ("NO_COLOR", "FORCE_COLOR", "PYTHONHASHSEED", "PYTHONIOENCODING"):
+    for name in ("NO_COLOR", "FORCE_COLOR", "PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONUNBUFFERED"):
         kept.pop(name, None)
     return {name: value for name, value in (kept | changes).items() if value is not None}
 

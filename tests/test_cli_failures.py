@@ -43,6 +43,7 @@ def test_a_full_disk_under_an_artifact(work):
     "words",
     [
         "cooccur corpus.txt -o -",
+        "cooccur - --min-count 1 -o - <<< 'few words and few bytes'",
         "predict -m model.npz test.tsv",
         "info model.npz",
         "--help",

@@ -79,6 +79,7 @@ def main() -> NoReturn:
     """Run the command line and exit with the code the outcome calls for."""
     signal.signal(signal.SIGTERM, _terminate)
     _mend_streams()
+    code = 0
     try:
         code = _complete() or _run(sys.argv[1:])
         sys.stdout.flush()
@@ -89,9 +90,10 @@ def main() -> NoReturn:
         if os.environ.get("NLPTX_DEBUG"):
             raise
         _drop_stdout()
-        name = f"{error.filename}: " if error.filename else ""
-        print_error(f"error: {name}{error.strerror or error}")
-        code = 1
+        if code == 0:  # else an error has been told, which may be the same: what could not be written is still there
+            name = f"{error.filename}: " if error.filename else ""
+            print_error(f"error: {name}{error.strerror or error}")
+            code = 1
     _leave(code)
 
 
