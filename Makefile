@@ -67,7 +67,7 @@ lowest:  ## Run the tests with the oldest versions of everything that setup.cfg 
 
 audit: $(INSTALLED)  ## Look up the installed versions in the database of known vulnerabilities (needs the network).
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
-	$(VENV)/bin/python -m pip_audit --requirement .ci/constraints.txt --no-deps --disable-pip
+	$(VENV)/bin/python -m pip_audit --requirement .ci/constraints.txt --no-deps --disable-pip --strict
 
 check: $(TOOLS)  ## Lint, check formatting and types.
 	ruff check .
