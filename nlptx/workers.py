@@ -62,7 +62,7 @@ def _fork(work: Callable[[Any], Any], jobs: int) -> Executor | None:
     except (ImportError, NotImplementedError, OSError):
         return None
     with warnings.catch_warnings():
-        # From Python 3.12 on, of any threads; the only ones here are those of the BLAS, which stops them for a fork.
+        # Python 3.12 and later warn where there are threads. Those here are the BLAS's, which stops them for a fork.
         warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
         pool.submit(os.getpid)  # the first task forks them all
     return pool

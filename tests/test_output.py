@@ -375,9 +375,15 @@ def test_a_name_as_long_as_names_may_be(tmp_path):
 # ---------------------------------------------------------------- pipes and devices
 
 
-def test_standard_output_gets_the_bytes_at_the_end(monkeypatch):
+def standard_output(monkeypatch):
+    """Return what standard output gets from now on. No fixture, as pytest sets it anew before a test begins."""
     pipe = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(pipe))
+    return pipe
+
+
+def test_standard_output_gets_the_bytes_at_the_end(monkeypatch):
+    pipe = standard_output(monkeypatch)
     with atomic_output("-") as file:
         file.write(b"new")
         assert pipe.getvalue() == b""
@@ -385,8 +391,7 @@ def test_standard_output_gets_the_bytes_at_the_end(monkeypatch):
 
 
 def test_standard_output_gets_nothing_when_the_block_fails(monkeypatch):
-    pipe = io.BytesIO()
-    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(pipe))
+    pipe = standard_output(monkeypatch)
     with pytest.raises(ValueError, match="stop"):
         put_half("-", ValueError("stop"))
     assert pipe.getvalue() == b""
@@ -394,8 +399,7 @@ def test_standard_output_gets_nothing_when_the_block_fails(monkeypatch):
 
 def test_the_file_of_standard_output_can_be_sought(monkeypatch):
     # A zip file is written with steps back, which no pipe takes.
-    pipe = io.BytesIO()
-    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(pipe))
+    pipe = standard_output(monkeypatch)
     with atomic_output("-") as file:
         file.write(b"abc")
         file.seek(0)

@@ -90,7 +90,7 @@ def main() -> NoReturn:
         if os.environ.get("NLPTX_DEBUG"):
             raise
         _drop_stdout()
-        if code == 0:  # else an error has been told, which may be the same: what could not be written is still there
+        if code == 0:  # else an error has been told, maybe this one: the buffer keeps what could not be written
             name = f"{error.filename}: " if error.filename else ""
             print_error(f"error: {name}{error.strerror or error}")
             code = 1

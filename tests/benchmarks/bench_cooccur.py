@@ -44,8 +44,9 @@ def rows(bench: Bench) -> list[Row]:
     corpus, raw = write_corpora(bench)
     clean = counting(corpus, bench, "--tokenizer", "spaces")
     ours, alone, ours_raw = command(*clean), command(*clean, "--jobs", "1"), command(*counting(raw, bench))
-    peer, words, pairs = None, bench.folder / "v.txt", bench.folder / "glove.bin"
+    words, pairs = bench.folder / "v.txt", bench.folder / "glove.bin"
     outputs = output_of(bench), words, pairs
+    peer = None
     if shutil.which("vocab_count") and shutil.which("cooccur"):
         count = f"cooccur -window-size {WINDOW} -vocab-file {words} < {corpus} > {pairs}"
         peer = command("sh", "-c", f"vocab_count -min-count {MIN_COUNT} < {corpus} > {words} && {count}")
