@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from nlptx.scan import Scan, Scanner
 _BYTES = 8
 _ONES = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
 # Slots of the hash table for each distinct word, so that few share one.
-_SLOTS_PER_WORD = 16
+_SLOTS_PER_WORD = 8
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -26,11 +27,13 @@ class NumberedChunk:
     Args:
         words: the distinct words, in UTF-8; a word's number is its place here.
         ids: (N,) int32, the words of all documents in order.
+        counts: (words,) int64, how often each occurs.
         lengths: (documents,) int64, words per document.
     """
 
     words: list[bytes]
     ids: NDArray[np.int32]
+    counts: NDArray[np.int64]
     lengths: NDArray[np.int64]
 
 
@@ -60,24 +63,27 @@ def number_words(blocks: Iterable[bytes], scanner: Scanner) -> NumberedChunk:
     """Find the tokens of ``blocks`` of lines, a document each, and number the distinct words."""
     pieces = [_read(scanner.scan(block)) for block in blocks]
     if not pieces:
-        return NumberedChunk([], np.empty(0, np.int32), np.empty(0, np.int64))
+        return NumberedChunk([], np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int64))
     short = np.concatenate([piece.short for piece in pieces])
-    distinct = _distinct(short)
-    ids = _places(short, distinct)
+    ids, distinct, counts = _number(short)
     words: list[bytes] = distinct.astype("<u8").view(f"S{_BYTES}").tolist()
     starts = np.cumsum([0, *(len(piece.short) for piece in pieces[:-1])]).tolist()
 
     middle = np.concatenate([piece.middle + start for piece, start in zip(pieces, starts, strict=True)])
     first = np.concatenate([piece.first for piece in pieces])
     second = np.concatenate([piece.second for piece in pieces])
-    numbers, found = _number_pairs(first, second)
+    numbers, pairs, pair_counts = _number_pairs(first, second)
     ids[middle] = numbers + len(words)
-    words += found
+    words += pairs
 
-    table: defaultdict[bytes, int] = defaultdict(lambda: len(words) + len(table))
-    for piece, start in zip(pieces, starts, strict=True):
-        ids[piece.long + start] = np.fromiter(map(table.__getitem__, piece.spelled), np.int32, len(piece.spelled))
-    return NumberedChunk([*words, *table], ids, np.concatenate([piece.lengths for piece in pieces]))
+    long = np.concatenate([piece.long + start for piece, start in zip(pieces, starts, strict=True)])
+    table: defaultdict[bytes, int] = defaultdict(itertools.count().__next__)
+    spelled = itertools.chain.from_iterable(piece.spelled for piece in pieces)
+    numbers = np.fromiter(map(table.__getitem__, spelled), np.int32, len(long))
+    ids[long] = numbers + len(words)
+    words += table
+    lengths = np.concatenate([piece.lengths for piece in pieces])
+    return NumberedChunk(words, ids, np.concatenate([counts, pair_counts, np.bincount(numbers)]), lengths)
 
 
 def _read(scan: Scan) -> _Piece:
@@ -111,35 +117,39 @@ def _integers(text: NDArray[np.uint8], starts: NDArray[np.int64], sizes: NDArray
     return integers
 
 
-def _number_pairs(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> tuple[NDArray[np.int32], list[bytes]]:
-    """Return the number of each word that two integers spell, and the distinct words."""
-    firsts, seconds = _distinct(first), _distinct(second)
-    pairs = _places(first, firsts).astype(np.uint64) << np.uint64(32) | _places(second, seconds).astype(np.uint64)
+def _number_pairs(
+    first: NDArray[np.uint64], second: NDArray[np.uint64]
+) -> tuple[NDArray[np.int32], list[bytes], NDArray[np.int64]]:
+    """Return the number of each word that two integers spell, the distinct words, and how often each occurs."""
+    first_ids, firsts, _ = _number(first)
+    second_ids, seconds, _ = _number(second)
+    pairs = first_ids.astype(np.uint64) << np.uint64(32) | second_ids.astype(np.uint64)
     pairs += np.uint64(1)  # as 0 stands for no word
-    distinct = _distinct(pairs)
-    spelled = distinct - np.uint64(1)
-    both = np.stack([firsts[spelled >> np.uint64(32)], seconds[spelled & np.uint64(0xFFFF_FFFF)]], axis=1)
-    return _places(pairs, distinct), both.astype("<u8").view(f"S{2 * _BYTES}")[:, 0].tolist()
+    ids, distinct, counts = _number(pairs)
+    distinct -= np.uint64(1)
+    both = np.stack([firsts[distinct >> np.uint64(32)], seconds[distinct & np.uint64(0xFFFF_FFFF)]], axis=1)
+    return ids, both.astype("<u8").view(f"S{2 * _BYTES}")[:, 0].tolist(), counts
 
 
-def _distinct(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the keys that are not 0, each once, sorted. ``np.unique`` would hash, which takes longer."""
-    ordered = np.concatenate([[np.uint64(0)], keys])
-    ordered.sort()
-    return ordered[1:][ordered[1:] != ordered[:-1]]
+def _number(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the place of each key among the distinct ones, these, sorted, and how often each occurs.
 
-
-def _places(keys: NDArray[np.uint64], distinct: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """Return where in sorted ``distinct`` each key stands; anything for keys that do not.
-
-    A hash table with a slot for one key finds nearly all of them; a binary search finds the rest.
+    A key of 0 is none; its place may be any. A hash table with a slot for one key, the most frequent one, finds
+    nearly all; a binary search finds the rest.
     """
+    ordered = np.concatenate([[np.uint64(0)], keys])
+    ordered.sort()  # np.unique would hash, which takes longer
+    starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    distinct, counts = ordered[starts], np.diff(starts, append=len(ordered))
+
     bits = (_SLOTS_PER_WORD * len(distinct) | 1).bit_length()
     shift = np.uint64(64 - bits)
     table = np.zeros(1 << bits, np.int32)
-    table[(distinct * _GOLDEN) >> shift] = np.arange(len(distinct), dtype=np.int32)
-    ids = table[(keys * _GOLDEN) >> shift]
+    rarest_first = np.argsort(counts)
+    table[(distinct[rarest_first] * _GOLDEN) >> shift] = rarest_first  # of those in one slot the last one stays
+    slots: NDArray[np.uint64] = (keys * _GOLDEN) >> shift
+    ids = table.take(slots.view(np.int64))
     if len(distinct):
-        missed = np.flatnonzero(distinct[ids] != keys)
+        missed = np.flatnonzero((distinct.take(ids) != keys) & (keys != 0))
         ids[missed] = np.searchsorted(distinct, keys[missed])
-    return ids
+    return ids, distinct, counts

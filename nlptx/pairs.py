@@ -83,8 +83,8 @@ class Segment:
         order <<= 32
         order |= places
         order.sort()
+        self.starts = np.searchsorted(order, np.arange(words + 1) << 32)
         self.places = order.astype(np.int32)  # the lower half
-        self.starts = np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=words))])
 
     def around(self, first: int, after: int, most: int) -> Iterator[NDArray[np.void]]:
         """Yield the windows around each position of words ``first`` to ``after``, at most ``most`` at a time."""

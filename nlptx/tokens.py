@@ -58,7 +58,7 @@ class TokenStream:
             if missing > 0:
                 self.totals = np.concatenate([self.totals, np.zeros(max(len(self.totals), missing), np.int64)])
             # Each word stands once in `number`, so this indexed sum loses nothing.
-            self.totals[number] += np.bincount(chunk.ids, minlength=len(chunk.words))
+            self.totals[number] += chunk.counts
             self.ids.append(number[chunk.ids])
             self.lengths.append(chunk.lengths)
             if len(self.numbers) > self._most_words:

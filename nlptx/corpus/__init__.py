@@ -66,8 +66,8 @@ class Corpus:
             yield from (as_lines([document.text]) for document in self._documents(source))
             return
         # Nothing of a line but its text is asked for, so it needs no Document.
-        for block in read_blocks(source, self.options):
-            self.documents += block.count(b"\n")
+        for block, lines in read_blocks(source, self.options):
+            self.documents += lines
             self._digest.update(block)
             yield block
 

@@ -30,26 +30,25 @@ def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
         yield Document(line.rstrip("\r\n"), source.label, source.name, number)
 
 
-def read_blocks(source: Source, options: ReadOptions) -> Iterator[bytes]:
-    """Read the same lines as :func:`read_text`, as blocks of lines: see :mod:`nlptx.lines`.
+def read_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[bytes, int]]:
+    """Read the same lines as :func:`read_text`, as blocks of lines, see :mod:`nlptx.lines`, and how many each has.
 
     A block is taken as it is if it can be; only one that must be mended, or has an error to tell, is taken apart. It
     waits until it is full, so for answers to lines as they arrive there is :func:`read_text`.
     """
     number = 1  # of the block's first line
-    for block in _whole_lines(source):
+    for block, count in _whole_lines(source):
         if number == 1:
             block = block.removeprefix(_BOM)
-        following = number + block.count(b"\n")
         if not _is_plain(block):
             lines = enumerate(block.split(b"\n")[:-1], start=number)
             block = as_lines(_decode(line, source.name, place, options).rstrip("\r") for place, line in lines)
-        yield block
-        number = following
+        yield block, count
+        number += count
 
 
-def _whole_lines(source: Source) -> Iterator[bytes]:
-    """Yield the bytes of a source, cut after line feeds; the last line gets one if it has none."""
+def _whole_lines(source: Source) -> Iterator[tuple[bytes, int]]:
+    """Yield the bytes of a source, cut after line feeds, and their lines; the last one gets an end if it has none."""
     number = 1  # of the line under way
     begun: list[bytes] = []
     length = 0  # of the line under way, as far as it has been read
@@ -58,13 +57,14 @@ def _whole_lines(source: Source) -> Iterator[bytes]:
         if length + (first or len(data)) > source.longest:
             _too_long(source, number)
         if last:
-            yield b"".join([*begun, data[:last]])
-            number += data.count(b"\n")
+            count = data.count(b"\n")
+            yield b"".join([*begun, data[:last]]), count
+            number += count
             begun, length = [], 0
         begun.append(data[last:])
         length += len(data) - last
     if length:
-        yield b"".join([*begun, b"\n"])
+        yield b"".join([*begun, b"\n"]), 1
 
 
 def _is_plain(block: bytes) -> bool:
