@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import DataError
-from nlptx.pairs import Segment, count_pairs, unit_weights
+from nlptx.pairs import Segment, count_pairs, room, unit_weights
 from nlptx.parallel import default_jobs, in_order
 from nlptx.runs import Run, merge
 from nlptx.settings import CountSettings
@@ -86,10 +86,11 @@ def count_rows(blocks: Iterable[bytes], settings: CountSettings, space: Space, j
     for lengths in _grouped(stream.lengths.parts(), most):
         reach = min(settings.window, max(int(lengths.max()) - 1, 1))  # no document has pairs farther apart
         share = min(_SEGMENT, max(space.memory // _SEGMENT_SHARE, 1))
-        segments = _segments(stream.ids, done, list(_grouped([lengths], share)), known, words, reach, jobs)
+        shares = list(_grouped([lengths], share))
+        text, segments = _lay_out(stream.ids, done, shares, known, words, reach, jobs)
         done += int(lengths.sum())
         run = Run(words, space, one if single else 1)
-        for rows in count_pairs(segments, words, units[:reach], jobs):
+        for rows in count_pairs(text, segments, words, units[:reach], jobs):
             run.append(rows)
         if not single:
             run.leave_memory(space, done / len(stream.ids))
@@ -141,7 +142,7 @@ def _grouped(lengths: Iterable[NDArray[np.int64]], most: int) -> Iterator[NDArra
         yield np.concatenate(group)
 
 
-def _segments(
+def _lay_out(
     ids: Spool,
     start: int,
     shares: list[NDArray[np.int64]],
@@ -149,15 +150,17 @@ def _segments(
     words: int,
     reach: int,
     jobs: int,
-) -> list[Segment]:
-    """Group the known words of each share of documents, whose tokens follow one another in ``ids`` from ``start``."""
+) -> tuple[NDArray[np.int32], list[Segment]]:
+    """Lay out the known words of each share of documents, whose tokens follow one another in ``ids`` from ``start``."""
     edges = np.cumsum([start, *(share.sum() for share in shares)]).tolist()
+    places = np.cumsum([0, *(room(int(share.sum()), len(share), reach) for share in shares)]).tolist()
+    text = np.empty(places[-1], np.int32)
 
-    def segment(place: int) -> Segment:
-        own = known[ids.read(edges[place], edges[place + 1])]
-        return Segment(*_without_unknown(own, shares[place]), words, reach)
+    def segment(number: int) -> Segment:
+        own = known[ids.read(edges[number], edges[number + 1])]
+        return Segment(text, places[number], *_without_unknown(own, shares[number]), words, reach)
 
-    return list(in_order(segment, range(len(shares)), jobs))
+    return text, list(in_order(segment, range(len(shares)), jobs))
 
 
 def _without_unknown(ids: NDArray[np.int32], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

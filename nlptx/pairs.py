@@ -61,24 +61,33 @@ class Rows:
 
 
 class Segment:
-    """Some documents, their positions grouped by the word that stands there.
+    """Some documents of a text, their positions grouped by the word that stands there.
+
+    Before, between and after the documents stand ``reach`` places that hold no word, so that no window reaches across.
 
     Args:
-        ids: (N,) int32, word at each position, N below 2^31.
+        text: int32, what the documents are written to, with :func:`room` for them from ``start`` on.
+        start: below 2^31.
+        ids: (N,) int32, word at each position.
         lengths: (documents,) int64, positions of each document, at least 1.
         words: V, the number of words.
         reach: positions to each side that count as near.
     """
 
-    def __init__(self, ids: NDArray[np.int32], lengths: NDArray[np.int64], words: int, reach: int) -> None:
-        # Between documents, and at both ends, stands a word that is none, so that no window reaches across.
-        text = np.full(len(ids) + reach * (len(lengths) + 1), words, np.int32)
-        places = np.arange(len(ids), dtype=np.int32)
+    def __init__(
+        self,
+        text: NDArray[np.int32],
+        start: int,
+        ids: NDArray[np.int32],
+        lengths: NDArray[np.int64],
+        words: int,
+        reach: int,
+    ) -> None:
+        text[start : start + room(len(ids), len(lengths), reach)] = words
+        # Where the window around each position begins.
+        places = np.arange(start, start + len(ids), dtype=np.int32)
         places += np.repeat(np.arange(0, reach * len(lengths), reach, dtype=np.int32), lengths)
         text[places + np.int32(reach)] = ids
-        # The window around a place as one item, which is copied at once.
-        window = 2 * reach + 1
-        self.windows = np.ndarray((max(len(text) - 2 * reach, 0),), f"V{4 * window}", text.data, 0, (4,))
         order = ids.astype(np.int64)
         order <<= 32
         order |= places
@@ -86,20 +95,26 @@ class Segment:
         self.starts = np.searchsorted(order, np.arange(words + 1) << 32)
         self.places = order.astype(np.int32)  # the lower half
 
-    def around(self, first: int, after: int, most: int) -> Iterator[NDArray[np.void]]:
-        """Yield the windows around each position of words ``first`` to ``after``, at most ``most`` at a time."""
-        places = self.places[self.starts[first] : self.starts[after]]
-        for start in range(0, len(places), most):
-            yield self.windows[places[start : start + most]]
+    def of(self, first: int, after: int) -> NDArray[np.int32]:
+        """Return where the windows around words ``first`` to ``after`` begin, word by word."""
+        return self.places[self.starts[first] : self.starts[after]]
 
 
-def count_pairs(segments: list[Segment], words: int, units: NDArray[np.int64], jobs: int) -> Iterator[Rows]:
+def room(tokens: int, documents: int, reach: int) -> int:
+    """Return how many places documents take in a text."""
+    return tokens + reach * (documents + 1)
+
+
+def count_pairs(
+    text: NDArray[np.int32], segments: list[Segment], words: int, units: NDArray[np.int64], jobs: int
+) -> Iterator[Rows]:
     """Count the pairs of words of one document at most ``len(units)`` positions apart.
 
     Entry [a, b] sums over the positions of ``a`` and those of ``b`` around them, so the matrix is symmetric.
 
     Args:
-        segments: the text, made with a reach of ``len(units)``.
+        text: int32, the documents.
+        segments: of the text, made with a reach of ``len(units)``.
         words: V, the number of words.
         units: (window,) int64, what a pair at distance 1, 2, ... adds.
         jobs: threads.
@@ -107,18 +122,23 @@ def count_pairs(segments: list[Segment], words: int, units: NDArray[np.int64], j
     Yields:
         all V rows, in order, some at a time.
     """
-    counter = _Counter(segments, words, units)
+    counter = _Counter(text, segments, words, units)
     return in_order(counter.count, counter.tasks(), jobs)
 
 
 class _Counter:
     """The work of :func:`count_pairs`, in tasks."""
 
-    def __init__(self, segments: list[Segment], words: int, units: NDArray[np.int64]) -> None:
+    def __init__(
+        self, text: NDArray[np.int32], segments: list[Segment], words: int, units: NDArray[np.int64]
+    ) -> None:
         self.segments = segments
         self.words = words
         self.weights = np.concatenate([units[::-1], [0], units]).astype(np.float64)
         self.window = len(self.weights)
+        # The window that begins at a place as one item, which is copied at once.
+        windows = len(text) - self.window + 1
+        self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.window}", text.data, 0, (4,))
         self.step = max(1, _PAIRS // self.window)
         self.tiled = np.tile(self.weights, self.step)
         self.starts = np.sum([segment.starts for segment in segments], axis=0)
@@ -140,16 +160,10 @@ class _Counter:
         return self._row(first) if after == first + 1 else self._sorted(first, after)
 
     def _around(self, first: int, after: int) -> Iterator[NDArray[np.int32]]:
-        """Yield the windows around some words in all segments, one after the other, some ``step`` at a time."""
-        waiting: list[NDArray[np.void]] = []
-        for segment in self.segments:
-            for part in segment.around(first, after, self.step):
-                if sum(map(len, waiting)) + len(part) > self.step:
-                    yield np.concatenate(waiting).view(np.int32)
-                    waiting = []
-                waiting.append(part)
-        if waiting:
-            yield np.concatenate(waiting).view(np.int32)
+        """Yield the windows around some words, one after the other, some ``step`` at a time."""
+        places = np.concatenate([segment.of(first, after) for segment in self.segments])
+        for start in range(0, len(places), self.step):
+            yield self.windows[places[start : start + self.step]].view(np.int32)
 
     def _row(self, word: int) -> Rows:
         """Sum one row in a dense vector: the product of a (V, positions) matrix, a window a column, with ones."""
