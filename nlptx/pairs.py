@@ -21,6 +21,8 @@ from nlptx.parallel import in_order
 # Up to this window 1/d is a whole number of 1/lcm(1..window) units; beyond, it is rounded to this part of 1.
 _LARGEST_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 26
+# Words of a cache line of 64 bytes.
+_CACHE_LINE = 16
 # Pairs handled at once: few enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
 # Summing a row in a dense vector costs as much as sorting so many pairs, and one for every few words.
@@ -139,6 +141,8 @@ class _Counter:
         # The window that begins at a place as one item, which is copied at once.
         windows = len(text) - self.window + 1
         self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.window}", text.data, 0, (4,))
+        # Every cache line of it: the text from there on.
+        self.lines = [text[offset:] for offset in (*range(0, self.window - 1, _CACHE_LINE), self.window - 1)]
         self.step = max(1, _PAIRS // self.window)
         self.tiled = np.tile(self.weights, self.step)
         self.starts = np.sum([segment.starts for segment in segments], axis=0)
@@ -163,7 +167,11 @@ class _Counter:
         """Yield the windows around some words, one after the other, some ``step`` at a time."""
         places = np.concatenate([segment.of(first, after) for segment in self.segments])
         for start in range(0, len(places), self.step):
-            yield self.windows[places[start : start + self.step]].view(np.int32)
+            some = places[start : start + self.step].astype(np.int64)
+            for line in self.lines:
+                # Brings them to the cache, many at a time, where copying waits for one after the other.
+                line.take(some, mode="wrap")
+            yield self.windows[some].view(np.int32)
 
     def _row(self, word: int) -> Rows:
         """Sum one row in a dense vector: the product of a (V, positions) matrix, a window a column, with ones."""
