@@ -89,14 +89,14 @@ def number_words(blocks: Iterable[bytes], scanner: Scanner) -> NumberedChunk:
 def _read(scan: Scan) -> _Piece:
     sizes = scan.ends - scan.starts
     short = _integers(scan.text, scan.starts, sizes)
-    one, two = sizes <= _BYTES, sizes <= 2 * _BYTES
     if (scan.text == 0).any():
-        # A zero byte at the end of a word would not show in the integer.
+        # A zero byte at the end of a word would not show in an integer, so such words count as long.
         zeros = np.concatenate([[0], np.cumsum(scan.text == 0)])
-        whole = zeros[scan.ends] == zeros[scan.starts]
-        one, two = one & whole, two & whole
-    short[~one] = 0
-    middle, long = np.flatnonzero(two & ~one), np.flatnonzero(~two)
+        sizes[zeros[scan.ends] != zeros[scan.starts]] = 2 * _BYTES + 1
+    longer = np.flatnonzero(sizes > _BYTES)
+    short[longer] = 0
+    two = sizes[longer] <= 2 * _BYTES
+    middle, long = longer[two], longer[~two]
     starts = scan.starts[middle]
     first = _integers(scan.text, starts, sizes[middle])
     second = _integers(scan.text, starts + _BYTES, sizes[middle] - _BYTES)

@@ -203,5 +203,5 @@ class _Counter:
         starts = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
         sums = np.add.reduceat(worth, starts)
         rows, places = np.divmod(pairs[starts], columns)
-        kept = (places < self.words) & (sums > 0)
+        kept = np.flatnonzero((places < self.words) & (sums > 0))
         return Rows(places[kept].astype(np.int32), sums[kept], np.bincount(rows[kept], minlength=after - first))
