@@ -11,18 +11,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from nlptx.artifacts import Artifact
-from nlptx.counting import Counts, count_rows
+from nlptx.counting import count_rows, index_type, matrix_artifact
 from nlptx.errors import CorruptError
 from nlptx.lines import in_blocks
 from nlptx.parts import need_array, read_vocabulary
 from nlptx.settings import CountSettings
-from nlptx.spool import Space, Spool
+from nlptx.spool import Space
 from nlptx.text import Tokenizer, Vocabulary
 
-KIND = "cooccurrence"
 # Counts are sums of integers, exact up to here.
 _LARGEST_COUNT = 2.0**53
 
@@ -45,7 +43,10 @@ class Cooccurrence:
 
     def to_artifact(self) -> Artifact:
         """Return the artifact; its file also opens with ``scipy.sparse.load_npz``."""
-        return _artifact(self, self.matrix.indptr, self.matrix.indices.astype(np.int32, copy=False), self.matrix.data)
+        indices = self.matrix.indices.astype(np.int32, copy=False)
+        return matrix_artifact(
+            self.matrix.indptr, indices, self.matrix.data, self.vocabulary, self.settings, self.details
+        )
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Cooccurrence:
@@ -55,7 +56,7 @@ class Cooccurrence:
         size = len(vocabulary)
         data = need_array(artifact, "data", "float64", (None,))
         indices = need_array(artifact, "indices", "int32", (len(data),))
-        indptr = need_array(artifact, "indptr", _index_type(len(data)).__name__, (size + 1,))
+        indptr = need_array(artifact, "indptr", index_type(len(data)).__name__, (size + 1,))
         if indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
             raise CorruptError("the matrix' row bounds are impossible")
         if len(indices) and (indices.min() < 0 or indices.max() >= size):
@@ -75,30 +76,6 @@ def count(texts: Iterable[str], settings: CountSettings | None = None, jobs: int
     with Space() as space:
         counts = count_rows(in_blocks(texts), settings or CountSettings(), space, jobs)
         run, size = counts.run, len(counts.vocabulary)
-        indptr = run.indptr().astype(_index_type(len(run.columns)))
+        indptr = run.indptr().astype(index_type(len(run.columns)))
         matrix = sp.csr_matrix((run.values.array(), run.columns.array(), indptr), shape=(size, size))
     return Cooccurrence(matrix, counts.vocabulary, counts.settings, counts.details)
-
-
-def counts_artifact(counts: Counts) -> Artifact:
-    """Return the artifact of counts; writing it brings them to memory in small parts only."""
-    return _artifact(counts, counts.run.indptr(), counts.run.columns, counts.run.values)
-
-
-def _artifact(
-    counts: Counts | Cooccurrence, indptr: NDArray, indices: NDArray | Spool, data: NDArray | Spool
-) -> Artifact:
-    size = len(counts.vocabulary)
-    arrays = {
-        "format": np.array(b"csr"),
-        "shape": np.array((size, size), np.int64),
-        "indptr": indptr.astype(_index_type(len(data)), copy=False),
-        "indices": indices,
-        "data": data,
-        **counts.vocabulary.to_arrays(),
-    }
-    return Artifact(KIND, counts.settings.to_dict(), arrays, None, counts.details)
-
-
-def _index_type(entries: int) -> type[np.signedinteger]:
-    return np.int32 if entries < 1 << 31 else np.int64

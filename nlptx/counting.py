@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.artifacts import Artifact
 from nlptx.errors import DataError
 from nlptx.pairs import Segment, count_pairs, room, unit_weights
 from nlptx.parallel import default_jobs, in_order
-from nlptx.runs import Run, merge
+from nlptx.runs import Run
 from nlptx.settings import CountSettings
 from nlptx.spool import Space, Spool
 from nlptx.text import Tokenizer, Vocabulary, as_text, rank_words
 from nlptx.tokens import TokenStream
 
+KIND = "cooccurrence"
 # What a token takes while its block is counted, as a share of the memory: half of it.
 _BYTES_PER_TOKEN = 48
 # Tokens grouped by word at once, in one thread, unless memory is short: that takes some 40 bytes each.
@@ -42,6 +44,37 @@ class Counts:
     vocabulary: Vocabulary
     settings: CountSettings
     details: dict[str, Any]
+
+    def to_artifact(self) -> Artifact:
+        """Return the artifact; writing it brings the matrix to memory in small parts only."""
+        run = self.run
+        return matrix_artifact(run.indptr(), run.columns, run.values, self.vocabulary, self.settings, self.details)
+
+
+def matrix_artifact(
+    indptr: NDArray,
+    indices: NDArray | Spool,
+    data: NDArray | Spool,
+    vocabulary: Vocabulary,
+    settings: CountSettings,
+    details: dict[str, Any],
+) -> Artifact:
+    """Return the artifact of a CSR matrix of counts; its file also opens with ``scipy.sparse.load_npz``."""
+    size = len(vocabulary)
+    arrays = {
+        "format": np.array(b"csr"),
+        "shape": np.array((size, size), np.int64),
+        "indptr": indptr.astype(index_type(len(data)), copy=False),
+        "indices": indices,
+        "data": data,
+        **vocabulary.to_arrays(),
+    }
+    return Artifact(KIND, settings.to_dict(), arrays, None, details)
+
+
+def index_type(entries: int) -> type[np.signedinteger]:
+    """Return the type of the row bounds of a matrix with so many entries."""
+    return np.int32 if entries < 1 << 31 else np.int64
 
 
 def count_rows(blocks: Iterable[bytes], settings: CountSettings, space: Space, jobs: int | None = None) -> Counts:
@@ -96,10 +129,16 @@ def count_rows(blocks: Iterable[bytes], settings: CountSettings, space: Space, j
             run.leave_memory(space, done / len(stream.ids))
         runs.append(run)
         if len(runs) == _FAN_IN:
-            runs = [merge(runs, space, jobs)]
+            runs = [_merge(runs, space, jobs)]
     stream.close()
-    run = runs[0] if single else merge(runs, space, jobs, one)
+    run = runs[0] if single else _merge(runs, space, jobs, one)
     return Counts(run, vocabulary, settings, details)
+
+
+def _merge(runs: list[Run], space: Space, jobs: int, one: int = 1) -> Run:
+    from nlptx.merging import merge  # with SciPy, whose import takes as long as counting a small corpus
+
+    return merge(runs, space, jobs, one)
 
 
 def _choose_words(

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from nlptx import lines, pairs, tokens
 from nlptx.artifacts import read, write
-from nlptx.cooccur import KIND, Cooccurrence, count, counts_artifact
-from nlptx.counting import count_rows
+from nlptx.cooccur import Cooccurrence, count
+from nlptx.counting import KIND, count_rows
 from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
 from nlptx.lines import in_blocks
 from nlptx.settings import CountSettings
@@ -245,7 +245,7 @@ def count_in(space, documents, jobs=1, **options):
             in_blocks(map(" ".join, documents)), CountSettings(tokenizer="spaces", **options), space, jobs
         )
         target = os.path.join(space.folder, "counts.npz")
-        write(target, counts_artifact(counted))
+        write(target, counted.to_artifact())
     with open(target, "rb") as file:
         return file.read()
 

@@ -62,7 +62,6 @@ def cooccur(
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx import artifacts
     from nlptx.allocator import keep_freed_memory
-    from nlptx.cooccur import counts_artifact
     from nlptx.corpus import Corpus
     from nlptx.counting import count_rows
     from nlptx.spool import Space
@@ -85,6 +84,6 @@ def cooccur(
                 f"more distinct words than --memory has room for: words seen up to {details['dropped_up_to']} times"
                 " were dropped on the way, and counted anew when they came again"
             )
-        artifacts.write(output, counts_artifact(dataclasses.replace(counts, details=details)))
+        artifacts.write(output, dataclasses.replace(counts, details=details).to_artifact())
         facts = {name: value for name, value in details.items() if name not in ("sha256", "reading")}
         stage.finish("counts", {**facts, "words": len(counts.vocabulary), "entries": len(counts.run.columns)})

@@ -32,7 +32,8 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
     stage = Stage(run, output)
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx import artifacts
-    from nlptx.cooccur import KIND, Cooccurrence
+    from nlptx.cooccur import Cooccurrence
+    from nlptx.counting import KIND
     from nlptx.embeddings import TEXT_SUFFIXES
     from nlptx.pca import fit_pca
     from nlptx.word2vec import write_word2vec

@@ -1,0 +1,51 @@
+"""The sum of sparse matrices, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.pairs import Rows
+from nlptx.parallel import in_order
+from nlptx.runs import BYTES_PER_ENTRY, Run
+from nlptx.spool import Space
+
+
+def merge(runs: Sequence[Run], space: Space, jobs: int, one: int = 1) -> Run:
+    """Return the sum of ``runs``, divided by ``one``; they are closed."""
+    bounds = [run.indptr() for run in runs]
+    total = np.sum(bounds, axis=0)
+    most = max(1, space.memory // (32 * BYTES_PER_ENTRY * (jobs + 1)))
+    cuts = np.searchsorted(total, np.arange(most, total[-1], most)).tolist()
+    edges = sorted({0, *cuts, len(total) - 1})
+
+    def add(rows: tuple[int, int]) -> Rows:
+        summed = _sum_in_tree([_slice(run, indptr, *rows) for run, indptr in zip(runs, bounds, strict=True)])
+        return Rows(summed.indices.astype(np.int32, copy=False), summed.data, np.diff(summed.indptr).astype(np.int64))
+
+    result = Run(runs[0].words, space, one)
+    for rows in in_order(add, pairwise(edges), jobs):
+        result.append(rows)
+    for run in runs:
+        run.columns.close()
+        run.values.close()
+    return result
+
+
+def _sum_in_tree(parts: list[sp.csr_matrix]) -> sp.csr_matrix:
+    """Sum matrices, equals with equals, so that each entry is copied a logarithmic number of times."""
+    while len(parts) > 1:
+        pairs = [parts[i] + parts[i + 1] for i in range(0, len(parts) - 1, 2)]
+        parts = pairs + parts[len(pairs) * 2 :]
+    return parts[0]
+
+
+def _slice(run: Run, indptr: NDArray[np.int64], first: int, after: int) -> sp.csr_matrix:
+    """Return some rows of a run; ``indptr`` is that of the whole."""
+    start, stop = int(indptr[first]), int(indptr[after])
+    entries = (run.values.read(start, stop), run.columns.read(start, stop), indptr[first : after + 1] - start)
+    return sp.csr_matrix(entries, shape=(after - first, run.words))
