@@ -68,8 +68,8 @@ class Segment:
 
     Args:
         text: int32, what the documents are written to, with :func:`room` for them from ``start`` on.
-        start: below 2^31.
-        ids: (N,) int32, word at each position.
+        start: where in the text they begin.
+        ids: (N,) int32, word at each position; N below 2^31.
         lengths: (documents,) int64, positions of each document, at least 1.
         words: V, the number of words.
         reach: positions to each side that count as near.
@@ -84,21 +84,23 @@ class Segment:
         words: int,
         reach: int,
     ) -> None:
-        text[start : start + room(len(ids), len(lengths), reach)] = words
-        # Where the window around each position begins.
-        places = np.arange(start, start + len(ids), dtype=np.int32)
+        own = text[start : start + room(len(ids), len(lengths), reach)]
+        own[...] = words
+        # Where in it the window around each position begins.
+        places = np.arange(len(ids), dtype=np.int32)
         places += np.repeat(np.arange(0, reach * len(lengths), reach, dtype=np.int32), lengths)
-        text[places + np.int32(reach)] = ids
+        own[places + np.int32(reach)] = ids
         order = ids.astype(np.int64)
         order <<= 32
         order |= places
         order.sort()
         self.starts = np.searchsorted(order, np.arange(words + 1) << 32)
         self.places = order.astype(np.int32)  # the lower half
+        self.start = start
 
-    def of(self, first: int, after: int) -> NDArray[np.int32]:
-        """Return where the windows around words ``first`` to ``after`` begin, word by word."""
-        return self.places[self.starts[first] : self.starts[after]]
+    def of(self, first: int, after: int) -> NDArray[np.int64]:
+        """Return where in the text the windows around words ``first`` to ``after`` begin, word by word."""
+        return self.places[self.starts[first] : self.starts[after]].astype(np.int64) + self.start
 
 
 def room(tokens: int, documents: int, reach: int) -> int:
@@ -164,7 +166,7 @@ class _Counter:
         """Yield the windows around some words, one after the other, some ``step`` at a time."""
         places = np.concatenate([segment.of(first, after) for segment in self.segments])
         for start in range(0, len(places), self.step):
-            some = places[start : start + self.step].astype(np.int64)
+            some = places[start : start + self.step]
             for line in self.lines:
                 # Brings them to the cache, many at a time, where copying waits for one after the other.
                 line.take(some, mode="wrap")
