@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from nlptx.nn import Gradients, Layout, MultiHeadAttention, attention
+from nlptx.nn import FeedForward, Gradients, Layout, Linear, MultiHeadAttention, attention, flatten
 from nlptx.nn.attention import tiles
 from nlptx.training import average
 from nlptx.training.average import WeightAverage
@@ -111,3 +111,57 @@ def test_an_average_taken_block_by_block_is_the_average(monkeypatch: pytest.Monk
     assert (results[0] != weights).all()
     for result in results[1:]:
         assert_array_equal(result, results[0])
+
+
+def network_gradient(threads: int | None, dtype: type = np.float64, scale: float = 1.0) -> ShareResult:
+    """The gradient of a real network for a batch of one share; ``threads`` is how many may help."""
+    rng = np.random.default_rng(2)
+    layer = FeedForward(WIDTH, 8, "relu", rng)
+    flat = flatten(layer, dtype)
+    table = (rng.standard_normal((WORDS, WIDTH)) * scale).astype(dtype)
+    shares = shares_of(texts_of(6, 30))
+    assert len(shares) == 1
+
+    def objective(share: Share, grads: Gradients, rng: np.random.Generator) -> tuple[float, int, NDArray]:
+        y, cache = layer.forward(table[share.ids], Layout(share.lengths))
+        return float(y.sum()), 0, layer.backward(y, cache, grads)
+
+    seeds = np.random.SeedSequence(1).spawn(1)
+    with ThreadPoolExecutor(1) as pool, ThreadPoolExecutor(threads or 1) as spare:
+        helpers = None if threads is None else spare
+        return batch_gradient(shares, objective, flat.size, np.dtype(dtype), False, seeds, pool, helpers)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_products_done_by_another_thread_are_the_same(threads: int) -> None:
+    alone, helped = network_gradient(None), network_gradient(threads)
+    assert np.count_nonzero(alone.flat) > alone.flat.size / 2
+    for name in ("loss", "flat", "rows", "row_gradient"):
+        assert_array_equal(getattr(alone, name), getattr(helped, name))
+
+
+def test_an_overflow_in_another_thread_is_left_to_who_looks_at_the_norm() -> None:
+    assert not np.isfinite(network_gradient(1, np.float32, 1e25).flat).all()
+
+
+def test_an_error_of_the_pass_ends_the_thread_that_helps() -> None:
+    def objective(share: Share, grads: Gradients, rng: np.random.Generator) -> tuple[float, int, NDArray]:
+        raise ValueError("in the pass")
+
+    shares = shares_of(texts_of(2, 30))
+    # Leaving the pool waits for its threads.
+    with ThreadPoolExecutor(1) as pool, pytest.raises(ValueError, match="in the pass"):
+        batch_gradient(shares, objective, WIDTH, np.dtype(float), False, np.random.SeedSequence(1).spawn(1), pool, pool)
+
+
+def test_an_error_of_a_product_is_told() -> None:
+    layer = Linear(WIDTH, 2, np.random.default_rng(1))
+    size = flatten(layer).size
+
+    def objective(share: Share, grads: Gradients, rng: np.random.Generator) -> tuple[float, int, NDArray]:
+        grads.add_product(layer.weight, np.ones((2, WIDTH)), np.ones((3, 2)))
+        return 0.0, 0, np.ones((len(share.ids), WIDTH))
+
+    shares = shares_of(texts_of(2, 30))
+    with ThreadPoolExecutor(1) as pool, pytest.raises(ValueError, match="matmul"):
+        batch_gradient(shares, objective, size, np.dtype(float), False, np.random.SeedSequence(1).spawn(1), pool, pool)

@@ -15,7 +15,8 @@ class Relu(Layer):
     """y = max(0, x)."""
 
     def forward(self, x: NDArray, layout: Layout | None = None, rng: Any = None) -> tuple[NDArray, NDArray]:
-        y = np.maximum(x, 0)
+        # A row of zeros, as NumPy takes twice as long with a single one.
+        y = np.maximum(x, np.zeros(x.shape[-1], x.dtype))
         return y, y
 
     # f' is 1 where x > 0, that is where y > 0, and 0 elsewhere.

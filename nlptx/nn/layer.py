@@ -78,6 +78,10 @@ class Gradients:
         view = self[parameter]
         view += gradient
 
+    def add_product(self, parameter: Parameter, x: NDArray, dy: NDArray) -> None:
+        """Add x'dy to the gradient of ``parameter``: now or later, so neither may change until the pass is over."""
+        self.add(parameter, x.T @ dy)
+
 
 def flatten(layer: Layer, dtype: DTypeLike = np.float32) -> NDArray:
     """Move all parameters of ``layer`` into one new flat vector (P,) and make them views of it."""

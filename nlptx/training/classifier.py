@@ -73,7 +73,7 @@ def fit(
         model = Model.fresh(
             data.vocabulary, data.table, data.labels, data.values, data.priors, settings, seed, data.evidence
         )
-        control = Control(seed, pool, on_progress, stop, checkpoint)
+        control = Control(seed, pool, on_progress, stop, checkpoint, pool if jobs > 1 else None)
         try:
             model.history = _train(model, data, control)
             if settings.calibrate and model.history["best_epoch"] and len(data.valid):

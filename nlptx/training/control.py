@@ -20,6 +20,7 @@ class Control:
         on_progress: called after every step and every validation.
         stop: asked before every step; True ends the training.
         checkpoint: where the state is kept, so that a training that was stopped can go on.
+        spare: threads that may help with a batch too small for the pool; None where one job is all there is.
     """
 
     seed: int
@@ -27,3 +28,4 @@ class Control:
     on_progress: Callable[[Progress], None]
     stop: Callable[[], bool]
     checkpoint: Checkpoint
+    spare: Executor | None = None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from queue import SimpleQueue
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.nn import Gradients
+from nlptx.nn import Gradients, Parameter
 from nlptx.training.batches import LANES, Share
 
 
@@ -48,6 +50,45 @@ def sum_rows(ids: NDArray[np.int32], gradient: NDArray) -> tuple[NDArray[np.int3
     return ordered[starts], sp.csr_matrix((ones, order, ends), shape=(len(starts), count)) @ gradient
 
 
+class _GradientsAside(Gradients):
+    """Gradients whose matrix products wait for :meth:`multiply`, which another thread may run meanwhile."""
+
+    def __init__(self, flat: NDArray) -> None:
+        super().__init__(flat)
+        self._waiting: SimpleQueue[tuple[Parameter, NDArray, NDArray] | None] = SimpleQueue()
+
+    def add_product(self, parameter: Parameter, x: NDArray, dy: NDArray) -> None:
+        self._waiting.put((parameter, x, dy))
+
+    def close(self) -> None:
+        """Say that no product will follow."""
+        self._waiting.put(None)
+
+    def multiply(self) -> None:
+        """Do the products one after the other, until the last."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            while (product := self._waiting.get()) is not None:
+                super().add_product(*product)
+
+
+@contextmanager
+def gradients(flat: NDArray, spare: Executor | None) -> Iterator[Gradients]:
+    """Yield gradients that add to ``flat`` (P,), with the help of a ``spare`` thread if there is one.
+
+    The products of inputs and output gradients, a third of all, are nothing that the backward pass waits for.
+    """
+    if spare is None:
+        yield Gradients(flat)
+        return
+    aside = _GradientsAside(flat)
+    done = spare.submit(aside.multiply)
+    try:
+        yield aside
+    finally:
+        aside.close()
+        done.result()
+
+
 def batch_gradient(
     shares: list[Share],
     objective: Objective,
@@ -56,6 +97,7 @@ def batch_gradient(
     frozen: bool,
     seeds: list[np.random.SeedSequence],
     pool: Executor,
+    spare: Executor | None = None,
 ) -> ShareResult:
     """Return loss and gradients summed over shares.
 
@@ -71,22 +113,27 @@ def batch_gradient(
         frozen: whether the word vectors stay as they are.
         seeds: one a share, for dropout.
         pool: threads.
+        spare: threads that help where there is one lane alone, if any.
     """
+    lanes = min(LANES, len(shares))
 
     def work(lane: int) -> ShareResult:
         flat = np.zeros(size, dtype)
         done = []
         # An overflow shows in the loss or the norm, which the loop checks.
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with (
+            np.errstate(over="ignore", invalid="ignore", divide="ignore"),
+            gradients(flat, spare if lanes == 1 else None) as grads,
+        ):
             for share, seed in zip(shares[lane::LANES], seeds[lane::LANES], strict=True):
-                done.append(objective(share, Gradients(flat), np.random.Generator(np.random.SFC64(seed))))
+                done.append(objective(share, grads, np.random.Generator(np.random.SFC64(seed))))
+            rows, row_gradient = shares[0].ids[:0], done[0][2][:0]
+            if not frozen:
+                ids = np.concatenate([share.ids for share in shares[lane::LANES]])
+                rows, row_gradient = sum_rows(ids, np.concatenate([dx for _, _, dx in done]))
         loss, correct = sum(loss for loss, _, _ in done), sum(correct for _, correct, _ in done)
-        if frozen:
-            return ShareResult(loss, correct, flat, shares[0].ids[:0], done[0][2][:0])
-        ids = np.concatenate([share.ids for share in shares[lane::LANES]])
-        return ShareResult(loss, correct, flat, *sum_rows(ids, np.concatenate([dx for _, _, dx in done])))
+        return ShareResult(loss, correct, flat, rows, row_gradient)
 
-    lanes = min(LANES, len(shares))
     results = [work(0)] if lanes == 1 else list(pool.map(work, range(lanes)))
     first = results[0]
     if lanes == 1:

@@ -118,7 +118,8 @@ def our_epoch(
     table = rng.standard_normal((words, width)).astype(np.float32)
     model = Model.fresh(vocabulary, table, ["neg", "pos"], None, np.full(2, 0.5), settings, 1)
     examples, nothing = Examples(list(texts), targets), Examples([], np.empty(0, np.int64))
-    control = Control(1, ThreadPoolExecutor(jobs), lambda _: None, lambda: False, Checkpoint(None))
+    pool = ThreadPoolExecutor(jobs)
+    control = Control(1, pool, lambda _: None, lambda: False, Checkpoint(None), pool if jobs > 1 else None)
     training = Training(model, examples, nothing, control)
     training.steps = 1_000_000
     threadpool_limits(1, "blas")
