@@ -145,11 +145,12 @@ def _choose_words(
     stream: TokenStream, settings: CountSettings, tokenizer: Tokenizer
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
     """Return the vocabulary, and the id there of each number of the stream; -1 for words left out."""
-    counts = stream.counts()
-    if not counts:
-        raise DataError("the corpus is empty: no word was found in it")
+    counts = stream.counts(settings.min_count)
     words = rank_words(counts, settings.min_count, settings.max_words)
     if not words:
+        counts = stream.counts()
+        if not counts:
+            raise DataError("the corpus is empty: no word was found in it")
         top = max(counts, key=counts.__getitem__)
         raise DataError(
             f"no word occurs {settings.min_count} times;"

@@ -77,7 +77,8 @@ class TokenStream:
         self.ids.close()
         self.lengths.close()
 
-    def counts(self) -> dict[bytes, int]:
-        """Return how often each word was seen."""
-        numbers = np.fromiter(self.numbers.values(), np.int64, len(self.numbers))
-        return dict(zip(self.numbers, self.totals[numbers].tolist(), strict=True))
+    def counts(self, least: int = 1) -> dict[bytes, int]:
+        """Return how often each word was seen, of those seen ``least`` times or more."""
+        counts = self.totals[np.fromiter(self.numbers.values(), np.int64, len(self.numbers))]
+        often = counts >= least
+        return dict(zip(itertools.compress(self.numbers, often), counts[often].tolist(), strict=True))
