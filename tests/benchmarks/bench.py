@@ -23,6 +23,7 @@ import bench_start
 import bench_train
 import numpy as np
 from measure import Bench, Row
+from threadpoolctl import threadpool_info
 
 import nlptx
 
@@ -49,6 +50,11 @@ def main() -> None:
         "nlptx": nlptx.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
+        "blas": ", ".join(
+            f"{library['internal_api']} {library['version']} {library.get('architecture', '')}".rstrip()
+            for library in threadpool_info()
+            if library["user_api"] == "blas"
+        ),
         "cores": os.cpu_count(),
         "runs": arguments.runs,
     }
