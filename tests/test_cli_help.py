@@ -131,6 +131,14 @@ def test_predicting_imports_only_what_it_needs(work):
     assert imported & (unwanted | HEAVY - {"numpy"}) == set()
 
 
+def test_counting_a_small_corpus_needs_no_scipy(work, tmp_path):
+    _, imported = imported_for(
+        "cooccur", str(work / "test.tsv"), "--min-count", "1", "-q", "-o", str(tmp_path / "c.npz")
+    )
+    assert "numpy" in imported
+    assert imported & {"scipy", "pandas", "matplotlib"} == set()
+
+
 def test_the_list_of_commands_imports_none_of_them():
     _, imported = imported_for("--help")
     assert not {name for name in imported if name.startswith(("nlptx.cli.", "nlptx.corpus"))} - {"nlptx.cli.console"}
