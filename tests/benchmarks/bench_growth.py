@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
+import shutil
 import sys
-import time
-from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from bench_cooccur import counting, write_corpora
 from bench_train import SAME, our_epoch
-from measure import Bench, Row, alternate
+from measure import Bench, Row, alternate, watched
 
 from nlptx.settings import TrainSettings
 
@@ -29,14 +28,18 @@ def growth_of_counting(bench: Bench) -> list[Row]:
         print("no archive of reviews: growth of counting left out", file=sys.stderr)
         return []
     corpus, _ = write_corpora(bench)
+    options = ["--tokenizer", "spaces", "--memory", MEMORY, "--tmp-dir", str(bench.folder)]
     result = []
     for times in (1, 4, 16):
-        options = ["--tokenizer", "spaces", "--memory", MEMORY, "--tmp-dir", str(bench.folder)]
-        start = time.perf_counter()
-        peak = peak_memory(counting("-", bench, *options), corpus, times)
-        seconds = time.perf_counter() - start
+
+        def feed(pipe: BinaryIO, times: int = times) -> None:
+            for _ in range(times):
+                with corpus.open("rb") as file:
+                    shutil.copyfileobj(file, pipe)
+
+        seconds, megabytes = watched(counting("-", bench, *options), feed)
         stage = f"cooccur, corpus x {times}, --memory {MEMORY}"
-        result.append({"stage": stage, "seconds": seconds, "peak_memory_mb": peak})
+        result.append({"stage": stage, "seconds": seconds, "peak_memory_mb": megabytes})
     return beside_first(result, "once")
 
 
@@ -45,22 +48,6 @@ def beside_first(result: list[Row], peer: str) -> list[Row]:
     for row in result:
         row |= {"peer": peer, "peer_seconds": result[0]["seconds"], "ratio": result[0]["seconds"] / row["seconds"]}
     return result
-
-
-def peak_memory(command: list[str], corpus: Path, times: int) -> int:
-    """Run ``command`` with the corpus so many times over on its standard input; return its peak memory in MB."""
-    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        for _ in range(times):
-            with corpus.open("rb") as file:
-                while part := file.read(1 << 20):
-                    process.stdin.write(part)
-        process.stdin.close()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return round(usage.ru_maxrss * 1024 / 1e6)
 
 
 def growth_of_training(bench: Bench) -> list[Row]:

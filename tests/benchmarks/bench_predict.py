@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
-from measure import Bench, Row, Work, command, memory_of, pair
+from measure import Bench, Row, Work, command, pair, watched
 
 from nlptx.corpus import Corpus, ReadOptions
 from nlptx.model import Model
@@ -76,31 +75,22 @@ def _growth(folder: Path) -> list[Row]:
             for _ in range(count // 1000):
                 chosen = rng.integers(0, len(vocabulary), (1000, 10))
                 file.writelines(" ".join(vocabulary[word] for word in row) + "\n" for row in chosen)
-        seconds, megabytes = _measured(path, folder / "scores.tsv")
+        seconds, megabytes = watched(_predicting(path, folder / "scores.tsv"))
         smaller = None if per_line is None else per_line * count
         ratio = None if smaller is None else smaller / seconds
-        stage = f"predict, {count:,} short lines, {megabytes:.0f} MB"
+        stage = f"predict, {count:,} short lines, {megabytes} MB"
         result.append({"stage": stage, "peer": "as the step before", "seconds": seconds, "peer_seconds": smaller,
                        "ratio": ratio, "peak_memory_mb": megabytes})  # fmt: skip
         per_line = seconds / count
     return result
 
 
-def _measured(path: Path, out: Path) -> tuple[float, float]:
-    """Return seconds and peak megabytes of scoring a file."""
-    peak = 0
-    start = time.perf_counter()
-    with subprocess.Popen([sys.executable, "-m", "nlptx", "predict", "-q", str(path), "-o", str(out)]) as process:
-        while process.poll() is None:
-            peak = max(peak, memory_of(process.pid))
-            time.sleep(0.02)
-    if process.returncode:
-        raise SystemExit("predict failed")
-    return time.perf_counter() - start, peak / 1e6
-
-
 def _predict(path: Path, out: Path, *more: str) -> Work:
-    return command(sys.executable, "-m", "nlptx", "predict", "-q", str(path), "-o", str(out), *more)
+    return command(*_predicting(path, out), *more)
+
+
+def _predicting(path: Path, out: Path) -> list[str]:
+    return [sys.executable, "-m", "nlptx", "predict", "-q", str(path), "-o", str(out)]
 
 
 def _seconds(batches: list[Work]) -> float:

@@ -6,9 +6,10 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 Work = Callable[[], Any]
 Row = dict[str, Any]
@@ -57,6 +58,27 @@ def pair(ours: Work, peer: Work | None, runs: int, outputs: Sequence[Path] = ())
 
 def command(*arguments: str, **kwargs: Any) -> Work:
     return lambda: subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **kwargs)
+
+
+def watched(words: Sequence[str], feed: Callable[[BinaryIO], None] | None = None) -> tuple[float, int]:
+    """Run a command; return its seconds and, looked at fifty times a second, its peak megabytes.
+
+    Args:
+        words: of the command.
+        feed: writes its standard input.
+    """
+    peak = 0
+    start = time.perf_counter()
+    with ThreadPoolExecutor(1) as pool, subprocess.Popen(words, stdin=subprocess.PIPE if feed else None) as process:
+        if feed and process.stdin:
+            pool.submit(feed, process.stdin).add_done_callback(lambda _: process.stdin and process.stdin.close())
+        while process.poll() is None:
+            peak = max(peak, memory_of(process.pid))
+            time.sleep(0.02)
+        seconds = time.perf_counter() - start
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, words)
+    return seconds, round(peak / 1e6)
 
 
 def memory_of(process: int) -> int:
