@@ -155,13 +155,10 @@ class MultiHeadAttention(Layer):
     def sublayers(self) -> Sequence[tuple[str, Layer]]:
         return (("qkv", self.qkv), ("out", self.out))
 
-    def _heads(self, qkv: NDArray, layout: Layout) -> list[list[NDArray]]:
-        """View (N, 3 H K) as Q, K and V of each run, (n, H, T, K) each. No copy."""
-        result = []
-        for run in layout.views(qkv):
-            split = run.reshape(*run.shape[:2], 3, self.heads, self.head_width)
-            result.append([split[:, :, i].swapaxes(1, 2) for i in range(3)])
-        return result
+    def _heads(self, qkv: NDArray, layout: Layout) -> list[NDArray]:
+        """View (N, 3 H K) as Q, K and V of each run, (3, n, H, T, K) together. No copy."""
+        shape = (3, self.heads, self.head_width)
+        return [run.reshape(*run.shape[:2], *shape).transpose(2, 0, 3, 1, 4) for run in layout.views(qkv)]
 
     def _merged(self, x: NDArray, layout: Layout) -> list[NDArray]:
         """View (N, H K) as (n, H, T, K) of each run. No copy."""
