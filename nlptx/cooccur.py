@@ -13,7 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from nlptx.artifacts import Artifact
-from nlptx.counting import count_rows, index_type, matrix_artifact
+from nlptx.counting import count_rows
+from nlptx.counts import index_type, matrix_artifact
 from nlptx.errors import CorruptError
 from nlptx.lines import in_blocks
 from nlptx.parts import need_array, read_vocabulary

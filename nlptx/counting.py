@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts import Artifact
+from nlptx.counts import Counts
 from nlptx.errors import DataError
 from nlptx.pairs import Segment, count_pairs, room, unit_weights
 from nlptx.parallel import default_jobs, in_order
@@ -19,7 +17,6 @@ from nlptx.spool import Space, Spool
 from nlptx.text import Tokenizer, Vocabulary, as_text, rank_words
 from nlptx.tokens import TokenStream
 
-KIND = "cooccurrence"
 # What a token takes while its block is counted, as a share of the memory: half of it.
 _BYTES_PER_TOKEN = 48
 # Tokens grouped by word at once, in one thread, unless memory is short: that takes some 40 bytes each.
@@ -27,54 +24,6 @@ _SEGMENT = 1 << 21
 _SEGMENT_SHARE = 256
 # Runs summed at once: each has two open files.
 _FAN_IN = 16
-
-
-@dataclass(frozen=True)
-class Counts:
-    """A corpus as it was counted, its matrix in memory or in temporary files.
-
-    Args:
-        run: the symmetric matrix.
-        vocabulary: its V words.
-        settings: how it was counted.
-        details: tokens, those known, distinct words.
-    """
-
-    run: Run
-    vocabulary: Vocabulary
-    settings: CountSettings
-    details: dict[str, Any]
-
-    def to_artifact(self) -> Artifact:
-        """Return the artifact; writing it brings the matrix to memory in small parts only."""
-        run = self.run
-        return matrix_artifact(run.indptr(), run.columns, run.values, self.vocabulary, self.settings, self.details)
-
-
-def matrix_artifact(
-    indptr: NDArray,
-    indices: NDArray | Spool,
-    data: NDArray | Spool,
-    vocabulary: Vocabulary,
-    settings: CountSettings,
-    details: dict[str, Any],
-) -> Artifact:
-    """Return the artifact of a CSR matrix of counts; its file also opens with ``scipy.sparse.load_npz``."""
-    size = len(vocabulary)
-    arrays = {
-        "format": np.array(b"csr"),
-        "shape": np.array((size, size), np.int64),
-        "indptr": indptr.astype(index_type(len(data)), copy=False),
-        "indices": indices,
-        "data": data,
-        **vocabulary.to_arrays(),
-    }
-    return Artifact(KIND, settings.to_dict(), arrays, None, details)
-
-
-def index_type(entries: int) -> type[np.signedinteger]:
-    """Return the type of the row bounds of a matrix with so many entries."""
-    return np.int32 if entries < 1 << 31 else np.int64
 
 
 def count_rows(blocks: Iterable[bytes], settings: CountSettings, space: Space, jobs: int | None = None) -> Counts:
@@ -193,12 +142,12 @@ def _lay_out(
 ) -> tuple[NDArray[np.int32], list[Segment]]:
     """Lay out the known words of each share of documents, whose tokens follow one another in ``ids`` from ``start``."""
     edges = np.cumsum([start, *(share.sum() for share in shares)]).tolist()
-    places = np.cumsum([0, *(room(int(share.sum()), len(share), reach) for share in shares)]).tolist()
-    text = np.empty(places[-1], np.int32)
+    starts = np.cumsum([0, *(room(int(share.sum()), len(share), reach) for share in shares)]).tolist()
+    text = np.empty(starts[-1], np.int32)
 
     def segment(number: int) -> Segment:
         own = known[ids.read(edges[number], edges[number + 1])]
-        return Segment(text, places[number], *_without_unknown(own, shares[number]), words, reach)
+        return Segment(text, starts[number], *_without_unknown(own, shares[number]), words, reach)
 
     return text, list(in_order(segment, range(len(shares)), jobs))
 

@@ -69,14 +69,14 @@ def number_words(blocks: Iterable[bytes], scanner: Scanner) -> NumberedChunk:
     words: list[bytes] = distinct.astype("<u8").view(f"S{_BYTES}").tolist()
     starts = np.cumsum([0, *(len(piece.short) for piece in pieces[:-1])]).tolist()
 
-    middle = np.concatenate([piece.middle + start for piece, start in zip(pieces, starts, strict=True)])
+    middle = _in_all([piece.middle for piece in pieces], starts)
     first = np.concatenate([piece.first for piece in pieces])
     second = np.concatenate([piece.second for piece in pieces])
     numbers, pairs, pair_counts = _number_pairs(first, second)
     ids[middle] = numbers + len(words)
     words += pairs
 
-    long = np.concatenate([piece.long + start for piece, start in zip(pieces, starts, strict=True)])
+    long = _in_all([piece.long for piece in pieces], starts)
     table: defaultdict[bytes, int] = defaultdict(itertools.count().__next__)
     spelled = itertools.chain.from_iterable(piece.spelled for piece in pieces)
     numbers = np.fromiter(map(table.__getitem__, spelled), np.int32, len(long))
@@ -84,6 +84,11 @@ def number_words(blocks: Iterable[bytes], scanner: Scanner) -> NumberedChunk:
     words += table
     lengths = np.concatenate([piece.lengths for piece in pieces])
     return NumberedChunk(words, ids, np.concatenate([counts, pair_counts, np.bincount(numbers)]), lengths)
+
+
+def _in_all(places: list[NDArray[np.int64]], starts: list[int]) -> NDArray[np.int64]:
+    """Return places in each of some pieces as places in all of them, of which each begins at its start."""
+    return np.concatenate([own + start for own, start in zip(places, starts, strict=True)])
 
 
 def _read(scan: Scan) -> _Piece:

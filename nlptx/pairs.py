@@ -140,7 +140,7 @@ class _Counter:
         # The window that begins at a place as one item, which is copied at once.
         windows = len(text) - self.window + 1
         self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.window}", text.data, 0, (4,))
-        # Every cache line of it: the text from there on.
+        # The text from each cache line of a window on, and from its last word.
         self.lines = [text[offset:] for offset in (*range(0, self.window - 1, _CACHE_LINE), self.window - 1)]
         self.step = max(1, _PAIRS // self.window)
         self.tiled = np.tile(self.weights, self.step)

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from nlptx import lines, pairs, tokens
 from nlptx.artifacts import read, write
 from nlptx.cooccur import Cooccurrence, count
-from nlptx.counting import KIND, count_rows
+from nlptx.counting import count_rows
+from nlptx.counts import KIND
 from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
 from nlptx.lines import in_blocks
 from nlptx.settings import CountSettings

@@ -33,7 +33,7 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx import artifacts
     from nlptx.cooccur import Cooccurrence
-    from nlptx.counting import KIND
+    from nlptx.counts import KIND
     from nlptx.embeddings import TEXT_SUFFIXES
     from nlptx.pca import fit_pca
     from nlptx.word2vec import write_word2vec

@@ -48,7 +48,7 @@ def read_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[bytes, i
 
 
 def _whole_lines(source: Source) -> Iterator[tuple[bytes, int]]:
-    """Yield the bytes of a source, cut after line feeds, and their lines; the last one gets an end if it has none."""
+    """Yield the bytes of a source, cut after line feeds (the last line gets one), and how many lines they are."""
     number = 1  # of the line under way
     begun: list[bytes] = []
     length = 0  # of the line under way, as far as it has been read

@@ -184,9 +184,16 @@ class Phase:
             return self.objective(share, grads, rng, count)
 
         seeds = seed_sequence(self.control.seed, self.dropout, self.step).spawn(len(shares))
-        size, dtype, frozen = self.flat.size, self.flat.dtype, self.settings.freeze
-        threads = self.control.pool, self.control.spare
-        result = batch_gradient(shares, objective, size, dtype, frozen, seeds, *threads)
+        result = batch_gradient(
+            shares,
+            objective,
+            self.flat.size,
+            self.flat.dtype,
+            self.settings.freeze,
+            seeds,
+            self.control.pool,
+            self.control.spare,
+        )
         norm = clip(result, self.settings.clip)
         if not np.isfinite(result.loss) or not np.isfinite(norm):
             raise self.diverged(self.step + 1, f"the loss is {result.loss}, the gradient's norm {norm}")

@@ -66,13 +66,14 @@ class _GradientsAside(Gradients):
 
     def multiply(self) -> None:
         """Do the products one after the other, until the last."""
+        # NumPy's error state is a thread's own, and that of the pass does not hold here.
         with np.errstate(over="ignore", invalid="ignore"):
             while (product := self._waiting.get()) is not None:
                 super().add_product(*product)
 
 
 @contextmanager
-def gradients(flat: NDArray, spare: Executor | None) -> Iterator[Gradients]:
+def _gradients(flat: NDArray, spare: Executor | None) -> Iterator[Gradients]:
     """Yield gradients that add to ``flat`` (P,), with the help of a ``spare`` thread if there is one.
 
     The products of inputs and output gradients, a third of all, are nothing that the backward pass waits for.
@@ -123,10 +124,11 @@ def batch_gradient(
         # An overflow shows in the loss or the norm, which the loop checks.
         with (
             np.errstate(over="ignore", invalid="ignore", divide="ignore"),
-            gradients(flat, spare if lanes == 1 else None) as grads,
+            _gradients(flat, spare if lanes == 1 else None) as grads,
         ):
             for share, seed in zip(shares[lane::LANES], seeds[lane::LANES], strict=True):
                 done.append(objective(share, grads, np.random.Generator(np.random.SFC64(seed))))
+            # Still within, as the spare thread may have products left.
             rows, row_gradient = shares[0].ids[:0], done[0][2][:0]
             if not frozen:
                 ids = np.concatenate([share.ids for share in shares[lane::LANES]])

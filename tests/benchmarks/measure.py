@@ -67,17 +67,24 @@ def watched(words: Sequence[str], feed: Callable[[BinaryIO], None] | None = None
         words: of the command.
         feed: writes its standard input.
     """
+
+    def fill(pipe: BinaryIO) -> None:
+        with pipe:
+            if feed:
+                feed(pipe)
+
     peak = 0
     start = time.perf_counter()
-    with ThreadPoolExecutor(1) as pool, subprocess.Popen(words, stdin=subprocess.PIPE if feed else None) as process:
-        if feed and process.stdin:
-            pool.submit(feed, process.stdin).add_done_callback(lambda _: process.stdin and process.stdin.close())
+    with ThreadPoolExecutor(1) as pool, subprocess.Popen(words, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        filled = pool.submit(fill, process.stdin)
         while process.poll() is None:
             peak = max(peak, memory_of(process.pid))
             time.sleep(0.02)
         seconds = time.perf_counter() - start
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, words)
+    filled.result()
     return seconds, round(peak / 1e6)
 
 
