@@ -227,7 +227,7 @@ class TrainSettings(NetworkSettings):
     ngram_texts: int = setting(2, "Leave out n-grams found in fewer training texts than this.", low=1)
     half: bool = setting(False, "Store word vectors and n-grams in half precision, for a smaller file.")
     passages: int = setting(
-        1,
+        0,
         "Passages of each long training text, of 10 to 40 words, that are learned as texts of their own; 0 for none.",
         low=0,
         high=100,

@@ -13,7 +13,7 @@ from nlptx.settings import TrainSettings
 from nlptx.training.prepare import prepare
 
 LONG, LABELS = make_reviews(30, shortest=90, longest=140)
-SETTINGS = TrainSettings(width=0, epochs=1, batch=8, components=4, ngram_texts=1, valid_share=0.0)
+SETTINGS = TrainSettings(width=0, epochs=1, batch=8, components=4, ngram_texts=1, valid_share=0.0, passages=1)
 
 
 def prepared(settings=SETTINGS, labels=LABELS, texts=LONG, jobs=1):
