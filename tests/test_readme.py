@@ -43,9 +43,22 @@ def test_the_readme_shows_all_commands():
     assert shown >= {"cooccur", "pca", "train", "predict", "evaluate", "neighbors", "explain", "info"}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_runs(command, folder):
-    done = shell(command, folder)
+@pytest.fixture(scope="module")
+def outcome(folder):
+    """What a command of the README came to, after all those before it: they build on each other."""
+    done: list[subprocess.CompletedProcess] = []
+
+    def run(number: int) -> subprocess.CompletedProcess:
+        while len(done) <= number:
+            done.append(shell(COMMANDS[len(done)], folder))
+        return done[number]
+
+    return run
+
+
+@pytest.mark.parametrize("number", range(len(COMMANDS)), ids=COMMANDS)
+def test_every_command_runs(number, outcome):
+    done = outcome(number)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
 
