@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
 
 # Characters read ahead, and of a group: of huge texts one at a time is enough.
@@ -55,7 +55,7 @@ class Group:
             return self.shelf.waiting
 
 
-def arriving(texts: Iterable[str], most: int) -> Iterator[Group]:
+def arriving(texts: Iterable[str], most: int) -> Generator[Group, None, None]:
     """Group texts as they arrive, at most ``most`` a group, without waiting for more than one.
 
     A thread reads ahead by a few groups and a few million characters, and waits when nobody takes them. An

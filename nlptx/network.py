@@ -229,7 +229,8 @@ def unset_network(
         CorruptError: it would need another number of them; found out before memory is taken for any.
     """
     width = settings.width or components
-    at_least = settings.blocks * 2 * width * (settings.hidden or 4 * width) + known[1] ** 2
+    outputs = 1 if settings.loss == "squared-error" else classes
+    at_least = settings.blocks * 2 * width * (settings.hidden or 4 * width) + known[1] * outputs
     if not components or at_least > have:
         raise CorruptError(f"it has {have} parameters; its settings need more than {at_least}")
     network = Network(settings, components, classes, cast("np.random.Generator", _Unset()), *known)

@@ -6,6 +6,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,17 +81,25 @@ def score(
     def work(part: list[str]) -> list[Scored]:
         return _score_batch(steady, part, scanner)
 
-    with threadpool_limits(1), workers(work, jobs, processes=processes) as submit:
+    with (
+        threadpool_limits(1),
+        workers(work, jobs, processes=processes) as submit,
+        closing(arriving(texts, batch)) as parts,
+    ):
         waiting: deque[Future[list[Scored]]] = deque()
         failure: Exception | None = None
-        try:
-            for part in arriving(texts, batch):
-                waiting.append(submit(part.items))
-                # Results are due while the source pauses, or when enough work is under way.
-                while waiting and (part.paused or len(waiting) > jobs + 1 or waiting[0].done()):
-                    yield waiting.popleft().result()
-        except Exception as error:
-            failure = error  # what came before it is still owed
+        while True:
+            try:
+                part = next(parts)
+            except StopIteration:
+                break
+            except Exception as error:  # of the source; what came before it is still owed
+                failure = error
+                break
+            waiting.append(submit(part.items))
+            # Results are due while the source pauses, or when enough work is under way.
+            while waiting and (part.paused or len(waiting) > jobs + 1 or waiting[0].done()):
+                yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
         if failure is not None:

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from reviews import make_reviews, small_embeddings
 
 import nlptx
-from nlptx.errors import LabelError
+from nlptx.errors import DataError, LabelError
 from nlptx.nn import Gradients
 from nlptx.settings import TrainSettings
 from nlptx.training import prepare as preparing
@@ -117,6 +117,26 @@ def test_a_label_that_training_lacks_is_refused():
     texts, labels = make_reviews(40)
     with pytest.raises(LabelError, match="the validation data has label 'odd'; the training data has neg, pos"):
         fit(texts, labels, valid=(texts[:1], ["odd"]))
+
+
+@pytest.mark.parametrize(("more", "fewer"), [(3, 0), (0, 3)])
+def test_a_label_for_each_text_is_demanded(more, fewer):
+    texts, labels = make_reviews(40)
+    some, theirs = texts[: 40 - more], labels[: 40 - fewer]
+    with pytest.raises(DataError, match=f"there are {40 - more} training texts and {40 - fewer} labels"):
+        fit(some, theirs)
+    with pytest.raises(DataError, match=f"there are {40 - more} validation texts and {40 - fewer} labels"):
+        fit(texts, labels, valid=(some, theirs))
+
+
+@pytest.mark.parametrize("labels", [2, 3, 20])
+@pytest.mark.parametrize("components", [0, 4])
+def test_a_model_of_any_number_of_labels_is_read_back(tmp_path, labels, components):
+    texts, _ = make_reviews(10 * labels)
+    names = [f"label{number % labels}" for number in range(10 * labels)]
+    model, _ = fit(texts, names, epochs=1, components=components, ngrams=1)
+    model.save(str(tmp_path / "m.npz"))
+    assert nlptx.Model.load(str(tmp_path / "m.npz")).predict(texts[:9], jobs=1) == model.predict(texts[:9], jobs=1)
 
 
 def test_a_label_without_a_known_word_is_told_of():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reviews import TAUGHT, make_reviews, small_fit
 
-from nlptx import inference
+from nlptx import inference, scoring
 from nlptx.arrivals import arriving
 from nlptx.cli.rows import guarded, rounded
 from nlptx.errors import ArtifactError
@@ -274,6 +274,30 @@ def test_an_error_of_the_source_comes_after_what_was_read():
     with pytest.raises(OSError, match="gone"):
         take()
     assert seen == ["a", "b"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_after_a_batch_that_fails_none_is_scored(jobs, monkeypatch):
+    model, texts = model_of("default"), [f"w{number}" for number in range(20)]
+    texts[7] = "bad"
+    score_batch = scoring._score_batch
+
+    def fails(model, part, scanner):
+        if "bad" in part:
+            time.sleep(0.2)  # those after it are done first
+            raise ArtifactError("overflow")
+        return score_batch(model, part, scanner)
+
+    monkeypatch.setattr(scoring, "_score_batch", fails)
+    seen = []
+
+    def take():
+        for batch in score(model, texts, jobs=jobs, batch=1):
+            seen.extend(batch)
+
+    with pytest.raises(ArtifactError, match="overflow"):
+        take()
+    assert seen == bits(model, texts[:7])
 
 
 def test_the_reader_ends_with_the_one_who_takes():

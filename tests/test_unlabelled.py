@@ -8,6 +8,7 @@ from command import refused, run
 from conftest import TRAIN, make_rows, write_tsv
 from reviews import small_embeddings
 
+import nlptx
 from nlptx.cli.training_data import read_training_data
 from nlptx.corpus.document import ReadOptions
 from nlptx.settings import TrainSettings
@@ -51,6 +52,23 @@ def test_the_part_unsup_of_a_corpus_needs_no_labels(tmp_path):
     assert set(found.labels) == {"neg", "pos"}
     assert "held out" not in found.texts + found.unlabelled
     assert read(tmp_path / "corpus", reading=ReadOptions(splits=("train",))).unlabelled == []
+
+
+def test_of_an_archive_the_part_test_is_validated_on(tmp_path):
+    files = lay_out(tmp_path / "corpus")
+    found = read(tmp_path / "corpus", valid=[pack(tmp_path / "a.tar", files, files)])
+    assert found.valid == (["held out"], ["pos"])
+    assert len(found.texts) == 24
+
+
+def test_it_is_said_if_nothing_is_learned_from_them():
+    texts, labels = zip(*make_rows(("neg", "pos"), 20, seed=1), strict=True)
+    for settings, note in (({"ngrams": 0}, True), ({"components": 0, "imitate": 0}, True), ({"components": 4}, False)):
+        notes = []
+        chosen = TrainSettings(width=0, epochs=1, valid_share=0.0, new_words=1, **settings)
+        embeddings = small_embeddings()
+        nlptx.fit(texts, labels, embeddings, chosen, unlabelled=["a b"], jobs=1, on_note=notes.append)
+        assert any("the texts without labels are left out" in said for said in notes) == note
 
 
 def test_texts_come_in_the_order_of_the_numbers_in_their_names(tmp_path):

@@ -45,7 +45,12 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Texts without labels, to learn from which n-grams go together; of an archive, its part unsup.",
 )
-@click.option("--valid", multiple=True, metavar="FILE", help="Validate on this file, not on a part of DATA.")
+@click.option(
+    "--valid",
+    multiple=True,
+    metavar="FILE",
+    help="Validate on this, not on a part of DATA; of an archive, on its part test.",
+)
 @output_option("model.npz", "Where the model goes; - for standard output.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
 @click.option(

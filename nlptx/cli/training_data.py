@@ -16,6 +16,7 @@ from nlptx.errors import DataError, SettingsError
 # Parts read of a corpus that is laid out as train, test, unsup; texts of the last need no label.
 SPLITS = ("train", "unsup")
 _UNLABELLED = "unsup"
+_HELD_OUT = "test"
 _LARGEST_CARD = 1 << 16
 
 
@@ -50,7 +51,7 @@ def read_training_data(
     if unlabelled:
         source["unlabelled_documents"], source["unlabelled_sha256"] = more.documents, more.sha256
     if valid:
-        held_out = Corpus(valid, reading)
+        held_out = Corpus(valid, replace(reading, splits=(_HELD_OUT,)))
         judged = _sorted(held_out)
         found.valid = judged.texts, judged.labels
         source["valid_documents"], source["valid_sha256"] = held_out.documents, held_out.sha256

@@ -9,7 +9,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from nlptx.embeddings import Embeddings
-from nlptx.errors import DivergenceError
+from nlptx.errors import DataError, DivergenceError
 from nlptx.model import Model
 from nlptx.parallel import default_jobs
 from nlptx.settings import SEED, TrainSettings
@@ -59,10 +59,13 @@ def fit(
 
     Raises:
         ArtifactError: the checkpoint to go on from is of another training, or damaged.
-        DataError, LabelError: the data cannot be used.
+        DataError, LabelError: the data cannot be used, or a text has no label.
         SettingsError: the settings do not fit the data.
         DivergenceError: a NaN or an infinity came up.
     """
+    for kind, given, theirs in (("training", texts, labels), ("validation", *(valid or ((), ())))):
+        if len(given) != len(theirs):
+            raise DataError(f"there are {len(given):,} {kind} texts and {len(theirs):,} labels; expected one for each")
     settings = settings or TrainSettings()
     checkpoint = checkpoint or Checkpoint(None)
     checkpoint.begin(lambda: Identity.of(texts, labels, embeddings, settings, seed, valid, unlabelled))

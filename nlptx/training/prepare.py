@@ -16,7 +16,7 @@ from nlptx.evidence import LARGEST_VOCABULARY, Evidence, TextEvidence
 from nlptx.evidence.fit import EvidenceShape, fit_evidence
 from nlptx.labels import order_labels
 from nlptx.lines import in_blocks
-from nlptx.passages import Passage, draw_passages
+from nlptx.passages import LONG_TEXT, Passage, draw_passages
 from nlptx.settings import TrainSettings
 from nlptx.spool import Space
 from nlptx.streams import Stream, generator
@@ -110,6 +110,8 @@ def prepare(
         ids = _encode(stream, vocabulary, head)
     learned_from = settings.ngrams and (settings.components or settings.imitate)
     unknown = _read(unlabelled, vocabulary, head, jobs) if learned_from else []
+    if unlabelled and not learned_from:
+        on_note("the texts without labels are left out: --ngrams with --components or --imitate would learn from them")
     if valid is None:
         share = min(settings.valid_share, settings.valid_most / len(targets))
         rows, held_out = stratified_split(targets, share, generator(seed, Stream.SPLIT))
@@ -135,6 +137,8 @@ def prepare(
         on_note("too few texts to hold any out for validation: the weights of the last epoch are kept")
     _note_unseen(train, order, on_note)
     passages = draw_passages(train.ids, settings.passages, generator(seed, Stream.PASSAGES))
+    if settings.passages and not passages:
+        on_note(f"no passages: no training text has {LONG_TEXT} words that are read")
     evidence = own = None
     lacking = _why_no_evidence(train, len(order), len(vocabulary))
     if settings.ngrams and lacking:
