@@ -9,6 +9,7 @@ the arrays and values mean, :mod:`nlptx.parts` checks.
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import math
@@ -37,6 +38,9 @@ _HEADER = "header"
 # Types of arrays as .npy files name them; |S3 is for the word csr, by which SciPy knows a sparse matrix.
 _DTYPES = {"|u1", "<i4", "<i8", "<f2", "<f4", "<f8", "|S3"}
 _LARGEST_HEADER = 64 << 20
+# What the system says of a name that leads to no file.
+_NO_FILE = (errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
+_ZIP = b"PK"
 # A .npy file as NumPy writes it, up to its data. NumPy's own reader evaluates the middle as Python code, with all
 # the errors and warnings of a compiler. 18 digits keep a length within 64 bits.
 _NPY = re.compile(
@@ -126,25 +130,41 @@ def read(path: str, *kinds: str) -> Artifact:
         if path == STDIN:
             if sys.stdin is None:
                 raise SettingsError("standard input is closed", hint="Pipe the artifact in, or name its file.")
-            return _read(io.BytesIO(sys.stdin.buffer.read()), kinds)
+            return _read(_whole(sys.stdin.buffer), kinds)
         with open(path, "rb") as file:
-            # A pipe, such as the shell's <(...), cannot go back to the list of entries at the end.
-            return _read(file if file.seekable() else io.BytesIO(file.read()), kinds)
+            # A pipe, such as the shell's <(...), cannot go back to the list of entries at the end; a device has no end.
+            return _read(file if os.path.isfile(path) else _whole(file), kinds)
     except FileNotFoundError:
         raise SettingsError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise SettingsError(f"{path}: is a folder; expected an artifact file") from None
     except PermissionError as error:
         raise ArtifactError("permission denied", where=name) from error
+    except OSError as error:
+        if error.errno in _NO_FILE:
+            raise SettingsError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+        raise _damaged(error, name) from error
     except ArtifactError as error:
         error.where = error.where or name
         raise
-    except (zipfile.BadZipFile, EOFError, KeyError, ValueError, OSError, NotImplementedError, RuntimeError) as error:
-        raise CorruptError(
-            f"not an nlptx artifact, or truncated or altered ({error})",
-            where=name,
-            hint="Make it again with the stage that wrote it.",
-        ) from error
+    except (zipfile.BadZipFile, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError) as error:
+        raise _damaged(error, name) from error
+
+
+def _whole(stream: BinaryIO) -> BinaryIO:
+    """Read a stream to its end, unless it begins as no artifact does: it may have none."""
+    start = stream.read(len(_ZIP))
+    if start != _ZIP:
+        raise zipfile.BadZipFile("File is not a zip file")
+    return io.BytesIO(start + stream.read())
+
+
+def _damaged(error: Exception, name: str) -> CorruptError:
+    return CorruptError(
+        f"not an nlptx artifact, or truncated or altered ({error})",
+        where=name,
+        hint="Make it again with the stage that wrote it.",
+    )
 
 
 def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:

@@ -57,7 +57,8 @@ def count_rows(blocks: Iterable[bytes], settings: CountSettings, space: Space, j
         "distinct_words": len(stream.numbers),
     }
     if stream.dropped:
-        details["dropped_up_to"] = stream.dropped
+        # How much memory there was decided what was dropped, so it belongs to the command that makes this again.
+        details |= {"dropped_up_to": stream.dropped, "memory": space.memory}
     stream.numbers.clear()
     words = len(vocabulary)
     units, one = unit_weights(settings.weighting, settings.window)

@@ -25,7 +25,8 @@ class Embeddings:
     Args:
         vectors: (V, R) float32.
         vocabulary: the V words.
-        eigenvalues, residuals, explained: (R,) float64 of the PCA; empty where the vectors came from elsewhere.
+        eigenvalues, residuals, explained: (R,) float64 of the PCA, the last the share of the sum of squares that a
+            component explains; empty where the vectors came from elsewhere.
         settings: of the stage that made them.
         details: further facts.
         made_from: header of the counts.

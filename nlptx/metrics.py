@@ -35,7 +35,7 @@ class Report:
         accuracy: share whose most probable label is the true one.
         interval: its 95 % Wilson interval.
         majority: accuracy of always answering the most frequent label.
-        macro_f1: mean F1 of the classes.
+        macro_f1: mean F1 of the classes that have texts.
         auc: ROC-AUC; for more than two classes the mean of one against the rest.
         log_loss: mean of -log P(true label), in nats.
         ece: expected calibration error of the confidence.
@@ -112,7 +112,7 @@ def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
 
 
 def log_loss(probabilities: NDArray[np.float64], targets: NDArray[np.int64]) -> float:
-    """Return the mean of -log P(true class); a probability of 0 counts as the smallest float32 above it."""
+    """Return the mean of -log P(true class); of a smaller one, the smallest normal float32."""
     true = probabilities[np.arange(len(targets)), targets]
     return float(-np.log(np.maximum(true, np.finfo(np.float32).tiny)).mean())
 

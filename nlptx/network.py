@@ -152,7 +152,7 @@ class Network(Layer):
             layout: of the batch.
             rng: for dropout; None outside training.
             places: (N, place_features), if there are any.
-            whole: (B, E), if there are any.
+            whole: (B, text_features), if there are any.
         """
         x = self._with_places(x, layout, places)
         x, encoder_cache = self.encoder.forward(x, layout, rng)

@@ -17,7 +17,7 @@ _SLICES = 8
 
 
 def ppmi(counts: sp.csr_matrix, smoothing: float, jobs: int = 1) -> sp.csr_matrix:
-    """Return positive pointwise mutual information, max(0, log P(w, c) / (P(w) P_a(c))).
+    """Return positive pointwise mutual information, max(0, log[P(w, c) / (P(w) P_a(c))]).
 
     Args:
         counts: (V, V) co-occurrence counts.
@@ -78,7 +78,7 @@ class _Slice:
 
 
 class RowOperator:
-    """X = M, or X = D^-1 (M - mean 1'), for sparse M, and its covariance C = X'X / n.
+    """X = M, or X = D^-1 (M - mean 1'), for sparse M, and its second moments C = X'X / n.
 
     In the second form each row has mean 0 and standard deviation 1 (a constant row becomes 0). That X is dense, so it
     is never formed. What is kept is the sparse S = D^-1 M and the vector shift = D^-1 mean, so X = S - shift 1' and
@@ -113,7 +113,7 @@ class RowOperator:
         """Return X'b, (V, k), for b of shape (n, k)."""
         return self._sum_transposed(lambda part: block[part.rows], block.shape[1])
 
-    def covariance(self, block: NDArray) -> NDArray:
+    def moments(self, block: NDArray) -> NDArray:
         """Return C b = X'(X b) / n, (V, k)."""
         sums = block.sum(axis=0)
         product = self._sum_transposed(lambda part: part.forward(block, sums), block.shape[1])

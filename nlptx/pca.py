@@ -1,6 +1,6 @@
 """Stage 2: co-occurrence counts -> word vectors, by principal component analysis.
 
-transform (-> standardise rows) -> covariance as an operator -> power iteration with deflation -> Y = X V.
+transform (-> standardise rows) -> X'X as an operator -> power iteration with deflation -> Y = X W.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def fit_pca(
 ) -> Embeddings:
     """Turn co-occurrence counts into word vectors.
 
-    With X the (V, V) matrix, transformed and perhaps standardised, and C = X'X / V its covariance, the vectors are
-    Y = X V L^((p-1)/2): the R leading eigenvectors V, their eigenvalues L, and p the eigenvalue weight (1 is plain
-    PCA).
+    With X the (V, V) matrix, transformed and perhaps standardised, and C = X'X / V, the covariance of its columns
+    but for their means, the vectors are Y = X W L^((p-1)/2): the R leading eigenvectors W of C, their eigenvalues L,
+    and p the eigenvalue weight (1 is plain PCA).
 
     Args:
         counts: the output of :func:`nlptx.count`.
@@ -45,7 +45,7 @@ def fit_pca(
         on_round: progress, see :func:`power_iteration`.
 
     Returns:
-        (V, R) float32 vectors with eigenvalues, residuals and explained variance.
+        (V, R) float32 vectors with eigenvalues, residuals and the share of the sum of squares that each explains.
 
     Raises:
         DataError: more components than words, or counts without any variance.
@@ -70,7 +70,7 @@ def fit_pca(
                 "no two words occur near each other, so there is nothing to analyse", hint="Count more text."
             )
         pairs = power_iteration(
-            rows.covariance,
+            rows.moments,
             words,
             settings.components,
             tolerance=settings.tolerance,

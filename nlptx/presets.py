@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-# 12 words, 50 components, 2 blocks of 3 wide heads; counts and PCA as taught.
+# 12 words, 50 components, 2 blocks of 3 wide heads; raw counts, standardised, and plain PCA.
 _GOLDSTRAW: dict[str, dict[str, Any]] = {
     "cooccur": {"window": 4, "weighting": "linear", "min_count": 50},
     "pca": {"components": 50, "transform": "none", "standardize": True, "eigenvalue_weight": 1.0},

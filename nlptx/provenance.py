@@ -69,6 +69,8 @@ def command(header: dict[str, Any]) -> str:
     words = ["nlptx", name]
     if name == "cooccur":
         words.append("CORPUS")
+        if "memory" in header["details"]:
+            words += ["--memory", str(header["details"]["memory"])]
     elif name == "pca":
         words.append("cooccur.npz")
     else:

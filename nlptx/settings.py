@@ -87,7 +87,7 @@ class CountSettings(Settings):
     window: int = setting(10, "Words to each side that count as context.", low=1, high=1000)
     weighting: str = setting(
         "harmonic",
-        "Weight of a pair at distance d: 1/d, 1, or 1 - d/window.",
+        "Weight of a pair at distance d: 1/d, 1, or 1 - d/window, which is 0 at the window's edge.",
         choices=("harmonic", "uniform", "linear"),
     )
     min_count: int = setting(5, "Leave out words seen fewer times than this.", low=1)
@@ -98,6 +98,11 @@ class CountSettings(Settings):
         choices=("words", "spaces"),
     )
     lowercase: bool = setting(True, "Fold text to lower case.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.weighting == "linear" and self.window == 1:
+            raise SettingsError("--weighting linear leaves nothing of a window of 1", hint="Give --window 2 or more.")
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ class Vocabulary:
     """The words a stage knows; a word's id is its place in ``words``.
 
     Args:
-        words: distinct words, most frequent first, ties in code-point order.
+        words: distinct words; counted ones most frequent first, ties in code-point order, then those training added.
         counts: (V,) int64, how often each was seen.
         tokenizer: how text is cut before look-up.
     """

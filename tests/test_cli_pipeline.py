@@ -101,6 +101,54 @@ def test_standard_input_cannot_be_two_things(words, work):
     refused(*words, code=2, says="standard input", stdin=(work / "model.npz").read_bytes(), cwd=work)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("cooccur", ""),
+        ("pca", ""),
+        ("train", "train.tsv", "-e", ""),
+        ("predict", "-m", "", "test.tsv"),
+        ("evaluate", "-m", "", "test.tsv"),
+        ("explain", "-m", "", "good"),
+        ("neighbors", "", "good"),
+        ("info", ""),
+    ],
+    ids=lambda words: words[0],
+)
+def test_an_empty_name_is_no_default(words, work):
+    """It is what a shell makes of a variable that is not set."""
+    refused(*words, code=2, says="the name of a file is empty", cwd=work)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("cooccur", "train.tsv", "-o", "train.tsv"),
+        ("pca", "cooccur.npz", "-o", "./cooccur.npz"),
+        ("train", "train.tsv", "-e", "embeddings.npz", "-o", "embeddings.npz"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_an_input_is_not_replaced(words, work, tmp_path):
+    for name in ("train.tsv", "cooccur.npz", "embeddings.npz"):
+        (tmp_path / name).write_bytes((work / name).read_bytes())
+    refused(*words, code=2, says="the output would take its place", cwd=tmp_path, untouched=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["train.tsv/x", "n" * 300], ids=["below a file", "long name"])
+def test_a_name_that_leads_nowhere_is_not_called_damaged(name, work):
+    refused("info", name, code=2, says=name, cwd=work)
+
+
+def test_a_stream_that_is_no_artifact_is_refused_at_its_start(work):
+    refused("info", "/dev/zero", code=4, says="not an nlptx artifact", cwd=work)
+
+
+def test_text_to_explain_must_be_utf_8(work):
+    says = ("<stdin>:2", "byte 0xff is not UTF-8")
+    refused("explain", "-m", "model.npz", code=3, says=says, stdin=b"good\nb\xffad\n", cwd=work)
+
+
 # ---------------------------------------------------------------- same command, same bytes
 
 

@@ -202,6 +202,32 @@ def test_columns_survive_repeated_predictions(model, tmp_path):
     assert "neg" in found.values()
 
 
+def test_csv_comes_back_as_it_went_in(model, tmp_path):
+    rng = random.Random(1)
+    texts = ["".join(rng.choices("ab \n\r\t,;\"'", k=rng.randint(1, 9))) + "x" for _ in range(200)]
+    given = write_table(tmp_path / "t.csv", [{"text": text, "place": str(n)} for n, text in enumerate(texts)])
+    rows = list(csv.DictReader(io.StringIO(predict(model, given).stdout.decode(), newline="")))
+    assert [(row["text"], row["place"]) for row in rows] == [(text, str(n)) for n, text in enumerate(texts)]
+
+
+def test_of_text_a_line_is_a_text(model, tmp_path):
+    given = write_table(tmp_path / "t.jsonl", [{"text": "two\nlines"}, {"text": "and\r\ntwo"}])
+    assert [row[2] for row in predict(model, given, "--format", "text").rows] == ["two lines", "and two"]
+
+
+def test_a_column_once_renamed_stays_so(model, tmp_path):
+    given = write_table(tmp_path / "t.jsonl", [{"text": "good", "label": "pos"}, {"text": "bad"}])
+    rows = read_table(predict(model, given).stdout, "jsonl")
+    assert ["predicted_label" in row for row in rows] == [True, True]
+    assert "label" not in rows[1]
+
+
+def test_rows_of_other_columns_are_bad_data_for_a_table(model, tmp_path):
+    given = write_table(tmp_path / "t.jsonl", [{"text": "good", "id": "1"}, {"text": "bad"}])
+    result = predict(model, given, "--format", "csv", code=3)
+    assert f"{given}:2: its columns differ" in result.stderr
+
+
 def test_a_table_without_rows_keeps_its_header(model, tmp_path):
     (tmp_path / "in.csv").write_text("id,text\n")
     assert predict(model, tmp_path / "in.csv").lines == [",".join(["id", "text", *APPENDED])]

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nlptx.evidence.components import find_components, importance, weighted_rows
 from nlptx.evidence.fit import EvidenceShape, fit_evidence
-from nlptx.evidence.linear import COMPONENT_STRENGTH, fit_dense
+from nlptx.evidence.linear import COMPONENT_INVERSE_PENALTY, fit_dense
 from nlptx.evidence.ngrams import ngram_keys
 
 
@@ -99,7 +99,7 @@ def test_no_slope_is_left_at_the_linear_solution(classes):
     else:
         p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
         error = p - np.eye(classes)[targets]
-    assert_allclose(scores.T @ error + slopes / COMPONENT_STRENGTH, 0, atol=2e-2)
+    assert_allclose(scores.T @ error + slopes / COMPONENT_INVERSE_PENALTY, 0, atol=2e-2)
     assert_allclose(error.sum(axis=0), 0, atol=2e-2)
 
 

@@ -5,7 +5,7 @@ import os
 import shutil
 from collections import Counter
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, product
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,6 +22,7 @@ from nlptx.counting import count_rows
 from nlptx.counts import KIND
 from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
 from nlptx.lines import in_blocks
+from nlptx.provenance import command
 from nlptx.settings import CountSettings
 from nlptx.spool import Space
 from nlptx.text import Tokenizer
@@ -91,7 +92,7 @@ documents_of_letters = st.lists(st.lists(st.sampled_from("abcde"), max_size=12),
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(
     documents=documents_of_letters,
-    window=st.integers(1, 6),
+    window=st.integers(2, 6),
     weighting=st.sampled_from(sorted(WEIGHTS)),
     min_count=st.integers(1, 4),
 )
@@ -107,8 +108,15 @@ def test_counts_equal_the_dictionary_counter(documents, window, weighting, min_c
     assert tabulate(result) == {pair: float(weight) for pair, weight in expected.items()}
 
 
-@pytest.mark.parametrize("weighting", WEIGHTS)
-@pytest.mark.parametrize("window", [1, 2, 3, 6])
+def test_linear_weights_need_a_window_of_two():
+    with pytest.raises(SettingsError, match="leaves nothing of a window of 1"):
+        CountSettings(window=1, weighting="linear")
+
+
+@pytest.mark.parametrize(
+    ("window", "weighting"),
+    [case for case in product([1, 2, 3, 6], WEIGHTS) if case != (1, "linear")],
+)
 def test_counts_are_exact_over_many_documents(window, weighting):
     documents = sample()
     expected, _ = reference(documents, window, weighting, 10)
@@ -306,6 +314,7 @@ def test_words_dropped_for_want_of_memory_are_told(monkeypatch, jobs):
     assert counted.vocabulary.words == ["again", "often"]
     assert counted.vocabulary.counts.tolist() == [500, 500]
     assert counted.details["dropped_up_to"] == 1
+    assert f"--memory {counted.details['memory']} " in command(counted.to_artifact().header)
     assert counted.details["distinct_words"] <= 102
 
 

@@ -1,5 +1,6 @@
 """Plain text and standard input, errors of reading, the digest and labels."""
 
+import errno
 import gzip
 import hashlib
 import io
@@ -144,6 +145,20 @@ def test_an_explicit_format_overrides_the_name(tmp_path):
     (document,) = read(path, format="csv")
     assert document.label == "pos"
     assert len(read(write(tmp_path / "a.csv", "text,label\na,pos\n"), format="text")) == 2
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path, monkeypatch):
+    write(tmp_path / "neg/a.txt", "a\n")
+    write(tmp_path / "pos/b.txt", "b\n")
+    scandir = os.scandir
+
+    def refuse(path):
+        if str(path).endswith("pos"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    refused(tmp_path, str(tmp_path / "pos"), "permission denied")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")

@@ -23,7 +23,7 @@ from nlptx.artifacts import write
 from nlptx.errors import CorruptError
 from nlptx.evidence import LARGEST_VOCABULARY, Evidence, TextEvidence, evidence_width
 from nlptx.evidence.fit import FOLDS, EvidenceShape, fit_evidence
-from nlptx.evidence.linear import STRENGTH, fit_linear
+from nlptx.evidence.linear import INVERSE_PENALTY, fit_linear
 from nlptx.evidence.ngrams import find, log_count_ratios, ngram_keys
 from nlptx.model import Model
 from nlptx.network import Network
@@ -163,9 +163,9 @@ def test_the_ratio_speaks_for_the_class_it_is_found_in():
 
 
 def gradient_of_penalised_loss(presence, ratios, targets, products, bias):
-    """Return dloss/dw (G, E) and dloss/db (E,) of sum -log p + |w|^2 / (2 STRENGTH), in float64, a text at a time."""
+    """Return dloss/dw (G, E) and dloss/db (E,) of sum -log p + |w|^2 / (2 C), in float64, a text at a time."""
     weights = products.astype(np.float64) / ratios
-    dw, db = weights / STRENGTH, np.zeros(len(bias))
+    dw, db = weights / INVERSE_PENALTY, np.zeros(len(bias))
     for row, target in zip(presence, targets, strict=True):
         z = bias + row @ products.astype(np.float64)
         error = expit(z) - target if len(bias) == 1 else softmax(z) - np.eye(len(bias))[target]
@@ -209,7 +209,7 @@ def test_linear_solution_is_that_of_another_method():
 
     def loss(flat):
         margins = signs * (features @ flat[:-1] + flat[-1])
-        return np.log1p(np.exp(-margins)).sum() + flat[:-1] @ flat[:-1] / (2 * STRENGTH)
+        return np.log1p(np.exp(-margins)).sum() + flat[:-1] @ flat[:-1] / (2 * INVERSE_PENALTY)
 
     found = minimize(loss, np.zeros(9), method="BFGS", options={"gtol": 1e-4}).x  # slopes by differences
     products, bias = fit_linear(sp.csr_matrix(presence), ratios, targets)

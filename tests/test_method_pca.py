@@ -127,7 +127,7 @@ def test_row_03_covariance(way):
     found = fit(counts(), 6, **WAYS[way])
     assert np.allclose(found.eigenvalues, eigen(C)[0][:6], rtol=1e-7)
     rows = x_rows(WAYS[way])
-    assert np.allclose(rows.covariance(np.eye(len(X))), C, atol=1e-12)
+    assert np.allclose(rows.moments(np.eye(len(X))), C, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_covariance_is_x_transposed_x_over_n_and_not_x_x_transposed(standardize)
     dense = sparse(7, 7, seed=3).toarray()
     assert not np.allclose(dense, dense.T)
     X = standardized(dense) if standardize else dense
-    found = RowOperator(sp.csr_matrix(dense), standardize, np.float64, 1).covariance(np.eye(7))
+    found = RowOperator(sp.csr_matrix(dense), standardize, np.float64, 1).moments(np.eye(7))
     assert np.allclose(found, X.T @ X / 7)
     assert not np.allclose(found, X @ X.T / 7)
 
@@ -87,19 +87,19 @@ def test_covariance_is_x_transposed_x_over_n_and_not_x_x_transposed(standardize)
 def test_covariance_divides_by_the_number_of_rows():
     matrix = sparse(4, 9)
     X = standardized(matrix.toarray())
-    assert np.allclose(RowOperator(matrix, True, np.float64, 1).covariance(np.eye(9)), X.T @ X / 4)
+    assert np.allclose(RowOperator(matrix, True, np.float64, 1).moments(np.eye(9)), X.T @ X / 4)
 
 
 @pytest.mark.parametrize("standardize", [True, False])
 def test_trace_is_that_of_the_covariance(standardize):
     rows = RowOperator(sparse(6, 9), standardize, np.float64, 1)
-    assert rows.trace == pytest.approx(np.trace(rows.covariance(np.eye(9))))
+    assert rows.trace == pytest.approx(np.trace(rows.moments(np.eye(9))))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_products_have_the_type_asked_for(dtype):
     rows = RowOperator(sparse(6, 9), True, dtype, 2)
-    assert rows.covariance(np.ones((9, 2), dtype)).dtype == dtype
+    assert rows.moments(np.ones((9, 2), dtype)).dtype == dtype
     assert np.allclose(dense_of(rows), standardized(sparse(6, 9).toarray()), atol=1e-5)
 
 
@@ -108,7 +108,7 @@ def test_jobs_do_not_change_one_bit(jobs):
     # More jobs than rows leave some of them without work.
     block = np.random.default_rng(1).standard_normal((30, 4)).astype(np.float32)
     one, many = (RowOperator(sparse(30, 30), True, np.float32, n) for n in (1, jobs))
-    assert one.covariance(block).tobytes() == many.covariance(block).tobytes()
+    assert one.moments(block).tobytes() == many.moments(block).tobytes()
 
 
 @pytest.mark.parametrize("jobs", [2, 4])
@@ -118,10 +118,10 @@ def test_jobs_do_not_change_one_bit_of_a_large_product(jobs):
     block = np.random.default_rng(1).standard_normal((2500, 16)).astype(np.float32)
     one, many = (RowOperator(matrix, True, np.float32, n) for n in (1, jobs))
     assert one.trace == many.trace
-    assert one.covariance(block).tobytes() == many.covariance(block).tobytes()
+    assert one.moments(block).tobytes() == many.moments(block).tobytes()
     assert one.forward(block).tobytes() == many.forward(block).tobytes()
     X = standardized(matrix.toarray())
-    assert np.allclose(many.covariance(block), X.T @ (X @ block) / 3000, atol=1e-3)
+    assert np.allclose(many.moments(block), X.T @ (X @ block) / 3000, atol=1e-3)
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (3, 1), (2, 40)])
@@ -135,13 +135,13 @@ def test_rows_that_do_not_fill_the_slices(shape):
 def test_a_matrix_without_entries():
     rows = RowOperator(sp.csr_matrix((4, 6)), True, np.float64, 2)
     assert rows.trace == 0
-    assert np.array_equal(rows.covariance(np.eye(6)), np.zeros((6, 6)))
+    assert np.array_equal(rows.moments(np.eye(6)), np.zeros((6, 6)))
 
 
 def test_the_matrix_and_the_block_are_left_alone():
     matrix, block = sparse(6, 6), np.ones((6, 2))
     before = matrix.toarray()
-    RowOperator(matrix, True, np.float64, 1).covariance(block)
+    RowOperator(matrix, True, np.float64, 1).moments(block)
     assert np.array_equal(matrix.toarray(), before)
     assert np.array_equal(block, np.ones((6, 2)))
 

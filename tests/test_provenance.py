@@ -53,6 +53,13 @@ def other(item):
 CASES = [(kind, item) for kind, cls in STAGES.items() for item in fields(cls)]
 
 
+def test_memory_is_in_the_command_where_it_shaped_the_counts():
+    shaped = header("cooccurrence")
+    assert "--memory" not in command(shaped)
+    shaped["details"]["memory"] = 64 << 20
+    assert parsed(command(shaped))["memory"] == 64 << 20
+
+
 @pytest.mark.parametrize(("kind", "item"), CASES, ids=[f"{kind}-{item.name}" for kind, item in CASES])
 def test_every_setting_is_in_the_command(kind, item):
     settings = replace(STAGES[kind](), **{item.name: other(item)})

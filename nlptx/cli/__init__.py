@@ -186,8 +186,10 @@ def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
     return ("-",)
 
 
-def one_standard_input(*names: str | None) -> None:
-    """Raise click.UsageError if more than one of ``names`` is ``-``."""
+def check_names(*names: str | None) -> None:
+    """Raise click.UsageError if more than one of ``names`` is ``-``, or one is empty, as an unset variable is."""
+    if "" in names:
+        raise click.UsageError("the name of a file is empty.")
     if names.count("-") > 1:
         raise click.UsageError("standard input can be read for one purpose only; name a file for the others.")
 

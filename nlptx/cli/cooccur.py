@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from nlptx.cli import inputs_or_stdin, one_standard_input
+from nlptx.cli import check_names, inputs_or_stdin
 from nlptx.cli.options import (
     Run,
     memory_options,
@@ -57,8 +57,8 @@ def cooccur(
     needs no random numbers; --seed is there as it is for every stage.
     """
     inputs = inputs_or_stdin(inputs)
-    one_standard_input(*inputs)
-    stage = Stage(run, output)
+    check_names(*inputs)
+    stage = Stage(run, output, inputs)
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx import artifacts
     from nlptx.allocator import keep_freed_memory
@@ -85,5 +85,5 @@ def cooccur(
                 " were dropped on the way, and counted anew when they came again"
             )
         artifacts.write(output, dataclasses.replace(counts, details=details).to_artifact())
-        facts = {name: value for name, value in details.items() if name not in ("sha256", "reading")}
+        facts = {name: value for name, value in details.items() if name not in ("sha256", "reading", "memory")}
         stage.finish("counts", {**facts, "words": len(counts.vocabulary), "entries": len(counts.run.columns)})

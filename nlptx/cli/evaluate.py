@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nlptx.cli import inputs_or_stdin, one_standard_input, print_json
+from nlptx.cli import check_names, inputs_or_stdin, print_json
 from nlptx.cli.console import Talk
 from nlptx.cli.options import Run, reading_options, run_options
 from nlptx.cli.predict import model_option
@@ -40,7 +40,7 @@ def evaluate(
     precision, recall and F1 of each label, and the confusion matrix.
     """
     data = inputs_or_stdin(data)
-    one_standard_input(*data, model)
+    check_names(*data, model)
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a share.", param_hint="--min-accuracy")
     started = time.perf_counter()

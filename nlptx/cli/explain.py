@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nlptx.cli import print_json
+from nlptx.cli import check_names, print_json
 from nlptx.cli.charts import bar
 from nlptx.cli.options import Run, run_options
 from nlptx.cli.predict import model_option
+from nlptx.errors import DataError
 
 if TYPE_CHECKING:
     from nlptx.explain import Explanation
@@ -34,10 +35,11 @@ def explain(text: str | None, model: str | None, label: str | None, run: Run) ->
     columns b1h1, b1h2, ... (block, head) show the share of attention the word gets, averaged over the words
     that look. Attention shows where information can flow, worth what came of it.
     """
+    check_names(model)
     if text is None:
         if sys.stdin is None or sys.stdin.isatty():
             raise click.UsageError("nothing to explain: give a text, or pipe one in.")
-        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+        text = _decoded(sys.stdin.buffer.read())
     from nlptx.explain import explain as look_inside
     from nlptx.model import Model
 
@@ -55,6 +57,14 @@ def explain(text: str | None, model: str | None, label: str | None, run: Run) ->
         )
         return
     _draw(classifier.labels[seen.label], seen, run)
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"byte 0x{data[error.start]:02x} is not UTF-8", where=f"<stdin>:{line}") from error
 
 
 def _draw(label: str, seen: Explanation, run: Run) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nlptx.cli import print_json
+from nlptx.cli import check_names, print_json
 from nlptx.cli.charts import curve
 from nlptx.cli.options import Run, run_options
 
@@ -34,12 +34,13 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
 
     Without ARTIFACT it describes the model that comes with nlptx. For a model it shows the card, if it has one, and
     draws the loss curve of the training. The corpus is named by the SHA-256 of its texts;
-    for a plain text file that is what sha256sum prints.
+    for a text file in UTF-8 whose lines all end in a line feed, that is what sha256sum prints.
     """
     from nlptx import artifacts, provenance
     from nlptx.model import Model, bundled_path
 
-    artifact = artifact or bundled_path()
+    check_names(artifact)
+    artifact = bundled_path() if artifact is None else artifact
     found = artifacts.read(artifact)
     sizes = {name: list(array.shape) for name, array in sorted(found.arrays.items()) if array.ndim}
     headers, commands = artifacts.build(found, provenance.trace, artifact)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from nlptx.cli import print_json
+from nlptx.cli import check_names, print_json
 from nlptx.cli.options import Run, run_options
 
 
@@ -23,6 +23,7 @@ def neighbors(embeddings: str, words: tuple[str, ...], analogy: bool, top: int, 
 
     EMBEDDINGS is the output of nlptx pca or nlptx train, or word2vec text (*.txt, *.vec).
     """
+    check_names(embeddings)
     if analogy and len(words) != 3:
         raise click.UsageError(f"--analogy takes three words; got {len(words)}.")
     from nlptx import artifacts

@@ -20,7 +20,7 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Run:
-    """What every command is told: how to talk, and with how many jobs."""
+    """What every command is told: how to talk, with how many jobs, and whether to answer in JSON."""
 
     talk: Talk
     jobs: int | None

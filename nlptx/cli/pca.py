@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from nlptx.cli import check_names
 from nlptx.cli.options import Run, output_option, preset_option, run_options, seed_option, settings_options
 from nlptx.cli.stage import Stage
 from nlptx.settings import PcaSettings
@@ -29,7 +30,8 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
     COOCCUR is the output of nlptx cooccur, or - for standard input. The table at the end lists eigenvalues,
     the variance they explain and the residual |Av - lv| / l of each pair.
     """
-    stage = Stage(run, output)
+    check_names(counts)
+    stage = Stage(run, output, [counts])
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx import artifacts
     from nlptx.cooccur import Cooccurrence
@@ -63,7 +65,7 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
             "components": settings.components,
             "explained_variance": float(embeddings.explained.sum()),
             "largest_residual": float(embeddings.residuals.max()),
-            "products": embeddings.details["products"],
+            "vectors_multiplied": embeddings.details["products"],
             "eigenvalues": [round(value, 6) for value, _, _ in rows],
         },
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from nlptx.cli import inputs_or_stdin, one_standard_input
+from nlptx.cli import check_names, inputs_or_stdin
 from nlptx.cli.options import Function, Run, output_option, reading_options, run_options
 from nlptx.corpus.document import ReadOptions
 
@@ -57,7 +57,7 @@ def predict(
     the training data.
     """
     inputs = inputs_or_stdin(inputs)
-    one_standard_input(*inputs, model)
+    check_names(*inputs, model)
     from nlptx.allocator import keep_freed_memory
     from nlptx.cli.rows import open_rows
     from nlptx.corpus import Corpus, Document

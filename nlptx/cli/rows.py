@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import click
-
 from nlptx.cli.console import neutralised
 from nlptx.corpus import Document
+from nlptx.errors import DataError
 from nlptx.output import STDOUT, atomic_output
 from nlptx.scoring import Scored
 
@@ -29,6 +29,8 @@ _LAYOUTS = {"document": "text", "parquet": "csv"}
 _DIGITS = 6
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _TSV_BREAKS = str.maketrans("\t\r\n", "   ")
+_LINE_BREAKS = re.compile(r"[\r\n]+")
+_CSV_END = "\r\n"
 
 
 class Rows:
@@ -72,8 +74,10 @@ class Rows:
             self._header = list(row)
             self._cells(self._header)
         if list(row) != self._header:
-            raise click.UsageError(
-                f"{document.where}: its columns differ from those before; use --format jsonl, or one file at a time."
+            raise DataError(
+                "its columns differ from those before",
+                where=document.where,
+                hint="Use --format jsonl, or one file at a time.",
             )
         self._cells(row.values())
 
@@ -93,6 +97,7 @@ class Rows:
     def _short(self, document: Document, scored: Scored) -> str:
         number = scored.probabilities[scored.best] if self.model.values is None else scored.score
         text = document.text if document.line else " ".join(document.text.split())
+        text = _LINE_BREAKS.sub(" ", text)  # of a cell
         return f"{self.model.labels[scored.best]}\t{number:.4f}\t{text}"
 
     def _full(self, document: Document, scored: Scored) -> dict[str, Any]:
@@ -108,7 +113,7 @@ class Rows:
             result["truncated"] = scored.truncated
         row = dict(document.fields) if document.fields is not None else _place(document)
         for name, value in result.items():
-            free = name
+            free = self.renamed.get(name, name)
             while free in row:
                 free = f"predicted_{free}"
             if free != name:
@@ -125,8 +130,9 @@ class Rows:
             self._line("\t".join(cell.translate(_TSV_BREAKS) for cell in cells))
             return
         line = io.StringIO()
-        csv.writer(line, lineterminator="").writerow(cells)
-        self._line(line.getvalue())
+        # Before Python 3.13 only the line breaks named here are quoted within a cell.
+        csv.writer(line, lineterminator=_CSV_END).writerow(cells)
+        self._line(line.getvalue().removesuffix(_CSV_END))
 
     def _line(self, text: str) -> None:
         if self.terminal:

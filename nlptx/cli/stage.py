@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -20,17 +22,22 @@ class Stage:
     Args:
         run: the shared options.
         output: where the artifact goes.
+        inputs: what it is made from.
 
     Raises:
-        click.UsageError: ``--json`` together with an artifact on standard output, or one to a terminal.
+        click.UsageError: ``--json`` together with an artifact on standard output, or one to a terminal; or the output
+            would take the place of an input.
         OutputError: the output cannot be written.
     """
 
-    def __init__(self, run: Run, output: str) -> None:
+    def __init__(self, run: Run, output: str, inputs: Iterable[str]) -> None:
         if output == STDOUT and run.json:
             raise click.UsageError("--json prints on standard output, so -o - cannot go there too.")
         if output == STDOUT and sys.stdout.isatty():
             raise click.UsageError("an artifact is not written to a terminal; give -o FILE, or pipe it on.")
+        for name in inputs:
+            if os.path.isfile(name) and os.path.exists(output) and os.path.samefile(name, output):
+                raise click.UsageError(f"{output} is an input, and the output would take its place; name another.")
         check_writable(output)
         self.run = run
         self.output = output

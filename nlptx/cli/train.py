@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nlptx.cli import inputs_or_stdin, one_standard_input
+from nlptx.cli import check_names, inputs_or_stdin
 from nlptx.cli.console import Meter
 from nlptx.cli.options import (
     Run,
@@ -93,8 +93,9 @@ def train(
     had happened, from a checkpoint beside the output (model.npz.checkpoint; with -o - there is none).
     """
     data = inputs_or_stdin(data)
-    one_standard_input(*data, embeddings, *unlabelled, *valid)
-    stage = Stage(run, output)
+    given = (*data, embeddings, *unlabelled, *valid)
+    check_names(*given)
+    stage = Stage(run, output, given)
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx.embeddings import load_embeddings
     from nlptx.training import Checkpoint, fit

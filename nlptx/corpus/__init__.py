@@ -78,7 +78,7 @@ class Corpus:
 
     @property
     def sha256(self) -> str:
-        """Digest of what has been read so far; of an unlabelled text file, that of its bytes."""
+        """Digest of what has been read so far; of an unlabelled text file whose lines end in LF, that of its bytes."""
         return self._digest.hexdigest()
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, Self, cast
+from typing import Any, BinaryIO, NoReturn, Self, cast
 
 from nlptx.corpus.document import SPLITS, ReadOptions
 from nlptx.corpus.packed import is_packed, open_by_content, open_by_name
@@ -109,7 +109,7 @@ def _file(name: str, options: ReadOptions) -> Iterator[Source]:
 
 def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:
     found = False
-    for path in sorted(folder.rglob("*.txt")):
+    for path in sorted(_texts_in(folder)):
         place = _place(PurePosixPath(path.relative_to(folder).as_posix()), folder.name, options)
         if place is not None and path.is_file():
             found = True
@@ -117,6 +117,16 @@ def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:
                 yield Source(str(path), stream, "document", place.label, place.split)
     if not found:
         raise _nothing_in(str(folder), options)
+
+
+def _texts_in(folder: Path) -> Iterator[Path]:
+    """Yield the .txt files below a folder. Raises OSError for one that cannot be listed, where rglob would pass on."""
+
+    def refuse(error: OSError) -> NoReturn:
+        raise error
+
+    for parent, _, names in os.walk(folder, onerror=refuse):
+        yield from (Path(parent, name) for name in names if name.endswith(".txt"))
 
 
 # Members that tell of the one behind them: its long name, and whatever pax headers hold.

@@ -1,8 +1,15 @@
-"""What naive Bayes knows of a text: evidence of word n-grams, for the network to build on.
+"""What the n-grams of a text say of its class: evidence for the network to build on.
 
-Two kinds, both counted on the training texts: for each place of a text, how strongly the n-grams that end
-there speak for a class (:mod:`ngrams`); and for the text as a whole, the output of a linear model of all
-its n-grams (:mod:`linear`). A training text never sees numbers its own label went into (:mod:`fit`).
+For each place of a text, how strongly the n-grams that end there speak for a class (naive Bayes, :mod:`ngrams`); and
+for the text as a whole, what two linear models of all its n-grams say: one of the same ratios, one of the principal
+components of the texts (:mod:`linear`, :mod:`components`). A training text never sees numbers its own label went into
+(:mod:`fit`). From word ids (T,) of a text to what the network is given::
+
+    word ids (T,) -> n-grams that end at each word (T, order) -> places in keys (G,) -> ratios      (T, order E)
+                                                                                     -> two sums    (M E,)
+
+Axis letters, beside those of :mod:`nlptx.nn`: G known n-grams, E numbers an n-gram has (1 for two classes, else one
+for each), M linear models.
 """
 
 from nlptx.evidence.known import Evidence, TextEvidence

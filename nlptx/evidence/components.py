@@ -81,9 +81,9 @@ def find_components(rows: sp.csr_matrix, most: int, rng: np.random.Generator, jo
     wanted = min(most, texts // _TEXTS_PER_COMPONENT, grams)
     if not wanted or not rows.nnz:
         return None
-    # The covariance of the transposed rows is X X' / G.
+    # What RowOperator makes of the transposed rows is X X' / G.
     gram = RowOperator(rows.T.tocsr(), False, np.float32, jobs)
-    pairs = power_iteration(gram.covariance, texts, wanted, tolerance=_TOLERANCE, rng=rng, dtype=np.float32, jobs=jobs)
+    pairs = power_iteration(gram.moments, texts, wanted, tolerance=_TOLERANCE, rng=rng, dtype=np.float32, jobs=jobs)
     kept = pairs.values > _ROUNDING * pairs.values[0]
     singular = np.sqrt(pairs.values[kept] * np.float32(grams))
     left = pairs.vectors[:, kept]

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from nlptx.nn.activations import sigmoid
 
-# Strength of the penalty |w|^2 / (2 STRENGTH) beside the summed log-loss, for ratios and for components.
-STRENGTH = 10.0
-COMPONENT_STRENGTH = 0.03
+# C in the penalty |w|^2 / (2 C) beside the summed log-loss: the inverse of its strength; of ratios, of components.
+INVERSE_PENALTY = 10.0
+COMPONENT_INVERSE_PENALTY = 0.03
 _ITERATIONS = 40
 
 
@@ -43,7 +43,7 @@ def fit_linear(
         lambda error: (transposed @ error) * ratios,
         ratios.shape,
         targets,
-        STRENGTH,
+        INVERSE_PENALTY,
     )
     return (weights * ratios).astype(np.float32), bias.astype(np.float32)
 
@@ -63,7 +63,7 @@ def fit_dense(
         lambda error: features.T @ error,
         (features.shape[1], width),
         targets,
-        COMPONENT_STRENGTH,
+        COMPONENT_INVERSE_PENALTY,
     )
 
 
@@ -81,7 +81,7 @@ def _minimise(
         backward: from an error (T, E) float32 to the gradient of the weights.
         shape: (G, E).
         targets: (texts,) class of each.
-        strength: see STRENGTH.
+        strength: see INVERSE_PENALTY.
     """
     from scipy.optimize import minimize  # slow to import, and bad data should be told at once
 

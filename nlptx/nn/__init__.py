@@ -13,7 +13,7 @@ Axis letters, used in all shapes:
     B  texts of a batch           H  attention heads          V  words of the vocabulary
     T  tokens of a window         K  width of a head          C  classes
     N  tokens of a batch          F  width of the FFN         R  components of a word vector
-    D  width of the model
+    D  width of the model         W  windows of a batch       P  parameters of a network
 """
 
 from nlptx.nn.activations import ACTIVATIONS

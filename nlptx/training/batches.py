@@ -25,7 +25,7 @@ class Share:
         lengths: (B,) tokens of each.
         targets: (B,) class of each, or (B, C) soft labels.
         places: (N, order E) evidence of each place, or None.
-        whole: (B, E) evidence of each text, or None.
+        whole: (B, M E) evidence of each text, or None.
     """
 
     ids: NDArray[np.int32]

@@ -50,7 +50,7 @@ def fit(
         settings: see :class:`TrainSettings`.
         valid: texts and labels to validate on; by default a part of the training data.
         unlabelled: texts without labels, to learn from which n-grams go together.
-        seed: of the initial weights, the split, shuffling and dropout.
+        seed: of all random numbers: initial weights, what is held out, folds, components, passages, order, dropout.
         jobs: threads; they do not change the result.
         on_progress: called after every step and every validation.
         on_note: told what is worth knowing, such as a part of the data that cannot be used.

@@ -2,7 +2,8 @@
 
 The linear models know single n-grams; of texts that nobody labelled they give probabilities, soft labels, of which
 there may be many more than there are labels. A network that learns to say the same from the words alone comes to the
-labelled texts with a view of its own, made of other things than theirs (Hinton, Vinyals & Dean 2015).
+labelled texts with a view of its own, made of other things than theirs: knowledge distillation (Hinton, Vinyals &
+Dean 2015), with the linear models as teachers.
 """
 
 from __future__ import annotations

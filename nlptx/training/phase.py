@@ -1,4 +1,4 @@
-"""What pre-training and training share: epochs of steps over the training texts, with a checkpoint now and then."""
+"""What pre-training, imitation and training share: epochs of steps over texts, with a checkpoint now and then."""
 
 from __future__ import annotations
 

@@ -208,11 +208,11 @@ def _with_passages(train: Examples, passages: list[Passage], evidence: list[Text
 def _extend(
     embeddings: Embeddings, counts: dict[bytes, int], settings: TrainSettings
 ) -> tuple[Vocabulary, NDArray[np.float32]]:
-    """Add the frequent words the embeddings lack, with the vector 0, and scale all vectors to unit size.
+    """Add the frequent words the embeddings lack, with the vector 0, and scale all vectors.
 
     ``counts`` says how often each word of the training texts was seen.
-    Multiplying every vector by one number changes no angle; it only makes one learning rate and one
-    initialisation fit embeddings of any scale.
+    Multiplying every vector by one number, so that the entries' root mean square is 1, changes no angle; it only
+    makes one learning rate and one initialisation fit embeddings of any scale.
     """
     known = embeddings.vocabulary
     table = embeddings.vectors / (np.sqrt(np.mean(np.square(embeddings.vectors, dtype=np.float64))) or 1)

@@ -10,7 +10,7 @@ class Progress:
     """The state after a step, or after a validation.
 
     Args:
-        phase: ``pretrain`` or ``train``.
+        phase: ``pretrain``, ``imitate`` or ``train``.
         epoch, epochs: from 1.
         step, steps: from 1, over the whole phase.
         loss: running mean of the training loss.

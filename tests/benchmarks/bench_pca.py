@@ -49,7 +49,7 @@ def compare(name: str, matrix: sp.csr_matrix, runs: int) -> Iterator[Row]:
 
     def residual(pairs: tuple[NDArray, NDArray]) -> float:
         values, vectors = (np.asarray(part, np.float64) for part in pairs)
-        missed = exact.covariance(vectors) - vectors * values
+        missed = exact.moments(vectors) - vectors * values
         return float((np.linalg.norm(missed, axis=0) / values).max())
 
     ours = power_iteration(RowOperator(matrix, True, np.float32, jobs), jobs)
@@ -87,7 +87,7 @@ def power_iteration(operator: Any, jobs: int) -> Solver:
     def solve() -> tuple[NDArray, NDArray]:
         with threadpool_limits(1):
             pairs = eigen.power_iteration(
-                operator.covariance,
+                operator.moments,
                 operator.shape[1],
                 COMPONENTS,
                 tolerance=TOLERANCE,
@@ -109,7 +109,7 @@ def arpack(matrix: sp.csr_matrix, jobs: int, residual: Callable[[tuple[NDArray, 
     def solver(dtype: Any) -> Solver:
         rows = RowOperator(matrix, True, dtype, jobs)
         operator = LinearOperator(
-            (rows.shape[1],) * 2, matvec=lambda v: rows.covariance(v.reshape(-1, 1)).ravel(), dtype=dtype
+            (rows.shape[1],) * 2, matvec=lambda v: rows.moments(v.reshape(-1, 1)).ravel(), dtype=dtype
         )
         start = np.random.default_rng(1).standard_normal(rows.shape[1]).astype(dtype)
         return lambda: eigsh(operator, COMPONENTS, tol=TOLERANCE, v0=start)
