@@ -21,6 +21,7 @@ from nlptx.errors import NlptxError
 T = TypeVar("T")
 R = TypeVar("R")
 
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
 # What this process, if it is a worker, was forked to do.
 _work: Callable[[Any], Any]
 
@@ -41,10 +42,13 @@ def workers(work: Callable[[T], R], jobs: int, *, processes: bool = False) -> It
     Raises:
         NlptxError: a process was ended from outside.
     """
-    forked = _fork(work, jobs) if processes and jobs > 1 and sys.platform == "linux" else None
-    pool: Executor = forked or ThreadPoolExecutor(jobs)
-    task: Callable[..., Any] = _do if forked else work
+    pool: Executor = ThreadPoolExecutor(jobs)
+    task: Callable[..., Any] = work
     try:
+        if processes and jobs > 1 and sys.platform == "linux":
+            with _signals_held():
+                forked = _fork(work, jobs)
+                pool, task = (pool, task) if forked is None else (forked, _do)
         yield partial(pool.submit, task)
     except BrokenProcessPool as error:
         raise NlptxError(
@@ -53,6 +57,19 @@ def workers(work: Callable[[T], R], jobs: int, *, processes: bool = False) -> It
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Let signals wait for the end of the block.
+
+    In the middle of a fork the exception they raise would be lost, or would leave processes behind.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _fork(work: Callable[[Any], Any], jobs: int) -> Executor | None:
@@ -74,6 +91,7 @@ def _begin(work: Callable[[Any], Any]) -> None:
     _work = work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -143,6 +143,43 @@ def test_a_signal_to_all_processes_is_answered_by_the_parent(name, code, said, s
     assert all_end(both)
 
 
+SIGNALLED = """
+import multiprocessing.context as context
+import os
+import signal
+import sys
+from nlptx.cli import main
+
+place, name = sys.argv.pop(1), sys.argv.pop(1)
+parent, start, strikes = os.getpid(), context.ForkProcess.start, [getattr(signal, name)]
+
+def strike():
+    if strikes:
+        os.kill(parent, strikes.pop())
+
+def start_and_strike(process):
+    start(process)
+    strike()
+
+if place == "within":
+    os.register_at_fork(after_in_parent=strike)
+else:
+    context.ForkProcess.start = start_and_strike
+main()
+"""
+
+
+@forks
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+@pytest.mark.parametrize("place", ["within", "after"])
+def test_a_signal_in_the_middle_of_a_fork_is_neither_lost_nor_a_hang(place, name, code, work):
+    words = ["predict", "-m", work / "model.npz", work / "test.tsv", "--jobs", "2"]
+    program = [sys.executable, "-c", SIGNALLED, place, name, *map(str, words)]
+    done = subprocess.run(program, capture_output=True, env=environment(), check=False, text=True, timeout=TIMEOUT)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @forks
 def test_the_end_of_the_input_ends_the_workers(scoring):
     both = children(scoring)
