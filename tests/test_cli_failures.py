@@ -122,7 +122,7 @@ def interrupted(work, tmp_path, signal_name, *words, terminal=(), mark=b"epoch 2
 CHECKPOINT = "out.npz.checkpoint"
 
 
-@pytest.mark.parametrize(("signal_name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+@pytest.mark.parametrize(("signal_name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 def test_a_stopped_training_keeps_the_best_model_so_far_and_a_checkpoint(signal_name, code, work, tmp_path):
     result, said = interrupted(work, tmp_path, signal_name)
     assert result.code == code
@@ -135,12 +135,12 @@ def test_a_stopped_training_keeps_the_best_model_so_far_and_a_checkpoint(signal_
     assert len(run("predict", "-m", tmp_path / "out.npz", stdin="great\n").lines) == 1
 
 
-@pytest.mark.parametrize(("signal_name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+@pytest.mark.parametrize(("signal_name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 def test_before_there_is_a_model_the_old_one_stays(signal_name, code, work, tmp_path):
     """While the encoder is pre-trained there is no classifier yet to keep."""
     (tmp_path / "out.npz").write_text("old\n")
     # Only a terminal is told of the progress of pre-training.
-    result, said = interrupted(work, tmp_path, signal_name, "--pretrain", "100000", terminal=(2,), mark=b"step 9")
+    result, said = interrupted(work, tmp_path, signal_name, "--pretrain", "100000", terminal=(2,), mark=b"epoch 9")
     assert result.code == code
     assert "there is no model yet" in said
     assert "best model" not in said

@@ -224,7 +224,7 @@ def test_artifacts_hold_no_pickle(work):
     [
         ("cooccur", {"documents": 140, "tokens": 1260, "words": 41}),
         ("pca", {"words": 41, "components": 8}),
-        ("train", {"texts": 80, "labels": "neg, pos"}),
+        ("train", {"texts": 80, "labels": ["neg", "pos"]}),
     ],
     ids=STAGES,
 )

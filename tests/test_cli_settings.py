@@ -125,4 +125,4 @@ def test_class_folders_give_the_labels(work, tmp_path):
         (tmp_path / "films" / label).mkdir(parents=True, exist_ok=True)
         (tmp_path / "films" / label / f"{number}.txt").write_text(text)
     words = ("train", "films", "-e", work / "embeddings.npz", *TRAIN, "--json", "-o", "m.npz")
-    assert run(*words, cwd=tmp_path).json["labels"] == "comedy, drama"
+    assert run(*words, cwd=tmp_path).json["labels"] == ["comedy", "drama"]

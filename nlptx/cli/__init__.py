@@ -28,11 +28,13 @@ COMMANDS = {
     "explain": "Show why a text got its score.",
     "info": "Describe an artifact and where it came from.",
 }
-INTERRUPTED, READER_GONE, TERMINATED = 130, 141, 143
+INTERRUPTED, READER_GONE = 130, 141
+# A process that a signal ends has this exit code plus the signal's number.
+SIGNALLED = 128
 
 
 class _Terminated(BaseException):
-    """SIGTERM came. Not an Exception, which some reader on the way could take for damage in what it reads."""
+    """SIGTERM or SIGHUP came. Not an Exception, which some reader on the way could take for damage in what it reads."""
 
 
 class LazyGroup(click.Group):
@@ -78,6 +80,8 @@ def nlptx() -> None:
 def main() -> NoReturn:
     """Run the command line and exit with the code the outcome calls for."""
     signal.signal(signal.SIGTERM, _terminate)
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as nohup sets it
+        signal.signal(signal.SIGHUP, _terminate)
     _mend_streams()
     code = 0
     try:
@@ -146,8 +150,8 @@ def _run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         print_error("interrupted")
         return INTERRUPTED
-    except _Terminated:
-        return TERMINATED
+    except _Terminated as signalled:
+        return SIGNALLED + int(signalled.args[0])
     except MemoryError:
         if os.environ.get("NLPTX_DEBUG"):
             raise
@@ -163,8 +167,8 @@ def _run(arguments: list[str]) -> int:
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
-    """Turn SIGTERM into an exception, so that temporary files are removed on the way out."""
-    raise _Terminated
+    """Turn a signal into an exception, so that temporary files are removed on the way out."""
+    raise _Terminated(number)
 
 
 def _drop_stdout() -> None:

@@ -158,7 +158,7 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
     from rich.text import Text
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.fields[state]}"))
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(16), TextColumn("{task.fields[state]}"))
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(what, total=None, state="")
 

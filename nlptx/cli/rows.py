@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,7 +28,6 @@ _LAYOUTS = {"document": "text", "parquet": "csv"}
 _DIGITS = 6
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _TSV_BREAKS = str.maketrans("\t\r\n", "   ")
-_LINE_BREAKS = re.compile(r"[\r\n]+")
 _CSV_END = "\r\n"
 
 
@@ -97,7 +95,7 @@ class Rows:
     def _short(self, document: Document, scored: Scored) -> str:
         number = scored.probabilities[scored.best] if self.model.values is None else scored.score
         text = document.text if document.line else " ".join(document.text.split())
-        text = _LINE_BREAKS.sub(" ", text)  # of a cell
+        text = text.replace("\r\n", " ").replace("\n", " ")  # of a cell
         return f"{self.model.labels[scored.best]}\t{number:.4f}\t{text}"
 
     def _full(self, document: Document, scored: Scored) -> dict[str, Any]:

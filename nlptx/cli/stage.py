@@ -49,6 +49,7 @@ class Stage:
         if self.run.json:
             print_json({"output": self.output, **facts})
         else:
+            facts = {name: ", ".join(value) if name == "labels" else value for name, value in facts.items()}
             shown = {
                 name.replace("_", " "): value for name, value in facts.items() if not isinstance(value, list | dict)
             }

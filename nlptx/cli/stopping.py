@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-# A process that a signal ends has this exit code plus the signal's number.
-_SIGNALLED = 128
+from nlptx.cli import SIGNALLED
 
 
 class Stop:
@@ -29,7 +28,7 @@ class Stop:
     @property
     def exit_code(self) -> int:
         """The exit code of a command that was stopped."""
-        return _SIGNALLED + (self.signal or 0)
+        return SIGNALLED + (self.signal or 0)
 
     def _note(self, number: int) -> bool:
         """Take note of a signal; tell whether it can wait."""
@@ -40,9 +39,9 @@ class Stop:
 
 @contextmanager
 def stopping() -> Iterator[Stop]:
-    """Turn the first Ctrl-C or SIGTERM within a block into a wish to stop."""
+    """Turn the first Ctrl-C, SIGTERM or SIGHUP within a block into a wish to stop."""
     stop = Stop()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
 
     def note(number: int, frame: FrameType | None) -> None:
         usual = before[signal.Signals(number)]

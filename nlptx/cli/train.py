@@ -145,7 +145,7 @@ def _keep(model: Model, found: TrainingTexts, stage: Stage, checkpoint: Checkpoi
             {
                 "texts": len(found.texts),
                 **({"unlabelled": len(found.unlabelled)} if found.unlabelled else {}),
-                "labels": ", ".join(model.labels),
+                "labels": model.labels,
                 "words": len(model.vocabulary),
                 "parameters": model.parameters,
                 "steps": history["steps"],
@@ -165,21 +165,16 @@ def _keep(model: Model, found: TrainingTexts, stage: Stage, checkpoint: Checkpoi
 
 def show(progress: Progress, meter: Meter) -> None:
     """Write one state of the training into the meter."""
-    parts = [
-        f"epoch {progress.epoch}/{progress.epochs}",
-        f"step {progress.step}/{progress.steps}",
-        f"loss {progress.loss:.4f}",
-    ]
-    if progress.valid_accuracy is not None:
-        parts.append(f"valid {progress.valid_accuracy:.2%}")
-    if progress.tokens_per_second:
-        parts.append(f"{progress.tokens_per_second:,.0f} tokens/s")
+    parts = [f"epoch {progress.epoch}/{progress.epochs}", f"loss {progress.loss:.4f}"]  # a line of 80 columns holds it
     if progress.epoch_done:
+        if progress.valid_accuracy is not None:
+            parts.append(f"valid {progress.valid_accuracy:.2%}")
+        parts.append(f"{progress.tokens_per_second / 1000:,.0f}k tokens/s")
         parts.append("best so far" if progress.improved else "no better")
     elif progress.seconds_left:
         parts.append(f"{_duration(progress.seconds_left)} left")
     if progress.phase != "train":
-        parts.insert(0, {"pretrain": "pre-training", "imitate": "texts without labels"}[progress.phase])
+        parts.insert(0, {"pretrain": "pre-training", "imitate": "unlabelled"}[progress.phase])
     meter(progress.step / progress.steps, "  ".join(parts), keep=progress.epoch_done)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -200,9 +201,10 @@ def _json_rows(source: Source, options: ReadOptions) -> Iterator[tuple[int, dict
         if not line.strip():
             continue
         try:
-            value = strict_json.loads(line)
+            value = strict_json.loads(line.rstrip())
         except ValueError as error:
-            raise DataError(f"not a JSON object: {error}", where=f"{source.name}:{number}") from error
+            reason = f"{error.msg} (column {error.colno})" if isinstance(error, json.JSONDecodeError) else str(error)
+            raise DataError(f"not a JSON object: {reason}", where=f"{source.name}:{number}") from error
         if not isinstance(value, dict):
             raise DataError(f"a JSON {type(value).__name__}; expected an object", where=f"{source.name}:{number}")
         yield number, value

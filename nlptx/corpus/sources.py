@@ -217,5 +217,6 @@ def _nothing_in(name: str, options: ReadOptions) -> DataError:
     return DataError(
         f"no .txt file here{wanted}",
         where=name,
-        hint="A folder is read as one document per .txt file; name .csv, .tsv or .jsonl files themselves.",
+        hint="A folder is read as one document per .txt file; name .csv, .tsv or .jsonl files themselves."
+        + (" --split all reads every part." if options.splits else ""),
     )

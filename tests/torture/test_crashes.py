@@ -112,23 +112,20 @@ def test_a_process_that_can_still_act_leaves_no_litter_at_once(name, stages, tmp
     tally.survived()
 
 
+ARTIFACTS_READ = ("pca -", "predict corpus.txt -m -")
+
+
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 @pytest.mark.parametrize(
     "words",
-    [
-        "cooccur -",
-        "pca -",
-        "train - --input-format tsv -e embeddings.npz",
-        "predict corpus.txt -m -",
-        "predict -m model.npz -",
-    ],
+    ["cooccur -", "train - --input-format tsv -e embeddings.npz", "predict -m model.npz -", *ARTIFACTS_READ],
 )
 def test_a_signal_while_input_is_awaited_is_not_taken_for_a_fault_of_the_input(words, name, stages, tmp_path, tally):
     reading, writing = os.pipe()
     folder = stages["cooccur"].words[1].parent
     with open(reading, "rb") as pipe, open(writing, "wb", buffering=0) as feed:
         process = start(*words.split(), "-q", "-o", tmp_path / "out", stdin=pipe, cwd=folder)
-        feed.write(b"text\tlabel\n")
+        feed.write(b"PK\3\4, as an artifact begins" if words in ARTIFACTS_READ else b"text\tlabel\n")
         while fcntl.ioctl(feed, termios.FIONREAD, bytes(4)) != bytes(4):
             assert process.poll() is None
             time.sleep(0.01)
