@@ -184,10 +184,11 @@ def test_enormous_weights_give_numbers_or_an_error(part, size):
     else:
         array = getattr(model.evidence if part in ("slopes", "latent") else model, part)
         array[...] = size * np.sign(array + 1e-30)
-    try:
-        found = bits(model, random_texts(10))
-    except ArtifactError:
+    if (part, size) == ("slopes", 3e38):  # their sum is beyond float32, in which n-grams add up
+        with pytest.raises(ArtifactError, match="overflow"):
+            bits(model, random_texts(10))
         return
+    found = bits(model, random_texts(10))
     assert np.isfinite([scored.probabilities for scored in found]).all()
     exact = bits(model.in_double(), random_texts(10))
     assert_allclose([s.probabilities for s in found], [s.probabilities for s in exact], atol=1e-5)
