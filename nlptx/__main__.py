@@ -1,6 +1,17 @@
-"""``python -m nlptx``."""
+"""``nlptx``, and ``python -m nlptx``."""
 
-from nlptx.cli import main
+import signal
+
+
+def main() -> None:
+    """Run the command line."""
+    # Until it is there to answer, Ctrl-C just ends the program: otherwise it would show where an import stood.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from nlptx.cli import main as run
+
+    run()
+
 
 if __name__ == "__main__":
     main()

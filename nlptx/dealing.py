@@ -1,7 +1,8 @@
 """Dealing labelled texts into parts that know little of each other.
 
 Neighbours in a corpus are often related: reviews of one film, messages of one day. If one learns from the other, it
-looks better on it than on anything new. So texts are dealt in runs of neighbours.
+looks better on it than on anything new. So texts are dealt in runs of neighbours; those held out, where every label
+is to have its share, in runs of neighbours of one label.
 """
 
 from __future__ import annotations

@@ -2,10 +2,12 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
-from command import Running, contents, header_of, refused, run, shell
+from command import Running, contents, environment, header_of, refused, run, shell
 from conftest import PCA, TRAIN, one_step
 
 needs_full_device = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
@@ -162,3 +164,24 @@ def test_ctrl_c_while_waiting_for_input(words, work, tmp_path):
         assert running.process.wait(30) == 130
         assert b"interrupted" in running.process.stderr.read()
     assert contents(tmp_path) == {}
+
+
+STARTING = """
+import os, signal, sys
+
+class Strike:
+    def find_spec(self, name, path=None, target=None):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Strike())
+from nlptx.__main__ import main
+main()
+"""
+
+
+def test_ctrl_c_while_the_program_starts_shows_no_traceback():
+    done = subprocess.run(
+        [sys.executable, "-c", STARTING, "--version"], capture_output=True, env=environment(), check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")

@@ -25,6 +25,17 @@ def test_csv_gives_text_label_and_all_fields(tmp_path):
     assert (second.text, second.label, second.line) == ("Bad", None, 3)
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl"])
+def test_carriage_returns_alone_end_no_line(name, tmp_path):
+    path = write(tmp_path / name, b"text\tlabel\rgood\tpos\rbad\tneg\r")
+    refused(path, name, "its lines end in a carriage return alone", "tr '\\r' '\\n'")
+
+
+def test_booleans_of_json_are_labels_as_json_writes_them(tmp_path):
+    path = write(tmp_path / "a.jsonl", '{"text": "a", "label": true}\n{"text": "b", "label": false}\n')
+    assert [document.label for document in read(path)] == ["true", "false"]
+
+
 def test_csv_columns_can_be_named(tmp_path):
     path = write(tmp_path / "a.csv", "stars,review\n5,Good\n")
     (document,) = read(path, text_column="review", label_column="stars")

@@ -79,6 +79,8 @@ def nlptx() -> None:
 
 def main() -> NoReturn:
     """Run the command line and exit with the code the outcome calls for."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as it is while the program starts
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _terminate)
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as nohup sets it
         signal.signal(signal.SIGHUP, _terminate)

@@ -97,6 +97,8 @@ def _label(value: Any, where: str) -> str | None:
             raise DataError(f"the label is {value!r}; expected a word or a number", where=where)
         # Every digit counts: rounding could make one label of two.
         return None if value is None or value != value else repr(float(value)).removesuffix(".0")
+    if isinstance(value, bool):
+        return "true" if value else "false"  # as JSON says it, and so other formats
     return " ".join(str(value).split()) or None
 
 
@@ -127,6 +129,12 @@ def _lines(source: Source, options: ReadOptions) -> Iterator[tuple[int, str]]:
             _too_long(source, number)
         if number == 1:
             line = line.removeprefix(_BOM)
+            if source.format != "text" and b"\r" in line.rstrip(b"\r") and not line.endswith(b"\n"):
+                raise DataError(
+                    "its lines end in a carriage return alone",
+                    where=source.name,
+                    hint="Give them line feeds first: tr '\\r' '\\n'.",
+                )
         yield number, _decode(line, source.name, number, options)
 
 
