@@ -3,11 +3,12 @@
 import hashlib
 import json
 import math
+import re
 
 import numpy as np
 import pytest
 from command import refused, run, shell
-from conftest import COUNT, PCA, TRAIN, make_rows
+from conftest import COUNT, PCA, TELLING, TRAIN, make_rows, write_tsv
 from test_metrics import auc_by_pairs, ece_by_bins
 
 KEYS = {
@@ -91,6 +92,24 @@ def test_an_absent_label_is_null_not_nan(work, model):
     assert "NaN" not in result.text
     assert result.json["auc"] is None
     assert result.json["classes"][0]["texts"] == 0
+
+
+def test_of_many_labels_the_most_frequent_confusions_are_named(work, tmp_path):
+    rows = make_rows(tuple(TELLING), 50, seed=1)
+    train = write_tsv(tmp_path / "train.tsv", [(text, f"{label} {n % 4}") for n, (text, label) in enumerate(rows)])
+    run("train", train, "-e", work / "embeddings.npz", *TRAIN, "-o", "many.npz", cwd=tmp_path)
+    report = run("evaluate", "-m", "many.npz", train, cwd=tmp_path).text
+    assert "most frequent confusions" in report
+    assert "rows: true" not in report
+    table = [line.split() for line in report.split("most frequent confusions")[1].splitlines()[2:]]
+    counts = [int(words[-1]) for words in table]
+    assert counts == sorted(counts, reverse=True)
+    assert 0 < len(counts) <= 10
+
+
+def test_lines_that_are_piped_end_without_blanks(work, model):
+    for words in (("evaluate", "-m", model, work / "test.tsv"), ("info", model), ("explain", "-m", model, "great")):
+        assert not re.search(r"[ \t]$", run(*words).text, re.MULTILINE), words
 
 
 @pytest.mark.parametrize(("least", "code", "json_option"), [("0", 0, ()), ("0.999", 5, ("--json",))])

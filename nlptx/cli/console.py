@@ -120,7 +120,15 @@ class Talk:
     def _print(self, stderr: bool, *parts: Any) -> None:
         # A summary that cannot be shown is no reason to fail; a result that cannot be is.
         with suppress(OSError) if stderr else nullcontext():
-            self.console(stderr).print(*parts, sep="\n")
+            console = self.console(stderr)
+            if console.is_terminal:
+                console.print(*parts, sep="\n")
+                return
+            with console.capture() as caught:
+                console.print(*parts, sep="\n")
+            # Without the blanks that fill a table's last column.
+            console.file.writelines(f"{line.rstrip()}\n" for line in caught.get().removesuffix("\n").split("\n"))
+            console.file.flush()
 
     @contextmanager
     def meter(self, what: str) -> Iterator[Meter]:

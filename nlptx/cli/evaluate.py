@@ -20,6 +20,9 @@ from nlptx.errors import DataError, LabelError, QualityGateError
 if TYPE_CHECKING:
     from nlptx.metrics import Report
 
+# Labels up to which the table of confusions is drawn, and confusions named where there are more.
+_LARGEST_SHOWN, _SHOWN = 12, 10
+
 
 @click.command()
 @click.argument("data", nargs=-1, metavar="DATA...")
@@ -93,6 +96,17 @@ def _as_json(report: Report) -> dict[str, Any]:
     return result
 
 
+def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[str, str, int]]:
+    """Return (true label, predicted label, texts) of the most frequent errors."""
+    wrong = [
+        (labels[true], labels[predicted], count)
+        for true, row in enumerate(confusion)
+        for predicted, count in enumerate(row)
+        if count and true != predicted
+    ]
+    return sorted(wrong, key=lambda row: -row[2])[:_SHOWN]
+
+
 def _draw(report: Report, talk: Talk) -> None:
     low, high = report.interval
     facts: list[tuple[str, Any]] = [
@@ -112,5 +126,12 @@ def _draw(report: Report, talk: Talk) -> None:
     ]
     talk.table("by label", ("label", "precision", "recall", "F1", "texts"), rows)
     labels = [row.label for row in report.classes]
+    if len(labels) > _LARGEST_SHOWN:
+        talk.table(
+            "most frequent confusions",
+            ("true", "predicted", "texts"),
+            _most_frequent(report.confusion.tolist(), labels),
+        )
+        return
     confusion = [(label, *counts) for label, counts in zip(labels, report.confusion.tolist(), strict=True)]
     talk.table("confusion (rows: true, columns: predicted)", ("", *labels), confusion)
