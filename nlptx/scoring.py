@@ -73,7 +73,10 @@ def score(
     Raises:
         ArtifactError: the model's weights are so large that a score is not a number.
         NlptxError: a worker process was ended from outside.
+        TypeError: ``texts`` is one string, whose letters nobody means.
     """
+    if isinstance(texts, str):
+        raise TypeError("texts is a string; give a list of texts, if only of one")
     jobs = jobs or default_jobs()
     steady = model.steady()
     scanner = Scanner(model.vocabulary.tokenizer)

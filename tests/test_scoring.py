@@ -277,6 +277,11 @@ def test_an_error_of_the_source_comes_after_what_was_read():
     assert seen == ["a", "b"]
 
 
+def test_one_string_is_not_taken_for_its_letters():
+    with pytest.raises(TypeError, match="give a list of texts"):
+        model_of("default").predict("good")
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_after_a_batch_that_fails_none_is_scored(jobs, monkeypatch):
     model, texts = model_of("default"), [f"w{number}" for number in range(20)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import signal
@@ -31,6 +32,10 @@ COMMANDS = {
 INTERRUPTED, READER_GONE = 130, 141
 # A process that a signal ends has this exit code plus the signal's number.
 SIGNALLED = 128
+
+
+# What the system says of a device that takes no more.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class _Terminated(BaseException):
@@ -97,7 +102,8 @@ def main() -> NoReturn:
             raise
         _drop_stdout()
         if code == 0:  # else an error has been told, maybe this one: the buffer keeps what could not be written
-            name = f"{error.filename}: " if error.filename else ""
+            # What is written elsewhere is told by name.
+            name = f"{error.filename}: " if error.filename else "standard output: " if error.errno in _FULL else ""
             print_error(f"error: {name}{error.strerror or error}")
             code = 1
     _leave(code)
