@@ -177,7 +177,7 @@ class Specimen:
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w") as container:
             for name, data in entries.items():
-                container.writestr(f"{name}.npy", data)
+                container.writestr(zipfile.ZipInfo(f"{name}.npy"), data)  # of 1980, and not of now
         return file.getvalue(), changed
 
 
