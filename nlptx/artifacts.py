@@ -12,9 +12,7 @@ from __future__ import annotations
 import errno
 import io
 import json
-import math
 import os
-import re
 import sys
 import zipfile
 from collections.abc import Callable
@@ -26,27 +24,19 @@ from numpy.typing import NDArray
 
 from nlptx import __version__, strict_json
 from nlptx.errors import ArtifactError, CorruptError, NewerFormatError, SettingsError, WrongKindError
+from nlptx.npy import DTYPES, read_array, write_array
 from nlptx.output import atomic_output
 from nlptx.settings import SEED
-from nlptx.spool import Spool, as_bytes
 
 T = TypeVar("T")
 FORMAT = 1
 STDIN = "-"
 KINDS = {"cooccurrence": "cooccur", "embeddings": "pca", "model": "train", "checkpoint": "train"}
 _HEADER = "header"
-# Types of arrays as .npy files name them; |S3 is for the word csr, by which SciPy knows a sparse matrix.
-_DTYPES = {"|u1", "<i4", "<i8", "<f2", "<f4", "<f8", "|S3"}
 _LARGEST_HEADER = 64 << 20
 # What the system says of a name that leads to no file.
 _NO_FILE = (errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 _ZIP = b"PK"
-# A .npy file as NumPy writes it, up to its data. NumPy's own reader evaluates the middle as Python code, with all
-# the errors and warnings of a compiler. 18 digits keep a length within 64 bits.
-_NPY = re.compile(
-    rb"\x93NUMPY\x01\x00(?s:..)\{'descr': '(?P<dtype>[^']*)', 'fortran_order': False,"
-    rb" 'shape': \((?P<shape>(\d{1,18}, ?)*(\d{1,18})?)\),? ?\} *\n"
-)
 
 
 @dataclass(frozen=True)
@@ -98,24 +88,13 @@ def write(path: str, artifact: Artifact) -> None:
             "artifacts are not written to a terminal", hint="Give -o FILE, or pipe into the next stage."
         )
     for name, array in artifact.arrays.items():
-        if array.dtype.str not in _DTYPES:
-            raise TypeError(f"array {name!r} is {array.dtype}; an artifact holds {', '.join(sorted(_DTYPES))}")
+        if array.dtype.str not in DTYPES:
+            raise TypeError(f"array {name!r} is {array.dtype}; an artifact holds {', '.join(sorted(DTYPES))}")
     text = json.dumps(artifact.header, ensure_ascii=False, sort_keys=True, allow_nan=False)
     blob = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
     with atomic_output(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as container:
         for name, array in {_HEADER: blob, **artifact.arrays}.items():
-            _write_array(container, name, array)
-
-
-def _write_array(container: zipfile.ZipFile, name: str, array: NDArray | Spool) -> None:
-    """Write one entry as ``numpy.savez`` does, a growing array part by part."""
-    parts = array.parts() if isinstance(array, Spool) else [np.asarray(array, order="C")]
-    # Without a date of its own, an entry has that of 1980.
-    with container.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
-        described = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
-        np.lib.format.write_array_header_1_0(entry, described)
-        for part in parts:
-            entry.write(as_bytes(part))
+            write_array(container, name, array)
 
 
 def read(path: str, *kinds: str) -> Artifact:
@@ -178,7 +157,7 @@ def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
             raise CorruptError("its entries are larger than the file")
         if _HEADER + ".npy" not in entries:
             raise CorruptError("not an nlptx artifact: it has no header")
-        header = _parse_header(_array(container, _HEADER))
+        header = _parse_header(read_array(container, _HEADER))
         kind = header["kind"]
         if kinds and kind not in kinds:
             raise WrongKindError(
@@ -188,7 +167,7 @@ def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
         # The list of entries, unlike their contents, has no checksum.
         if sorted(f"{name}.npy" for name in [_HEADER, *header["arrays"]]) != sorted(entries):
             raise CorruptError(f"it holds {', '.join(entries)}; its header lists {', '.join(header['arrays'])}")
-        arrays = {name: _array(container, name) for name in header["arrays"]}
+        arrays = {name: read_array(container, name) for name in header["arrays"]}
     return Artifact(
         kind,
         header["settings"],
@@ -198,25 +177,6 @@ def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
         header["seed"],
         header["nlptx"],
     )
-
-
-def _array(container: zipfile.ZipFile, name: str) -> NDArray:
-    """Return one array, read-only, over the bytes read. Raises CorruptError."""
-    entry = container.getinfo(name + ".npy")
-    if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
-        raise CorruptError(f"array {name!r} is compressed; artifacts are not")
-    data = container.read(entry)  # checks the CRC-32
-    found = _NPY.match(data)
-    if found is None:
-        raise CorruptError(f"entry {entry.filename} is not an array as NumPy writes it")
-    dtype = found["dtype"].decode("latin-1")
-    if dtype not in _DTYPES:
-        raise CorruptError(f"array {name!r} is {dtype}; artifacts hold plain numbers and no objects")
-    shape = [int(length) for length in found["shape"].replace(b",", b" ").split()]
-    size, length = math.prod(shape), len(data) - found.end()
-    if size * np.dtype(dtype).itemsize != length:
-        raise CorruptError(f"array {name!r} has {length} bytes; its shape {shape} says otherwise")
-    return np.frombuffer(data, dtype, size, found.end()).reshape(shape)
 
 
 def _parse_header(blob: NDArray) -> dict[str, Any]:

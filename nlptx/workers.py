@@ -21,6 +21,7 @@ from nlptx.errors import NlptxError
 T = TypeVar("T")
 R = TypeVar("R")
 
+# What a user, a system or a closed terminal sends to end a program.
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # What this process, if it is a worker, was forked to do.
 _work: Callable[[Any], Any]
@@ -48,7 +49,8 @@ def workers(work: Callable[[T], R], jobs: int, *, processes: bool = False) -> It
         if processes and jobs > 1 and sys.platform == "linux":
             with _signals_held():
                 forked = _fork(work, jobs)
-                pool, task = (pool, task) if forked is None else (forked, _do)
+                if forked is not None:
+                    pool, task = forked, _do
         yield partial(pool.submit, task)
     except BrokenProcessPool as error:
         raise NlptxError(
@@ -91,7 +93,7 @@ def _begin(work: Callable[[Any], Any]) -> None:
     _work = work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup sets it
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
     threading.Thread(target=_end_with_parent, daemon=True).start()

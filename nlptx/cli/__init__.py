@@ -32,8 +32,6 @@ COMMANDS = {
 INTERRUPTED, READER_GONE = 130, 141
 # A process that a signal ends has this exit code plus the signal's number.
 SIGNALLED = 128
-
-
 # What the system says of a device that takes no more.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -102,9 +100,9 @@ def main() -> NoReturn:
             raise
         _drop_stdout()
         if code == 0:  # else an error has been told, maybe this one: the buffer keeps what could not be written
-            # What is written elsewhere is told by name.
-            name = f"{error.filename}: " if error.filename else "standard output: " if error.errno in _FULL else ""
-            print_error(f"error: {name}{error.strerror or error}")
+            # An error in writing anywhere else comes with the name of the file.
+            where = error.filename or ("standard output" if error.errno in _FULL else None)
+            print_error(f"error: {where}: {error.strerror}" if where else f"error: {error.strerror or error}")
             code = 1
     _leave(code)
 

@@ -94,8 +94,9 @@ class Rows:
 
     def _short(self, document: Document, scored: Scored) -> str:
         number = scored.probabilities[scored.best] if self.model.values is None else scored.score
-        text = document.text if document.line else " ".join(document.text.split())
-        text = text.replace("\r\n", " ").replace("\n", " ")  # of a cell
+        # A line is given back as it was; a file, and a cell of several lines, must become one.
+        text = document.text.replace("\r\n", " ").replace("\n", " ")
+        text = text if document.line else " ".join(text.split())
         return f"{self.model.labels[scored.best]}\t{number:.4f}\t{text}"
 
     def _full(self, document: Document, scored: Scored) -> dict[str, Any]:

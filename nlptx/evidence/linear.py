@@ -72,7 +72,7 @@ def _minimise(
     backward: Callable[[NDArray], NDArray],
     shape: tuple[int, ...],
     targets: NDArray[np.int64],
-    strength: float,
+    inverse_penalty: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Find by L-BFGS the weights (G, E) and bias (E,) that minimise the log-loss plus the penalty.
 
@@ -81,7 +81,7 @@ def _minimise(
         backward: from an error (T, E) float32 to the gradient of the weights.
         shape: (G, E).
         targets: (texts,) class of each.
-        strength: see INVERSE_PENALTY.
+        inverse_penalty: C, see INVERSE_PENALTY.
     """
     from scipy.optimize import minimize  # slow to import, and bad data should be told at once
 
@@ -94,9 +94,9 @@ def _minimise(
         p, loss = _sigmoid(z, targets) if width == 1 else _softmax(z, targets)
         error = (p - wanted).astype(np.float32)
         gradient = np.empty_like(flat)
-        gradient[:-width] = (backward(error) + weights / strength).ravel()
+        gradient[:-width] = (backward(error) + weights / inverse_penalty).ravel()
         gradient[-width:] = error.sum(axis=0)
-        return loss + float(flat[:-width] @ flat[:-width]) / (2 * strength), gradient
+        return loss + float(flat[:-width] @ flat[:-width]) / (2 * inverse_penalty), gradient
 
     start = np.zeros((shape[0] + 1) * width)
     found = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", options={"maxiter": _ITERATIONS}).x

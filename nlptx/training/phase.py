@@ -201,10 +201,10 @@ class Phase:
 
     def diverged(self, step: int, what: str) -> DivergenceError:
         """Return the error to raise."""
-        clip = "raise --warmup" if self.settings.clip else "raise --warmup, or set --clip 1"
+        gentler = "raise --warmup" if self.settings.clip else "raise --warmup, or set --clip 1"
         return DivergenceError(
             f"{self.title} diverged at step {step}: {what}",
-            hint=f"Lower --lr (now {self.settings.lr:g}), --embedding-lr or --weight-decay; or {clip}.",
+            hint=f"Lower --lr (now {self.settings.lr:g}), --embedding-lr or --weight-decay; or {gentler}.",
         )
 
     def progress(self, **more: Any) -> Progress:

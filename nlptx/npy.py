@@ -1,0 +1,52 @@
+"""One array as a ``.npy`` entry of a zip file, written as ``numpy.savez`` does and read without trusting it."""
+
+from __future__ import annotations
+
+import math
+import re
+import zipfile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.errors import CorruptError
+from nlptx.spool import Spool, as_bytes
+
+# Types of arrays as .npy files name them; |S3 is for the word csr, by which SciPy knows a sparse matrix.
+DTYPES = {"|u1", "<i4", "<i8", "<f2", "<f4", "<f8", "|S3"}
+# A .npy file as NumPy writes it, up to its data. NumPy's own reader evaluates the middle as Python code, with all
+# the errors and warnings of a compiler. 18 digits keep a length within 64 bits.
+_NPY = re.compile(
+    rb"\x93NUMPY\x01\x00(?s:..)\{'descr': '(?P<dtype>[^']*)', 'fortran_order': False,"
+    rb" 'shape': \((?P<shape>(\d{1,18}, ?)*(\d{1,18})?)\),? ?\} *\n"
+)
+
+
+def write_array(container: zipfile.ZipFile, name: str, array: NDArray | Spool) -> None:
+    """Write one entry, a growing array part by part."""
+    parts = array.parts() if isinstance(array, Spool) else [np.asarray(array, order="C")]
+    # Without a date of its own, an entry has that of 1980.
+    with container.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
+        described = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
+        np.lib.format.write_array_header_1_0(entry, described)
+        for part in parts:
+            entry.write(as_bytes(part))
+
+
+def read_array(container: zipfile.ZipFile, name: str) -> NDArray:
+    """Return one array, read-only, over the bytes read. Raises CorruptError."""
+    entry = container.getinfo(name + ".npy")
+    if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
+        raise CorruptError(f"array {name!r} is compressed; artifacts are not")
+    data = container.read(entry)  # checks the CRC-32
+    found = _NPY.match(data)
+    if found is None:
+        raise CorruptError(f"entry {entry.filename} is not an array as NumPy writes it")
+    dtype = found["dtype"].decode("latin-1")
+    if dtype not in DTYPES:
+        raise CorruptError(f"array {name!r} is {dtype}; artifacts hold plain numbers and no objects")
+    shape = [int(length) for length in found["shape"].replace(b",", b" ").split()]
+    size, length = math.prod(shape), len(data) - found.end()
+    if size * np.dtype(dtype).itemsize != length:
+        raise CorruptError(f"array {name!r} has {length} bytes; its shape {shape} says otherwise")
+    return np.frombuffer(data, dtype, size, found.end()).reshape(shape)
