@@ -22,6 +22,7 @@ from nlptx.network import Network, unset_network
 from nlptx.nn import flatten
 from nlptx.parts import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.settings import SEED, TrainSettings
+from nlptx.sharing import shared_copy, shared_empty
 from nlptx.streams import Stream, generator
 from nlptx.text import Vocabulary
 
@@ -82,7 +83,8 @@ class Model:
     ) -> Self:
         """Return an untrained model. Raises SettingsError where the settings do not fit the data."""
         network = Network(settings, table.shape[1], len(labels), generator(seed, Stream.WEIGHTS), *_widths(evidence))
-        flat = flatten(network, table.dtype)
+        # Where processes that help with the training see them change.
+        flat, table = flatten(network, table.dtype, shared_empty), shared_copy(table)
         return cls(vocabulary, table, labels, values, priors, settings, network, flat, {}, None, seed, evidence)
 
     @property

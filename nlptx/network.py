@@ -158,13 +158,13 @@ class Network(Layer):
         x, encoder_cache = self.encoder.forward(x, layout, rng)
         x, pool_cache = self.pool.forward(x, layout, rng)
         x, dropout_cache = self.dropout.forward(x, layout, rng)
-        x, head_cache = self.head.forward(x, layout.pooled())
-        y = self._with_whole(x, layout.pooled(), whole)
+        x, head_cache = self.head.forward(x, layout.pooled)
+        y = self._with_whole(x, layout.pooled, whole)
         return y, (encoder_cache, pool_cache, dropout_cache, head_cache, places, whole)
 
     def apply(self, x: NDArray, layout: Layout, places: NDArray | None = None, whole: NDArray | None = None) -> NDArray:
         """Return the outputs (B, outputs) outside training; arguments as of :meth:`forward`."""
-        return self.decide(self.pool.apply(self.encode(x, layout, places), layout), layout.pooled(), whole)
+        return self.decide(self.pool.apply(self.encode(x, layout, places), layout), layout.pooled, whole)
 
     def encode(self, x: NDArray, layout: Layout, places: NDArray | None = None) -> NDArray:
         """Return the vectors in context (N, D), before they are pooled."""

@@ -22,7 +22,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 # What a user, a system or a closed terminal sends to end a program.
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # What this process, if it is a worker, was forked to do.
 _work: Callable[[Any], Any]
 
@@ -47,27 +47,32 @@ def workers(work: Callable[[T], R], jobs: int, *, processes: bool = False) -> It
     task: Callable[..., Any] = work
     try:
         if processes and jobs > 1 and sys.platform == "linux":
-            with _signals_held():
+            with signals_held():
                 forked = _fork(work, jobs)
                 if forked is not None:
                     pool, task = forked, _do
         yield partial(pool.submit, task)
     except BrokenProcessPool as error:
-        raise NlptxError(
-            "a worker process was ended from outside",
-            hint="The system does so where memory is short: give --jobs 1, or less text at a time.",
-        ) from error
+        raise ended_from_outside() from error
     finally:
         pool.shutdown(cancel_futures=True)
 
 
+def ended_from_outside() -> NlptxError:
+    """Return the error of a process that is gone before its time."""
+    return NlptxError(
+        "a worker process was ended from outside",
+        hint="The system does so where memory is short: give --jobs 1, or less text at a time.",
+    )
+
+
 @contextmanager
-def _signals_held() -> Iterator[None]:
+def signals_held() -> Iterator[None]:
     """Let signals wait for the end of the block.
 
     In the middle of a fork the exception they raise would be lost, or would leave processes behind.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
         yield
     finally:
@@ -95,7 +100,7 @@ def _begin(work: Callable[[Any], Any]) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup sets it
             signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

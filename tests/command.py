@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -179,3 +180,23 @@ def on_terminal(*arguments, terminal=(0, 1, 2), **options):
     """Run with a terminal in place of some standard streams; what it showed is in ``stdout`` and ``stderr``."""
     with Running(*arguments, terminal=terminal, **options) as running:
         return running.finish()
+
+
+def children(running):
+    pid = running.process.pid
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def alive(pid):
+    """Whether a process runs; not one that has ended and that nobody has asked for."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):  # gone before it was opened, or before it was read
+        return False
+
+
+def all_end(pids):
+    end = time.monotonic() + TIMEOUT
+    while any(alive(pid) for pid in pids) and time.monotonic() < end:
+        time.sleep(0.01)
+    return not any(alive(pid) for pid in pids)

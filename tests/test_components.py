@@ -1,7 +1,5 @@
 """The principal components of texts, and what a linear model of them says of n-grams."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -109,8 +107,7 @@ def test_no_slope_is_left_at_the_linear_solution(classes):
 def evidence_of(texts, targets, classes=2, unlabelled=(), words=30, threads=1):
     texts, unlabelled = ([np.array(ids, np.int32) for ids in part] for part in (texts, unlabelled))
     shape = EvidenceShape(classes, 2, words, 2, components=8)
-    with ThreadPoolExecutor(threads) as pool:
-        return fit_evidence(texts, np.array(targets), shape, np.random.default_rng(1), pool, unlabelled, threads)
+    return fit_evidence(texts, np.array(targets), shape, np.random.default_rng(1), unlabelled, threads)
 
 
 def random_texts(count, seed=1, words=30):

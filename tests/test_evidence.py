@@ -3,7 +3,6 @@
 import math
 import os
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, partial
 from types import SimpleNamespace
@@ -30,7 +29,7 @@ from nlptx.network import Network
 from nlptx.nn import Layout
 from nlptx.settings import NetworkSettings, TrainSettings
 from nlptx.text import Tokenizer, Vocabulary
-from nlptx.training.batches import cut_shares
+from nlptx.training.batches import cut_shares, drop_words
 from nlptx.training.prepare import prepare
 
 START = -1  # the word before the first, here; ids begin at 0
@@ -232,11 +231,10 @@ def test_texts_of_very_many_telling_ngrams_do_not_overflow():
 
 def evidence_of(texts, targets, classes, order=3, words=6, min_texts=2, threads=1, seed=3, components=0, unlabelled=()):
     texts = [np.array(ids, np.int32) for ids in texts]
-    with ThreadPoolExecutor(threads) as pool:
-        rng = np.random.default_rng(seed)
-        shape = EvidenceShape(classes, order, words, min_texts, components)
-        free = [np.array(ids, np.int32) for ids in unlabelled]
-        return fit_evidence(texts, np.array(targets, np.int64), shape, rng, pool, free, threads)
+    rng = np.random.default_rng(seed)
+    shape = EvidenceShape(classes, order, words, min_texts, components)
+    free = [np.array(ids, np.int32) for ids in unlabelled]
+    return fit_evidence(texts, np.array(targets, np.int64), shape, rng, free, threads)
 
 
 def random_texts(count, classes, length=6, words=6, seed=1):
@@ -443,7 +441,8 @@ def test_word_dropout_drops_the_evidence_with_its_word(share):
         TextEvidence(np.stack([ids, -ids], axis=1).astype(np.float32), np.array([number], np.float32))
         for number, ids in enumerate(texts)
     ]
-    shares = cut_shares(texts, np.arange(len(texts)), share, np.random.default_rng(1), evidence)
+    left, evidence = drop_words(texts, evidence, share, np.random.default_rng(1))
+    shares = cut_shares(left, np.arange(len(texts)), evidence)
     assert len(shares) > 1
     for part in shares:
         assert_array_equal(part.places, np.stack([part.ids, -part.ids], axis=1))
@@ -476,8 +475,7 @@ def probabilities(model):
 def test_an_untrained_model_says_what_the_linear_models_say_on_average():
     texts, labels = make_reviews(40)
     shape = TrainSettings()
-    with ThreadPoolExecutor(1) as pool:
-        data = prepare(texts, labels, small_embeddings(), shape, 1, pool)
+    data = prepare(texts, labels, small_embeddings(), shape, 1)
     assert len(data.train.evidence) == len(data.train)
     model = Model.fresh(
         data.vocabulary, data.table, data.labels, data.values, data.priors, shape, 1, data.evidence

@@ -1,6 +1,5 @@
 """The network learns from texts without labels what the linear models say of them."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 
@@ -26,9 +25,9 @@ def fit(settings=SETTINGS, free=FREE, jobs=1, **more):
     return nlptx.fit(TEXTS, LABELS, small_embeddings(), settings, unlabelled=free, jobs=jobs, **more)
 
 
-def untrained(pool, **more):
+def untrained(**more):
     settings = replace(SETTINGS, **more)
-    data = prepare(TEXTS, LABELS, small_embeddings(), settings, 1, pool, unlabelled=FREE)
+    data = prepare(TEXTS, LABELS, small_embeddings(), settings, 1, unlabelled=FREE)
     given = (data.vocabulary, data.table, data.labels, data.values, data.priors, settings, 1, data.evidence)
     return Model.fresh(*given), data.unlabelled
 
@@ -44,20 +43,18 @@ def as_bytes(model, folder):
 
 
 def test_soft_labels_are_the_mean_of_the_linear_models():
-    with ThreadPoolExecutor(2) as pool:
-        model, texts = untrained(pool)
-        soft = soft_labels(model, texts.ids, pool)
+    model, texts = untrained()
+    soft = soft_labels(model, texts.ids, 2)
     z = np.array([model.evidence.of(ids).whole for ids in texts.ids], np.float64).mean(axis=1)
     assert soft.shape == (90, 2)
     assert_allclose(soft[:, 1], 1 / (1 + np.exp(-z)), rtol=1e-4)
 
 
 def test_the_network_alone_comes_to_say_the_same():
-    with ThreadPoolExecutor(1) as pool:
-        model, texts = untrained(pool, imitate=12, warmup=0, lr=1e-2, dropout=0.0)
-        control = Control(1, pool, lambda progress: None, lambda: False, Checkpoint(None))
-        imitation = Imitation(model, texts, control)
-        imitation.run()
+    model, texts = untrained(imitate=12, warmup=0, lr=1e-2, dropout=0.0)
+    control = Control(1, 1, lambda progress: None, lambda: False, Checkpoint(None))
+    imitation = Imitation(model, texts, control)
+    imitation.run()
     assert [epoch["epoch"] for epoch in imitation.history] == list(range(1, 13))
     model.evidence = None
     model.network.places = model.network.whole = None
@@ -66,10 +63,9 @@ def test_the_network_alone_comes_to_say_the_same():
 
 
 def test_afterwards_each_has_half_a_say():
-    with ThreadPoolExecutor(1) as pool:
-        model, texts = untrained(pool)
-        before = model.network.whole.weight.value.copy()
-        Imitation(model, texts, Control(1, pool, lambda progress: None, lambda: False, Checkpoint(None))).run()
+    model, texts = untrained()
+    before = model.network.whole.weight.value.copy()
+    Imitation(model, texts, Control(1, 1, lambda progress: None, lambda: False, Checkpoint(None))).run()
     assert_allclose(model.network.whole.weight.value, before / 2, rtol=1e-3)
 
 
@@ -103,8 +99,7 @@ def test_stopped_at_any_step_it_goes_on_to_the_same_bytes(tmp_path, step):
 
 
 def test_no_evidence_no_soft_labels():
-    with ThreadPoolExecutor(1) as pool:
-        model, texts = untrained(pool)
-        model.evidence = None
-        with pytest.raises(ValueError, match="there are none"):
-            soft_labels(model, texts.ids, pool)
+    model, texts = untrained()
+    model.evidence = None
+    with pytest.raises(ValueError, match="there are none"):
+        soft_labels(model, texts.ids, 1)

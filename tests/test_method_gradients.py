@@ -1,7 +1,6 @@
 """The method, row by row: backpropagation, and the faults of others. In depth: test_layers, test_network."""
 
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from nlptx.nn.attention import attend, attend_backward
 from nlptx.settings import TrainSettings
 from nlptx.training.batches import Share
 from nlptx.training.judge import classify
-from nlptx.training.step import batch_gradient
+from nlptx.training.step import Lanes
 
 WHOLE_MODELS = {
     "as_taught": TAUGHT
@@ -46,24 +45,17 @@ def whole_gradient(settings, texts, targets):
 
     def result():
         seeds = [np.random.SeedSequence(number) for number in range(2)]
-        return batch_gradient(
-            shares,
-            lambda share, grads, rng: classify(model, share, grads, rng, len(ids)),
-            model.flat.size,
-            np.dtype(np.float64),
-            False,
-            seeds,
-            pool,
-        )
+        lanes = Lanes(1, model.flat.size, len(model.table), model.table.shape[1], np.float64)
+        filled = lanes.fill(0, shares, seeds, lambda share, grads, rng: classify(model, share, grads, rng, len(ids)))
+        return lanes.total([filled])
 
-    with ThreadPoolExecutor(1) as pool:
-        found = result()
-        table = np.zeros_like(model.table)
-        table[found.rows] = found.row_gradient
-        assert np.abs(found.flat).min() < np.abs(found.flat).max() < np.inf
-        arrays = {"word vectors": (model.table, table)}
-        arrays |= {name: (p.value, Gradients(found.flat)[p]) for name, p in model.network.parameters()}
-        check_gradients(lambda: result().loss / len(ids), arrays, small=16)
+    found = result()
+    table = np.zeros_like(model.table)
+    table[found.rows] = found.row_gradient
+    assert np.abs(found.flat).min() < np.abs(found.flat).max() < np.inf
+    arrays = {"word vectors": (model.table, table)}
+    arrays |= {name: (p.value, Gradients(found.flat)[p]) for name, p in model.network.parameters()}
+    check_gradients(lambda: result().loss / len(ids), arrays, small=16)
     return model, arrays
 
 

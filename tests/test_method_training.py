@@ -16,7 +16,7 @@ from nlptx.training.average import WeightAverage
 from nlptx.training.batches import Share
 from nlptx.training.judge import classify
 from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rate
-from nlptx.training.step import ShareResult, clip
+from nlptx.training.step import BatchGradient, clip
 
 # ---------------------------------------------------------------- steps
 
@@ -85,14 +85,14 @@ def test_row_17_warm_up_and_decay(schedule, wanted):
 def test_row_17_gradient_clipping():
     assert TrainSettings().clip == 1
     flat, rows = np.array([3.0, 0.0]), np.array([[0.0, 4.0], [12.0, 0.0]])
-    result = ShareResult(0.0, 0, flat.copy(), np.arange(2), rows.copy())
+    result = BatchGradient(0.0, 0, flat.copy(), np.arange(2), rows.copy())
     assert clip(result, 1.0) == 13
     assert_allclose(result.flat, flat / 13)
     assert_allclose(result.row_gradient, rows / 13)
     assert clip(result, 1.0) == pytest.approx(1)
     assert_allclose(result.flat, flat / 13)
     for most in (20.0, 0.0):  # long enough, and without limit
-        result = ShareResult(0.0, 0, flat.copy(), np.arange(2), rows.copy())
+        result = BatchGradient(0.0, 0, flat.copy(), np.arange(2), rows.copy())
         clip(result, most)
         assert_array_equal(result.flat, flat)
         assert_array_equal(result.row_gradient, rows)

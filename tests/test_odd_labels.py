@@ -1,7 +1,5 @@
 """Labels nobody hopes for: rare ones, single texts, a thousand of them; and what train says of them."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from command import refused, run
@@ -70,8 +68,7 @@ def test_weights_repeat_texts(loss):
     assert_allclose(flat, wanted_flat, atol=1e-6)
     examples = preparing.Examples(ids, targets)
     repeated = preparing.Examples([ids[row] for row in tripled], targets[tripled])
-    with ThreadPoolExecutor(1) as pool:
-        one, all_of_them = validate(model, examples, pool, weights), validate(model, repeated, pool)
+    one, all_of_them = validate(model, examples, 1, weights), validate(model, repeated, 1)
     assert one[0] * 6 == pytest.approx(all_of_them[0] * len(tripled), rel=1e-5)
 
 

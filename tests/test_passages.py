@@ -1,7 +1,5 @@
 """Passages of long texts are learned as texts of their own, and their label does not reach them either."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -17,8 +15,7 @@ SETTINGS = TrainSettings(width=0, epochs=1, batch=8, components=4, ngram_texts=1
 
 
 def prepared(settings=SETTINGS, labels=LABELS, texts=LONG, jobs=1):
-    with ThreadPoolExecutor(jobs) as pool:
-        return prepare(texts, labels, small_embeddings(), settings, 1, pool, jobs=jobs)
+    return prepare(texts, labels, small_embeddings(), settings, 1, jobs=jobs)
 
 
 def test_passages_are_words_in_a_row_of_the_long_texts():

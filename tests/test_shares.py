@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from nlptx.nn import FeedForward, Gradients, Layout, Linear, MultiHeadAttention, attention, flatten
+from nlptx.nn import Gradients, Layout, MultiHeadAttention, attention
 from nlptx.nn.attention import tiles
 from nlptx.training import average
 from nlptx.training.average import WeightAverage
 from nlptx.training.batches import LANES, Share, cut_shares
-from nlptx.training.step import ShareResult, batch_gradient, sum_rows
+from nlptx.training.step import BatchGradient, Lanes, sum_rows
 
 WORDS, WIDTH = 50, 3
 
@@ -25,10 +23,10 @@ def texts_of(count: int, longest: int = 600) -> list[NDArray[np.int32]]:
 
 
 def shares_of(texts: list[NDArray[np.int32]]) -> list[Share]:
-    return cut_shares(texts, np.arange(len(texts)), 0.0, np.random.default_rng(1))
+    return cut_shares(texts, np.arange(len(texts)))
 
 
-def gradient_of(shares: list[Share], threads: int) -> ShareResult:
+def gradient_of(shares: list[Share], members: int, frozen: bool = False) -> BatchGradient:
     """A made-up objective with noise, whose gradients depend on words, places and the generator of the share."""
 
     def objective(share: Share, grads: Gradients, rng: np.random.Generator) -> tuple[float, int, NDArray]:
@@ -37,8 +35,9 @@ def gradient_of(shares: list[Share], threads: int) -> ShareResult:
         return float(dx.sum()), len(share.targets), dx
 
     seeds = np.random.SeedSequence(1).spawn(len(shares))
-    with ThreadPoolExecutor(threads) as pool:
-        return batch_gradient(shares, objective, WIDTH, np.dtype(np.float64), False, seeds, pool)
+    lanes = Lanes(members, WIDTH, 0 if frozen else WORDS, WIDTH, np.float64)
+    lanes.flat[...] = np.nan  # of the batch before
+    return lanes.total([lanes.fill(member, shares, seeds, objective) for member in range(members)])
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 32, 64])
@@ -53,21 +52,31 @@ def test_shares_hold_every_text_once(count: int) -> None:
     assert len(shares) <= LANES or len(shares) % LANES == 0 or len(shares) == count
 
 
-@pytest.mark.parametrize(("tokens", "wanted"), [(1, 1), (11, 1), (20, 1), (40, 2), (64, 4), (128, 4), (256, 8)])
-def test_a_small_batch_is_one_share_and_a_large_one_shares_for_every_lane(tokens: int, wanted: int) -> None:
+@pytest.mark.parametrize(("tokens", "wanted"), [(1, 1), (3, 1), (4, 2), (40, 2), (63, 2), (64, 4), (128, 4), (256, 8)])
+def test_a_small_batch_is_one_share_or_two_and_a_large_one_shares_for_every_lane(tokens: int, wanted: int) -> None:
     assert len(shares_of([np.zeros(tokens, np.int32)] * 32)) == wanted
 
 
-def test_a_batch_gradient_is_the_sum_over_its_shares_whatever_the_threads() -> None:
-    shares = shares_of(texts_of(40))
-    assert len(shares) > LANES
-    one, more = gradient_of(shares, 1), gradient_of(shares, 5)
-    for name in ("loss", "correct", "flat", "rows", "row_gradient"):
-        assert_array_equal(getattr(one, name), getattr(more, name))
-    assert one.correct == 40
-    assert_array_equal(one.rows, np.unique(np.concatenate([share.ids for share in shares])))
+@pytest.mark.parametrize(("count", "shares"), [(1, 1), (7, 2), (40, 12)])
+def test_a_batch_gradient_is_the_sum_over_its_shares_whatever_the_members(count: int, shares: int) -> None:
+    cut = shares_of(texts_of(count, 100 if count == 7 else 600))
+    assert len(cut) == shares
+    one = gradient_of(cut, 1)
+    for members in (2, 3, LANES):
+        more = gradient_of(cut, members)
+        for name in ("loss", "correct", "flat", "rows", "row_gradient"):
+            assert_array_equal(getattr(one, name), getattr(more, name))
+    assert one.correct == count
+    assert_array_equal(one.rows, np.unique(np.concatenate([share.ids for share in cut])))
     assert_allclose(one.row_gradient.sum(axis=0), one.flat, rtol=1e-12)
     assert one.loss == pytest.approx(one.flat.sum(), rel=1e-12)
+
+
+def test_frozen_word_vectors_have_no_gradient() -> None:
+    shares = shares_of(texts_of(40))
+    frozen, free = gradient_of(shares, 2, frozen=True), gradient_of(shares, 2)
+    assert (frozen.rows.shape, frozen.row_gradient.shape) == ((0,), (0, WIDTH))
+    assert_array_equal(frozen.flat, free.flat)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -111,57 +120,3 @@ def test_an_average_taken_block_by_block_is_the_average(monkeypatch: pytest.Monk
     assert (results[0] != weights).all()
     for result in results[1:]:
         assert_array_equal(result, results[0])
-
-
-def network_gradient(threads: int | None, dtype: type = np.float64, scale: float = 1.0) -> ShareResult:
-    """The gradient of a real network for a batch of one share; ``threads`` is how many may help."""
-    rng = np.random.default_rng(2)
-    layer = FeedForward(WIDTH, 8, "relu", rng)
-    flat = flatten(layer, dtype)
-    table = (rng.standard_normal((WORDS, WIDTH)) * scale).astype(dtype)
-    shares = shares_of(texts_of(6, 30))
-    assert len(shares) == 1
-
-    def objective(share: Share, grads: Gradients, rng: np.random.Generator) -> tuple[float, int, NDArray]:
-        y, cache = layer.forward(table[share.ids], Layout(share.lengths))
-        return float(y.sum()), 0, layer.backward(y, cache, grads)
-
-    seeds = np.random.SeedSequence(1).spawn(1)
-    with ThreadPoolExecutor(1) as pool, ThreadPoolExecutor(threads or 1) as spare:
-        helpers = None if threads is None else spare
-        return batch_gradient(shares, objective, flat.size, np.dtype(dtype), False, seeds, pool, helpers)
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_products_done_by_another_thread_are_the_same(threads: int) -> None:
-    alone, helped = network_gradient(None), network_gradient(threads)
-    assert np.count_nonzero(alone.flat) > alone.flat.size / 2
-    for name in ("loss", "flat", "rows", "row_gradient"):
-        assert_array_equal(getattr(alone, name), getattr(helped, name))
-
-
-def test_an_overflow_in_another_thread_is_left_to_who_looks_at_the_norm() -> None:
-    assert not np.isfinite(network_gradient(1, np.float32, 1e25).flat).all()
-
-
-def test_an_error_of_the_pass_ends_the_thread_that_helps() -> None:
-    def objective(share: Share, grads: Gradients, rng: np.random.Generator) -> tuple[float, int, NDArray]:
-        raise ValueError("in the pass")
-
-    shares = shares_of(texts_of(2, 30))
-    # Leaving the pool waits for its threads.
-    with ThreadPoolExecutor(1) as pool, pytest.raises(ValueError, match="in the pass"):
-        batch_gradient(shares, objective, WIDTH, np.dtype(float), False, np.random.SeedSequence(1).spawn(1), pool, pool)
-
-
-def test_an_error_of_a_product_is_told() -> None:
-    layer = Linear(WIDTH, 2, np.random.default_rng(1))
-    size = flatten(layer).size
-
-    def objective(share: Share, grads: Gradients, rng: np.random.Generator) -> tuple[float, int, NDArray]:
-        grads.add_product(layer.weight, np.ones((2, WIDTH)), np.ones((3, 2)))
-        return 0.0, 0, np.ones((len(share.ids), WIDTH))
-
-    shares = shares_of(texts_of(2, 30))
-    with ThreadPoolExecutor(1) as pool, pytest.raises(ValueError, match="matmul"):
-        batch_gradient(shares, objective, size, np.dtype(float), False, np.random.SeedSequence(1).spawn(1), pool, pool)

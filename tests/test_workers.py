@@ -5,11 +5,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
-from command import TIMEOUT, Running, environment, run
+from command import TIMEOUT, Running, alive, all_end, children, environment, run
 
 from nlptx import workers as module
 from nlptx.workers import workers
@@ -85,26 +83,6 @@ def scoring(work):
         running.write(b"great film\n")
         running.read_until(b"\n")
         yield running
-
-
-def children(running):
-    pid = running.process.pid
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def alive(pid):
-    """Whether a process runs; not one that has ended and that nobody has asked for."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):  # gone before it was opened, or before it was read
-        return False
-
-
-def all_end(pids):
-    end = time.monotonic() + TIMEOUT
-    while any(alive(pid) for pid in pids) and time.monotonic() < end:
-        time.sleep(0.01)
-    return not any(alive(pid) for pid in pids)
 
 
 @forks

@@ -114,6 +114,7 @@ def train(
                 unlabelled=found.unlabelled,
                 seed=seed,
                 jobs=run.jobs,
+                processes=True,
                 on_progress=lambda progress: show(progress, meter),
                 on_note=run.talk.note,
                 stop=stop,

@@ -7,7 +7,6 @@ elsewhere see what all training texts say. Texts without a label help to find th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import compress
 
@@ -20,6 +19,7 @@ from nlptx.evidence.components import TextComponents, find_components, importanc
 from nlptx.evidence.known import Evidence, TextEvidence
 from nlptx.evidence.linear import fit_dense, fit_linear
 from nlptx.evidence.ngrams import evidence_width, find, log_count_ratios, ngram_keys
+from nlptx.parallel import in_order
 from nlptx.passages import Passage
 
 FOLDS = 5
@@ -55,7 +55,6 @@ def fit_evidence(
     targets: NDArray[np.int64],
     shape: EvidenceShape,
     rng: np.random.Generator,
-    pool: Executor,
     unlabelled: Sequence[NDArray[np.integer]] = (),
     jobs: int = 1,
     passages: Sequence[Passage] = (),
@@ -67,9 +66,8 @@ def fit_evidence(
         targets: (texts,) class of each.
         shape: what is wanted.
         rng: deals the texts into folds, and starts the search for components.
-        pool: threads; they do not change the result.
         unlabelled: word ids of texts whose class is not known.
-        jobs: threads of the search for components; they do not change the result.
+        jobs: threads; they do not change the result.
         passages: of the training texts.
 
     Returns:
@@ -101,7 +99,7 @@ def fit_evidence(
         return Evidence(*known_so_far, both, latent * weights[:, None], weights)
 
     parts = [np.flatnonzero(fold != number) for number in range(folds)]
-    final, *outside = pool.map(fit, [np.arange(len(texts)), *parts])
+    final, *outside = in_order(fit, [np.arange(len(texts)), *parts], jobs)
     result = [outside[number].at(find(part, known)) for part, number in zip(keys, fold.tolist(), strict=True)]
     result += [outside[fold[passage.text]].of(passage.ids) for passage in passages]
     return final, result

@@ -43,5 +43,5 @@ class Linear(Layer):
         x = cache
         if self.bias is not None:
             grads.add(self.bias, np.ones(len(dy), dy.dtype) @ dy)
-        grads.add_product(self.weight, x, dy)
+        grads.add(self.weight, x.T @ dy)
         return dy @ self.weight.value.T

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,15 +78,13 @@ class Gradients:
         view = self[parameter]
         view += gradient
 
-    def add_product(self, parameter: Parameter, x: NDArray, dy: NDArray) -> None:
-        """Add x'dy to the gradient of ``parameter``: now or later, so neither may change until the pass is over."""
-        self.add(parameter, x.T @ dy)
 
-
-def flatten(layer: Layer, dtype: DTypeLike = np.float32) -> NDArray:
-    """Move all parameters of ``layer`` into one new flat vector (P,) and make them views of it."""
+def flatten(
+    layer: Layer, dtype: DTypeLike = np.float32, empty: Callable[[int, DTypeLike], NDArray] = np.empty
+) -> NDArray:
+    """Move all parameters of ``layer`` into one new flat vector (P,), made by ``empty``, and make them views of it."""
     found = [parameter for _, parameter in layer.parameters()]
-    flat = np.empty(sum(parameter.value.size for parameter in found), dtype)
+    flat = empty(sum(parameter.value.size for parameter in found), dtype)
     start = 0
     for parameter in found:
         parameter.span = slice(start, start + parameter.value.size)

@@ -62,8 +62,9 @@ class Layout:
             row += count * length
         return result
 
+    @cached_property
     def pooled(self) -> Layout:
-        """Return the layout of one row a text."""
+        """The layout of one row a text."""
         return Layout(np.ones_like(self.lengths), apart=self.apart)
 
     def product(self, x: NDArray, matrix: NDArray) -> NDArray:

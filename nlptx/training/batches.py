@@ -14,6 +14,8 @@ from nlptx.evidence import TextEvidence
 LANES = 4
 # About the tokens of a share: enough to fill a matrix product, few enough for the caches.
 _SHARE_TOKENS = 1024
+# Of fewer than these, a half would not be worth another core's while.
+_WORTH_SHARING = 128
 
 
 @dataclass(frozen=True)
@@ -42,20 +44,24 @@ def random_order(count: int, batch: int, rng: np.random.Generator) -> Iterator[N
         yield order[start : start + batch]
 
 
-def cut_shares(
+def drop_words(
     texts: list[NDArray[np.int32]],
-    targets: NDArray,
-    word_dropout: float,
+    evidence: list[TextEvidence] | None,
+    share: float,
     rng: np.random.Generator,
-    evidence: list[TextEvidence] | None = None,
+) -> tuple[list[NDArray[np.int32]], list[TextEvidence] | None]:
+    """Leave out each word, with its evidence, with probability ``share``."""
+    kept = [_kept_words(len(ids), share, rng) for ids in texts]
+    if evidence is not None:
+        known = zip(evidence, kept, strict=True)
+        evidence = [TextEvidence(of_text.places[places], of_text.whole) for of_text, places in known]
+    return [ids[places] for ids, places in zip(texts, kept, strict=True)], evidence
+
+
+def cut_shares(
+    texts: list[NDArray[np.int32]], targets: NDArray, evidence: list[TextEvidence] | None = None
 ) -> list[Share]:
-    """Cut a batch into shares, leaving out each word (with its evidence) with probability ``word_dropout``."""
-    places = None if evidence is None else [known.places for known in evidence]
-    if word_dropout:
-        kept = [_kept_words(len(ids), word_dropout, rng) for ids in texts]
-        texts = [ids[keep] for ids, keep in zip(texts, kept, strict=True)]
-        if places is not None:
-            places = [rows[keep] for rows, keep in zip(places, kept, strict=True)]
+    """Cut a batch into shares."""
     lengths = np.array([len(ids) for ids in texts])
     order = np.argsort(lengths, kind="stable")
     shares = min(_count_shares(int(lengths.sum())), len(texts))
@@ -63,16 +69,16 @@ def cut_shares(
     for share in range(shares):
         chosen = order[share::shares]
         ids = np.concatenate([texts[i] for i in chosen])
-        rows = None if places is None else np.concatenate([places[i] for i in chosen])
+        places = None if evidence is None else np.concatenate([evidence[i].places for i in chosen])
         whole = None if evidence is None else np.stack([evidence[i].whole for i in chosen])
-        result.append(Share(ids, lengths[chosen], targets[chosen], rows, whole))
+        result.append(Share(ids, lengths[chosen], targets[chosen], places, whole))
     return result
 
 
 def _count_shares(tokens: int) -> int:
-    """Return how many shares a batch makes. Only its size decides, so that no sum depends on the threads."""
+    """Return how many shares a batch makes. Only its size decides, so that no sum depends on the jobs."""
     if tokens < LANES * _SHARE_TOKENS // 2:
-        return max(1, 2 * tokens // _SHARE_TOKENS)
+        return 1 if tokens < _WORTH_SHARING else 2
     return LANES * max(1, round(tokens / (LANES * _SHARE_TOKENS)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -36,6 +35,7 @@ def fit(
     unlabelled: Sequence[str] = (),
     seed: int = SEED,
     jobs: int | None = None,
+    processes: bool = False,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     on_note: Callable[[str], None] = lambda note: None,
     stop: Callable[[], bool] = lambda: False,
@@ -51,7 +51,9 @@ def fit(
         valid: texts and labels to validate on; by default a part of the training data.
         unlabelled: texts without labels, to learn from which n-grams go together.
         seed: of all random numbers: initial weights, what is held out, folds, components, passages, order, dropout.
-        jobs: threads; they do not change the result.
+        jobs: how many share the work; they do not change the result.
+        processes: whether those who help with a batch are processes, see :func:`nlptx.crew.crew`; else they are
+            threads.
         on_progress: called after every step and every validation.
         on_note: told what is worth knowing, such as a part of the data that cannot be used.
         stop: asked before every step; True ends training with the best weights so far.
@@ -70,17 +72,17 @@ def fit(
     checkpoint = checkpoint or Checkpoint(None)
     checkpoint.begin(lambda: Identity.of(texts, labels, embeddings, settings, seed, valid, unlabelled))
     jobs = jobs or default_jobs()
-    # One BLAS thread each: the threads here are ours, and sums must not depend on their number.
-    with threadpool_limits(1), ThreadPoolExecutor(jobs) as pool:
-        data = prepare(texts, labels, embeddings, settings, seed, pool, valid, unlabelled, jobs, on_note)
+    # One BLAS thread each: threads and processes are ours, and sums must not depend on their number.
+    with threadpool_limits(1):
+        data = prepare(texts, labels, embeddings, settings, seed, valid, unlabelled, jobs, on_note)
         model = Model.fresh(
             data.vocabulary, data.table, data.labels, data.values, data.priors, settings, seed, data.evidence
         )
-        control = Control(seed, pool, on_progress, stop, checkpoint, pool if jobs > 1 else None)
+        control = Control(seed, jobs, on_progress, stop, checkpoint, processes)
         try:
             model.history = _train(model, data, control)
             if settings.calibrate and model.history["best_epoch"] and len(data.valid):
-                _calibrate(model, data.valid, pool)
+                _calibrate(model, data.valid, jobs)
         except DivergenceError:
             checkpoint.discard()  # whoever went on from it would end in the same place
             raise
@@ -88,8 +90,8 @@ def fit(
     return model
 
 
-def _calibrate(model: Model, valid: Examples, pool: ThreadPoolExecutor) -> None:
-    outputs, loss = outputs_of(model, valid, pool), model.network.loss
+def _calibrate(model: Model, valid: Examples, jobs: int) -> None:
+    outputs, loss = outputs_of(model, valid, jobs), model.network.loss
     model.temperature = find_temperature(loss, outputs, valid.targets)
     model.history["calibration"] = describe(loss, outputs, valid.targets, model.temperature)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from nlptx.training.checkpoint import Checkpoint
@@ -16,16 +15,16 @@ class Control:
 
     Args:
         seed: of all random numbers.
-        pool: threads for the shares of a batch.
+        jobs: how many share the work.
         on_progress: called after every step and every validation.
         stop: asked before every step; True ends the training.
         checkpoint: where the state is kept, so that a training that was stopped can go on.
-        spare: threads that may help with a batch too small for the pool; None where one job is all there is.
+        processes: whether those who help with a batch are forked processes, see :func:`nlptx.crew.crew`.
     """
 
     seed: int
-    pool: Executor
+    jobs: int
     on_progress: Callable[[Progress], None]
     stop: Callable[[], bool]
     checkpoint: Checkpoint
-    spare: Executor | None = None
+    processes: bool = False

@@ -8,15 +8,14 @@ Dean 2015), with the linear models as teachers.
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
-
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.model import Model
 from nlptx.nn import Gradients
+from nlptx.parallel import in_order
 from nlptx.streams import Stream, generator
-from nlptx.training.batches import Share, cut_shares
+from nlptx.training.batches import Share, cut_shares, drop_words
 from nlptx.training.control import Control
 from nlptx.training.judge import classify
 from nlptx.training.phase import Preparation
@@ -32,7 +31,7 @@ class Imitation(Preparation):
     Args:
         model: trained in place.
         unlabelled: the texts; their classes play no part.
-        control: seed, threads, and whom to tell.
+        control: seed, jobs, and whom to tell.
     """
 
     name = "imitate"
@@ -42,7 +41,7 @@ class Imitation(Preparation):
 
     def __init__(self, model: Model, unlabelled: Examples, control: Control) -> None:
         super().__init__(model, model.flat, model.network, unlabelled, model.settings.imitate, control)
-        self.soft = soft_labels(model, unlabelled.ids, control.pool)
+        self.soft = soft_labels(model, unlabelled.ids, control.jobs)
 
     def run(self) -> None:
         """Train, and give network and linear models half a say each: by now they say the same."""
@@ -52,10 +51,12 @@ class Imitation(Preparation):
                 for _, parameter in layer.parameters() if layer is not None else ():
                     parameter.value *= 0.5
 
-    def cut(self, chosen: NDArray[np.int64]) -> tuple[list[Share], int]:
-        rng = generator(self.control.seed, Stream.IMITATION_WORDS, self.step)
+    def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Share], int]:
         texts = [self.train.ids[i] for i in chosen]
-        return cut_shares(texts, self.soft[chosen], self.settings.word_dropout, rng), len(chosen)
+        if self.settings.word_dropout:
+            rng = generator(self.control.seed, Stream.IMITATION_WORDS, step)
+            texts, _ = drop_words(texts, None, self.settings.word_dropout, rng)
+        return cut_shares(texts, self.soft[chosen]), len(chosen)
 
     def objective(
         self, share: Share, grads: Gradients, rng: np.random.Generator, count: int
@@ -63,7 +64,7 @@ class Imitation(Preparation):
         return classify(self.model, share, grads, rng, count)
 
 
-def soft_labels(model: Model, texts: list[NDArray[np.int32]], pool: Executor) -> NDArray[np.float32]:
+def soft_labels(model: Model, texts: list[NDArray[np.int32]], jobs: int) -> NDArray[np.float32]:
     """Return what the linear models of an untrained model say of texts of at least one known word: (texts, C).
 
     Raises:
@@ -80,4 +81,4 @@ def soft_labels(model: Model, texts: list[NDArray[np.int32]], pool: Executor) ->
         outputs = evidence.of_texts(evidence.find(np.concatenate(part), lengths), lengths) @ mix
         return network.loss.probabilities(outputs.astype(np.float64))
 
-    return np.concatenate(list(pool.map(work, range(0, len(texts), _TOGETHER)))).astype(np.float32)
+    return np.concatenate(list(in_order(work, range(0, len(texts), _TOGETHER), jobs))).astype(np.float32)

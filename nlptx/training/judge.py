@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Executor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from nlptx.inference import outputs
 from nlptx.model import Model
 from nlptx.nn import Gradients, Layout
+from nlptx.parallel import in_order
 from nlptx.training.batches import Share
 from nlptx.training.prepare import Examples
 
@@ -60,10 +60,10 @@ def classify(
 
 
 def validate(
-    model: Model, examples: Examples, pool: Executor, weights: NDArray[np.float32] | None = None
+    model: Model, examples: Examples, jobs: int, weights: NDArray[np.float32] | None = None
 ) -> tuple[float, float]:
     """Return mean loss and accuracy over at least one example; ``weights`` as in :func:`classify`."""
-    outputs, targets = outputs_of(model, examples, pool).astype(np.float64), examples.targets
+    outputs, targets = outputs_of(model, examples, jobs).astype(np.float64), examples.targets
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the caller looks at the loss
         loss, _ = model.network.loss.value_and_gradient(outputs, targets)
         guessed = model.network.loss.probabilities(outputs).argmax(axis=1)
@@ -72,7 +72,7 @@ def validate(
     return float(loss.mean()), float((guessed == targets).mean())
 
 
-def outputs_of(model: Model, examples: Examples, pool: Executor) -> NDArray:
+def outputs_of(model: Model, examples: Examples, jobs: int) -> NDArray:
     """Return the outputs (texts, outputs) for at least one example."""
     order = np.argsort([len(ids) for ids in examples.ids], kind="stable")
     result = np.empty((len(examples), model.network.loss.outputs), model.flat.dtype)
@@ -80,7 +80,8 @@ def outputs_of(model: Model, examples: Examples, pool: Executor) -> NDArray:
     def work(rows: NDArray[np.int64]) -> None:
         result[rows] = outputs(model, [examples.ids[row] for row in rows])
 
-    list(pool.map(work, _slices(order)))
+    for _ in in_order(work, _slices(order), jobs):
+        pass
     return result
 
 

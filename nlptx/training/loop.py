@@ -12,7 +12,7 @@ from nlptx.model import Model
 from nlptx.nn import Gradients
 from nlptx.streams import Stream, generator
 from nlptx.training.average import WeightAverage
-from nlptx.training.batches import Share, cut_shares
+from nlptx.training.batches import Share, cut_shares, drop_words
 from nlptx.training.control import Control
 from nlptx.training.judge import VALID_BATCH, balanced_weights, classify, validate
 from nlptx.training.phase import Phase
@@ -40,7 +40,7 @@ class Training(Phase):
     Args:
         model: trained in place.
         train, valid: the examples; without validation texts the last epoch counts as the best.
-        control: seed, threads, and whom to tell.
+        control: seed, jobs, and whom to tell.
         pretraining, imitation: what was recorded of them, for the history.
     """
 
@@ -92,11 +92,13 @@ class Training(Phase):
             "imitate": self.imitation,
         }
 
-    def cut(self, chosen: NDArray[np.int64]) -> tuple[list[Share], int]:
+    def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Share], int]:
         texts = [self.train.ids[i] for i in chosen]
         evidence = None if self.train.evidence is None else [self.train.evidence[i] for i in chosen]
-        rng = generator(self.control.seed, Stream.WORDS, self.step)
-        return cut_shares(texts, self.train.targets[chosen], self.settings.word_dropout, rng, evidence), len(chosen)
+        if self.settings.word_dropout:
+            rng = generator(self.control.seed, Stream.WORDS, step)
+            texts, evidence = drop_words(texts, evidence, self.settings.word_dropout, rng)
+        return cut_shares(texts, self.train.targets[chosen], evidence), len(chosen)
 
     def objective(
         self, share: Share, grads: Gradients, rng: np.random.Generator, count: int
@@ -121,7 +123,7 @@ class Training(Phase):
         }
         with self.average.swapped_in():
             judged = self.valid if len(self.valid) else self.train.first(VALID_BATCH)
-            valid_loss, valid_accuracy = validate(self.model, judged, self.control.pool, self.class_weights)
+            valid_loss, valid_accuracy = validate(self.model, judged, self.control.jobs, self.class_weights)
             if not np.isfinite(valid_loss):
                 raise self.diverged(self.step, f"held-out texts have the loss {valid_loss}")
             improved = not len(self.valid) or valid_loss < self.best.loss

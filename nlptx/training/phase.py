@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.crew import crew
 from nlptx.errors import CorruptError, DivergenceError
 from nlptx.model import Model
 from nlptx.nn import Gradients, Layer
 from nlptx.streams import Stream, generator, seed_sequence
-from nlptx.training.batches import Share, random_order
+from nlptx.training.batches import LANES, Share, random_order
 from nlptx.training.control import Control
 from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rate
 from nlptx.training.prepare import Examples
 from nlptx.training.progress import Progress
 from nlptx.training.state import State, Stateful, collect, put_back
-from nlptx.training.step import ShareResult, batch_gradient, clip
+from nlptx.training.step import BatchGradient, Lanes, LaneSums, clip
 
 
 @dataclass
@@ -73,7 +76,7 @@ class Phase:
         layer: whose parameters they are.
         train: the examples.
         epochs: to take.
-        control: seed, threads, and whom to tell.
+        control: seed, jobs, and whom to tell.
     """
 
     name: ClassVar[str]  # in Progress and checkpoints
@@ -101,8 +104,13 @@ class Phase:
 
     # ------------------------------------------------------------ what a phase says for itself
 
-    def cut(self, chosen: NDArray[np.int64]) -> tuple[list[Share], int]:
-        """Return the shares of a batch, and the number of texts (or words) that its loss is the mean of."""
+    def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Share], int]:
+        """Return the shares of a batch, and the number of texts (or words) that its loss is the mean of.
+
+        Args:
+            chosen: (B,) examples.
+            step: at which, from 0.
+        """
         raise NotImplementedError
 
     def objective(
@@ -139,8 +147,12 @@ class Phase:
         Raises:
             DivergenceError: a NaN or an infinity came up.
         """
+        self.control.checkpoint.restore(self)
+        with self.crew():
+            self._take_epochs()
+
+    def _take_epochs(self) -> None:
         checkpoint = self.control.checkpoint
-        checkpoint.restore(self)
         while self.sums.epoch <= self.epochs and not self.is_over():
             for chosen in self._batches_left():
                 if self.control.stop():
@@ -162,13 +174,37 @@ class Phase:
         batches = list(random_order(len(self.train), self.settings.batch, rng))
         return iter(batches[self.sums.batches :])
 
+    @contextmanager
+    def crew(self) -> Iterator[None]:
+        """Have a crew to take steps with, for the length of a block."""
+        lengths = np.sort([len(ids) for ids in self.train.ids])
+        words = 0 if self.settings.freeze else min(len(self.model.table), int(lengths[-self.settings.batch :].sum()))
+        members = min(self.control.jobs, LANES)
+        self.lanes = Lanes(members, self.flat.size, words, self.model.table.shape[1], self.flat.dtype)
+        with crew(self._do_part, members, processes=self.control.processes) as self._together:
+            yield
+
+    def _do_part(self, batch: tuple[list[int], int], member: int) -> tuple[dict[int, LaneSums], int, int]:
+        """Form the gradients of a member's lanes of a batch: of these examples, at this step.
+
+        Returns:
+            what the lanes come to; and of the whole batch what its loss is the mean of, see :meth:`cut`, and its words.
+        """
+        chosen, step = batch
+        shares, count = self.cut(np.array(chosen), step)
+        seeds = seed_sequence(self.control.seed, self.dropout, step).spawn(len(shares))
+        sums = self.lanes.fill(member, shares, seeds, partial(self.objective, count=count))
+        return sums, count, sum(len(share.ids) for share in shares)
+
     # An overflow shows in the loss or the norm.
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def take_step(self, chosen: NDArray[np.int64]) -> None:
         """Take one step, on the examples ``chosen`` (B,)."""
         self.clock.resume()
-        shares, count = self.cut(chosen)
-        result = self._gradient(shares, count)
+        parts = self._together((chosen.tolist(), self.step))
+        _, count, tokens = parts[0]
+        result = self.lanes.total([sums for sums, _, _ in parts])
+        self._clip(result)
         lr = learning_rate(self.settings, self.step, self.steps)
         self.dense.step(result.flat, lr)
         if not self.settings.freeze:
@@ -177,27 +213,12 @@ class Phase:
         sums.batches += 1
         sums.loss, sums.correct, sums.count = sums.loss + result.loss, sums.correct + result.correct, sums.count + count
         self.after_step(result.loss / count)
-        self.clock.pause(sum(len(share.ids) for share in shares))
+        self.clock.pause(tokens)
 
-    def _gradient(self, shares: list[Share], count: int) -> ShareResult:
-        def objective(share: Share, grads: Gradients, rng: np.random.Generator) -> tuple[float, int, NDArray]:
-            return self.objective(share, grads, rng, count)
-
-        seeds = seed_sequence(self.control.seed, self.dropout, self.step).spawn(len(shares))
-        result = batch_gradient(
-            shares,
-            objective,
-            self.flat.size,
-            self.flat.dtype,
-            self.settings.freeze,
-            seeds,
-            self.control.pool,
-            self.control.spare,
-        )
+    def _clip(self, result: BatchGradient) -> None:
         norm = clip(result, self.settings.clip)
         if not np.isfinite(result.loss) or not np.isfinite(norm):
             raise self.diverged(self.step + 1, f"the loss is {result.loss}, the gradient's norm {norm}")
-        return result
 
     def diverged(self, step: int, what: str) -> DivergenceError:
         """Return the error to raise."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,7 +82,6 @@ def prepare(
     embeddings: Embeddings,
     settings: TrainSettings,
     seed: int,
-    pool: Executor,
     valid: tuple[Sequence[str], Sequence[str]] | None = None,
     unlabelled: Sequence[str] = (),
     jobs: int = 1,
@@ -91,7 +89,7 @@ def prepare(
 ) -> TrainingData:
     """Encode the texts and split off the validation part, unless one is given.
 
-    What is given is described at :func:`nlptx.training.fit`, but for the ``pool`` of threads.
+    What is given is described at :func:`nlptx.training.fit`.
 
     Raises:
         DataError: no text has a known word.
@@ -146,7 +144,7 @@ def prepare(
     elif settings.ngrams:
         rng = generator(seed, Stream.FOLDS)
         shape = EvidenceShape(len(order), settings.ngrams, len(vocabulary), settings.ngram_texts, settings.components)
-        evidence, own = fit_evidence(train.ids, train.targets, shape, rng, pool, unknown, jobs, passages)
+        evidence, own = fit_evidence(train.ids, train.targets, shape, rng, unknown, jobs, passages)
     train = _with_passages(train, passages, own)
     free = _examples(unknown, np.zeros(len(unknown), np.int64))
     priors = np.bincount(targets, minlength=len(order)) / len(targets)

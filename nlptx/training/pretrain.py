@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nlptx.model import Model
 from nlptx.nn import CrossEntropy, Gradients, Layer, Layout, Linear, flatten
+from nlptx.sharing import shared_empty
 from nlptx.streams import Stream, generator
 from nlptx.training.batches import Share, cut_shares
 from nlptx.training.control import Control
@@ -82,7 +83,7 @@ class Pretraining(Preparation):
     Args:
         model: trained in place.
         train: the examples; their classes play no part.
-        control: seed, threads, and whom to tell.
+        control: seed, jobs, and whom to tell.
     """
 
     name = "pretrain"
@@ -94,18 +95,16 @@ class Pretraining(Preparation):
         encoder = model.network.encoder
         rng = generator(control.seed, Stream.NEXT_WORD_WEIGHTS)
         self.task = NextWord(encoder, encoder.width, len(model.vocabulary), rng)
-        flat = flatten(self.task, model.flat.dtype)
+        flat = flatten(self.task, model.flat.dtype, shared_empty)
         super().__init__(model, flat, self.task, train, model.settings.pretrain, control)
 
     def run(self) -> None:
         """Train, and put the encoder's parameters back among those of the classifier."""
         super().run()
-        self.model.flat = flatten(self.model.network, self.flat.dtype)
+        self.model.flat = flatten(self.model.network, self.flat.dtype, shared_empty)
 
-    def cut(self, chosen: NDArray[np.int64]) -> tuple[list[Share], int]:
-        # All words stay, so no random number is drawn.
-        rng = generator(self.control.seed, self.order)
-        shares = cut_shares([self.train.ids[i] for i in chosen], self.train.targets[chosen], 0.0, rng)
+    def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Share], int]:
+        shares = cut_shares([self.train.ids[i] for i in chosen], self.train.targets[chosen])
         return shares, max(1, sum(int((self._layout(share).windows - 1).sum()) for share in shares))
 
     def objective(

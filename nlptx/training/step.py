@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from queue import SimpleQueue
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from nlptx.nn import Gradients, Parameter
+from nlptx.nn import Gradients
+from nlptx.sharing import shared_empty
 from nlptx.training.batches import LANES, Share
 
 
 @dataclass(frozen=True)
-class ShareResult:
-    """Loss and gradients of some shares.
+class LaneSums:
+    """What a lane comes to, beside its gradients.
 
     Args:
-        loss: summed over their texts (or words, in pre-training).
-        correct: how many they got right.
+        loss: summed over its texts (or words, in pre-training).
+        correct: how many it got right.
+        distinct: words whose vectors have a gradient.
+    """
+
+    loss: float
+    correct: int
+    distinct: int
+
+
+@dataclass(frozen=True)
+class BatchGradient:
+    """Loss and gradients of a batch.
+
+    Args:
+        loss, correct: as of :class:`LaneSums`.
         flat: (P,) gradient of the parameters.
         rows, row_gradient: (U,) distinct words and (U, R) gradient of their vectors; empty if frozen.
     """
@@ -34,6 +46,7 @@ class ShareResult:
     row_gradient: NDArray
 
 
+# Of a share: summed loss, hits and gradient of its word vectors (N, R), where those of parameters are added.
 Objective = Callable[[Share, Gradients, np.random.Generator], tuple[float, int, NDArray]]
 
 
@@ -50,109 +63,73 @@ def sum_rows(ids: NDArray[np.int32], gradient: NDArray) -> tuple[NDArray[np.int3
     return ordered[starts], sp.csr_matrix((ones, order, ends), shape=(len(starts), count)) @ gradient
 
 
-class _GradientsAside(Gradients):
-    """Gradients whose matrix products wait for :meth:`multiply`, which another thread may run meanwhile."""
+class Lanes:
+    """The gradients of a batch, lane by lane.
 
-    def __init__(self, flat: NDArray) -> None:
-        super().__init__(flat)
-        self._waiting: SimpleQueue[tuple[Parameter, NDArray, NDArray] | None] = SimpleQueue()
-
-    def add_product(self, parameter: Parameter, x: NDArray, dy: NDArray) -> None:
-        self._waiting.put((parameter, x, dy))
-
-    def close(self) -> None:
-        """Say that no product will follow."""
-        self._waiting.put(None)
-
-    def multiply(self) -> None:
-        """Do the products one after the other, until the last."""
-        # NumPy's error state is a thread's own, and that of the pass does not hold here.
-        with np.errstate(over="ignore", invalid="ignore"):
-            while (product := self._waiting.get()) is not None:
-                super().add_product(*product)
-
-
-@contextmanager
-def _gradients(flat: NDArray, spare: Executor | None) -> Iterator[Gradients]:
-    """Yield gradients that add to ``flat`` (P,), with the help of a ``spare`` thread if there is one.
-
-    The products of inputs and output gradients, a third of all, are nothing that the backward pass waits for.
-    """
-    if spare is None:
-        yield Gradients(flat)
-        return
-    aside = _GradientsAside(flat)
-    done = spare.submit(aside.multiply)
-    try:
-        yield aside
-    finally:
-        aside.close()
-        done.result()
-
-
-def batch_gradient(
-    shares: list[Share],
-    objective: Objective,
-    size: int,
-    dtype: np.dtype,
-    frozen: bool,
-    seeds: list[np.random.SeedSequence],
-    pool: Executor,
-    spare: Executor | None = None,
-) -> ShareResult:
-    """Return loss and gradients summed over shares.
-
-    Every LANES-th share belongs to one lane. A lane is what one thread works on: share after share, so that
-    each finds the caches and the memory of the one before, all adding into one gradient. Then the lanes are
-    summed in their order.
+    Every LANES-th share belongs to one lane, and every so many lanes to one member of the crew, who works on share
+    after share, so that each finds the caches and the memory of the one before. All shares of a lane add into one
+    gradient, in memory that all members see; then the lanes are summed in their order.
 
     Args:
-        shares: of the batch.
-        objective: returns the loss, hits and word-vector gradient of a share; adds into the gradients given.
-        size: P.
+        members: of the crew.
+        size: P, parameters.
+        most_words: distinct words of a batch, at most; 0 if their vectors are frozen.
+        width: R, of the word vectors.
         dtype: of the gradients.
-        frozen: whether the word vectors stay as they are.
-        seeds: one a share, for dropout.
-        pool: threads.
-        spare: threads that help where there is one lane alone, if any.
     """
-    lanes = min(LANES, len(shares))
 
-    def work(lane: int) -> ShareResult:
-        flat = np.zeros(size, dtype)
-        done = []
+    def __init__(self, members: int, size: int, most_words: int, width: int, dtype: DTypeLike) -> None:
+        self.members = members
+        self.flat = shared_empty((LANES, size), dtype)
+        self.rows = shared_empty((LANES, most_words), np.int32)
+        self.row_gradients = shared_empty((LANES, most_words, width), dtype)
+
+    def fill(
+        self, member: int, shares: list[Share], seeds: list[np.random.SeedSequence], objective: Objective
+    ) -> dict[int, LaneSums]:
+        """Form the gradients of a member's lanes, and return what they come to by their numbers.
+
+        Args:
+            member: its number, from 0.
+            shares: of the whole batch.
+            seeds: one a share, for dropout.
+            objective: of a share.
+        """
+        given = list(zip(shares, seeds, strict=True))
+        own = range(member, min(LANES, len(shares)), self.members)
+        return {lane: self._fill(lane, given[lane::LANES], objective) for lane in own}
+
+    def _fill(self, lane: int, given: list[tuple[Share, np.random.SeedSequence]], objective: Objective) -> LaneSums:
+        flat = self.flat[lane]
+        flat[...] = 0
+        grads = Gradients(flat)
+        distinct = 0
         # An overflow shows in the loss or the norm, which the loop checks.
-        with (
-            np.errstate(over="ignore", invalid="ignore", divide="ignore"),
-            _gradients(flat, spare if lanes == 1 else None) as grads,
-        ):
-            for share, seed in zip(shares[lane::LANES], seeds[lane::LANES], strict=True):
-                done.append(objective(share, grads, np.random.Generator(np.random.SFC64(seed))))
-            # Still within, as the spare thread may have products left.
-            rows, row_gradient = shares[0].ids[:0], done[0][2][:0]
-            if not frozen:
-                ids = np.concatenate([share.ids for share in shares[lane::LANES]])
-                rows, row_gradient = sum_rows(ids, np.concatenate([dx for _, _, dx in done]))
-        loss, correct = sum(loss for loss, _, _ in done), sum(correct for _, correct, _ in done)
-        return ShareResult(loss, correct, flat, rows, row_gradient)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            done = [objective(share, grads, np.random.Generator(np.random.SFC64(seed))) for share, seed in given]
+            if self.rows.size:
+                ids = np.concatenate([share.ids for share, _ in given])
+                rows, gradient = sum_rows(ids, np.concatenate([dx for _, _, dx in done]))
+                distinct = len(rows)
+                self.rows[lane, :distinct] = rows
+                self.row_gradients[lane, :distinct] = gradient
+        return LaneSums(sum(loss for loss, _, _ in done), sum(correct for _, correct, _ in done), distinct)
 
-    results = [work(0)] if lanes == 1 else list(pool.map(work, range(lanes)))
-    first = results[0]
-    if lanes == 1:
-        return first
-    for result in results[1:]:
-        first.flat[...] += result.flat
-    rows, row_gradient = first.rows, first.row_gradient
-    if not frozen:
-        rows, row_gradient = sum_rows(
-            np.concatenate([result.rows for result in results]),
-            np.concatenate([result.row_gradient for result in results]),
-        )
-    loss, correct = sum(result.loss for result in results), sum(result.correct for result in results)
-    return ShareResult(loss, correct, first.flat, rows, row_gradient)
+    def total(self, parts: list[dict[int, LaneSums]]) -> BatchGradient:
+        """Sum up the lanes that the members filled; the gradients last until they are filled again."""
+        filled = {lane: sums for part in parts for lane, sums in part.items()}
+        sums = [filled[lane] for lane in range(len(filled))]
+        flat = self.flat[0]
+        for lane in range(1, len(sums)):
+            flat += self.flat[lane]
+        rows = np.concatenate([self.rows[lane, : one.distinct] for lane, one in enumerate(sums)])
+        gradient = np.concatenate([self.row_gradients[lane, : one.distinct] for lane, one in enumerate(sums)])
+        if len(rows):
+            rows, gradient = sum_rows(rows, gradient)
+        return BatchGradient(sum(one.loss for one in sums), sum(one.correct for one in sums), flat, rows, gradient)
 
 
-def clip(result: ShareResult, most: float) -> float:
+def clip(result: BatchGradient, most: float) -> float:
     """Scale the gradients in place so that their common norm is at most ``most`` (0: any); return the norm."""
     norm = float(np.sqrt(np.dot(result.flat, result.flat) + np.vdot(result.row_gradient, result.row_gradient)))
     if most and norm > most:

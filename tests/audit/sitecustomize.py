@@ -8,32 +8,40 @@ REFUSED = (
     *("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn"),
     "pickle.find_class",
 )
-# What workers, who are forked from the command itself, and it say to each other.
+# What workers and helpers, who are forked from the command itself, and it say to each other.
 SAID = {
     ("concurrent.futures.process", "_CallItem"),
     ("concurrent.futures.process", "_ResultItem"),
     ("nlptx.scoring", "Scored"),
+    ("nlptx.training.step", "LaneSums"),
     ("nlptx.workers", "_do"),
     ("posix", "getpid"),
 }
 # Older versions of threadpoolctl find the C library so, and those of NumPy's testing tools learn the processor.
 ASKED = (["/sbin/ldconfig", "-p"], ["lscpu"])
-LOG = os.open(os.environ["AUDIT_LOG"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+LOG = os.environ["AUDIT_LOG"]
+
+
+def note(text):
+    # Opened each time, as a process that helps with training closes what it has open.
+    log = os.open(LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(log, f"{text}\n".encode())
+    os.close(log)
 
 
 def hook(event, arguments):
     if event == "ctypes.dlopen":
-        os.write(LOG, f"opened {arguments[0]}\n".encode())
+        note(f"opened {arguments[0]}")
     elif event == "subprocess.Popen" and list(arguments[1]) in ASKED:
-        os.write(LOG, f"asked {arguments[1]}\n".encode())
+        note(f"asked {arguments[1]}")
     elif event == "os.fork":
-        os.write(LOG, b"forked\n")
+        note("forked")
     elif event == "pickle.find_class" and arguments in SAID:
-        os.write(LOG, b"said\n")
+        note("said")
     elif event.startswith(REFUSED):
-        os.write(LOG, f"refused {event}\n".encode())
+        note(f"refused {event}")
         raise RuntimeError(f"refused: {event}")
 
 
 sys.addaudithook(hook)
-os.write(LOG, b"watching\n")
+note("watching")

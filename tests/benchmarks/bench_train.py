@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from itertools import islice
 from typing import Any
 
@@ -43,15 +43,17 @@ def rows(bench: Bench) -> list[Row]:
     result = []
     for name, settings, width, words, repeats, texts in cases:
         targets = rng.integers(0, 2, len(texts))
-        ours, alone = (our_epoch(settings, width, words, texts, targets, jobs) for jobs in (os.cpu_count() or 1, 1))
-        peer = torch_epoch(settings, width, words, texts, targets)
-        timed = pair(repeat(ours, repeats), repeat(peer, repeats) if peer else None, bench.runs)
         lengths = np.array([len(ids) for ids in texts])
-        row = {"stage": name, "peer": "PyTorch eager", **timed}
-        row["tokens_per_second"] = int(lengths.sum()) * repeats / row["seconds"]
-        row["share_of_sgemm"] = flops(settings, width, lengths) * repeats / row["seconds"] / rate
-        result.append(row)
-        both, one = alternate(repeat(ours, repeats), repeat(alone, repeats), bench.runs)
+        with ExitStack() as stack:
+            given = (settings, width, words, texts, targets)
+            ours, alone = (our_epoch(*given, jobs, stack) for jobs in (os.cpu_count() or 1, 1))
+            peer = torch_epoch(*given)
+            timed = pair(repeat(ours, repeats), repeat(peer, repeats) if peer else None, bench.runs)
+            row = {"stage": name, "peer": "PyTorch eager", **timed}
+            row["tokens_per_second"] = int(lengths.sum()) * repeats / row["seconds"]
+            row["share_of_sgemm"] = flops(settings, width, lengths) * repeats / row["seconds"] / rate
+            result.append(row)
+            both, one = alternate(repeat(ours, repeats), repeat(alone, repeats), bench.runs)
         ratio = None if one is None else one / both
         result.append({"stage": name, "peer": "1 job", "seconds": both, "peer_seconds": one, "ratio": ratio})
     return result
@@ -100,9 +102,18 @@ def flops(settings: Any, width: int, lengths: NDArray[np.int64]) -> float:
 
 
 def our_epoch(
-    settings: Any, width: int, words: int, texts: Sequence[NDArray[np.int32]], targets: NDArray[np.int64], jobs: int
+    settings: Any,
+    width: int,
+    words: int,
+    texts: Sequence[NDArray[np.int32]],
+    targets: NDArray[np.int64],
+    jobs: int,
+    stack: ExitStack,
 ) -> Work:
-    """Return a function that takes one step for each batch of the texts, in a new random order."""
+    """Return a function that takes one step for each batch of the texts, in a new random order.
+
+    Those who help wait for their next step until ``stack`` is left.
+    """
     from threadpoolctl import threadpool_limits
 
     from nlptx.model import Model
@@ -118,11 +129,11 @@ def our_epoch(
     table = rng.standard_normal((words, width)).astype(np.float32)
     model = Model.fresh(vocabulary, table, ["neg", "pos"], None, np.full(2, 0.5), settings, 1)
     examples, nothing = Examples(list(texts), targets), Examples([], np.empty(0, np.int64))
-    pool = ThreadPoolExecutor(jobs)
-    control = Control(1, pool, lambda _: None, lambda: False, Checkpoint(None), pool if jobs > 1 else None)
+    control = Control(1, jobs, lambda _: None, lambda: False, Checkpoint(None), processes=True)
     training = Training(model, examples, nothing, control)
     training.steps = 1_000_000
     threadpool_limits(1, "blas")
+    stack.enter_context(training.crew())
 
     def epoch() -> None:
         for chosen in random_order(len(texts), BATCH, rng):

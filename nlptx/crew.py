@@ -1,0 +1,119 @@
+"""A crew: this process and some helpers, who do their parts of one task after another at the same time.
+
+Unlike :mod:`nlptx.workers`, where any worker takes the next item, all members get every task, and know their part of it
+by their number. A round trip through a pipe takes a tenth of a millisecond, so parts of a few are worth sharing out.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from multiprocessing.connection import Connection, Pipe
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+from nlptx.errors import NlptxError
+from nlptx.workers import STOPPING, ended_from_outside, signals_held
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@contextmanager
+def crew(work: Callable[[T, int], R], members: int, *, processes: bool = False) -> Iterator[Callable[[T], list[R]]]:
+    """Yield a function that has every member do ``work(task, member)``, and returns what they return, in order.
+
+    Forked processes do not wait for each other, where threads share the interpreter's lock. They share what is in
+    memory now, and later what is in arrays of :mod:`nlptx.sharing`; tasks and results travel through pipes.
+
+    Args:
+        work: what is done; ``member`` counts from 0, which is this process or thread.
+        members: how many there are.
+        processes: whether to fork helpers, where the system does so safely; else they are threads. What a forked
+            process does must not need a lock that another thread of this program may hold.
+
+    Raises:
+        NlptxError: a helper was ended from outside.
+    """
+    with ExitStack() as stack:
+        if members > 1 and processes and sys.platform == "linux":
+            helpers = [stack.enter_context(_helper(work, member)) for member in range(1, members)]
+
+            def together(task: T) -> list[R]:
+                try:
+                    for helper in helpers:
+                        helper.tasks.send(task)
+                    return [work(task, 0), *(helper.answer() for helper in helpers)]
+                except (EOFError, ConnectionError) as error:
+                    raise ended_from_outside() from error
+        else:
+            pool = stack.enter_context(ThreadPoolExecutor(max(1, members - 1)))
+
+            def together(task: T) -> list[R]:
+                others = [pool.submit(work, task, member) for member in range(1, members)]
+                return [work(task, 0), *(other.result() for other in others)]
+
+        yield together
+
+
+@contextmanager
+def _helper(work: Callable[[T, int], R], member: int) -> Iterator[_Helper]:
+    """Fork a process that does its part of each task it is sent, until nobody can send it any more."""
+    their_tasks, tasks = Pipe(duplex=False)
+    answers, their_answers = Pipe(duplex=False)
+    with signals_held(), warnings.catch_warnings():
+        # Python 3.12 and later warn where there are threads.
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+        try:
+            pid = os.fork()
+        except OSError as error:
+            raise NlptxError(f"no process can be started: {error.strerror}", hint="Give --jobs 1.") from error
+        if pid == 0:
+            _serve(their_tasks, their_answers, work, member)
+    their_tasks.close()
+    their_answers.close()
+    try:
+        yield _Helper(tasks, answers)
+    finally:
+        tasks.close()
+        answers.close()
+        os.waitpid(pid, 0)
+
+
+class _Helper(NamedTuple):
+    """A parent's ends of the pipes to a helper and from it."""
+
+    tasks: Connection
+    answers: Connection
+
+    def answer(self) -> Any:
+        result, error = self.answers.recv()
+        if error is not None:
+            raise error
+        return result
+
+
+def _serve(tasks: Connection, answers: Connection, work: Callable[[T, int], R], member: int) -> NoReturn:
+    """Be a helper. What signals mean is for the parent to say, and with it the helper ends."""
+    try:
+        for number in STOPPING:
+            signal.signal(number, signal.SIG_IGN)
+        # Others would wait for the parent's end of a pipe, or for its lock, as long as a copy of it is open here.
+        low, high = sorted((tasks.fileno(), answers.fileno()))
+        for first, end in ((3, low), (low + 1, high), (high + 1, os.sysconf("SC_OPEN_MAX"))):
+            os.closerange(first, end)
+        gc.freeze()  # to look through what the parent made would copy it
+        while True:
+            task = tasks.recv()
+            try:
+                answer: tuple[Any, Exception | None] = (work(task, member), None)
+            except Exception as error:  # told where it is asked for
+                answer = (None, error)
+            answers.send(answer)
+    finally:
+        os._exit(0)  # nothing that the parent has open is this process's to close

@@ -1,0 +1,24 @@
+"""Arrays that a process and those forked from it all see change."""
+
+from __future__ import annotations
+
+import math
+import mmap
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+
+def shared_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray:
+    """Return an array of zeros in memory that a fork does not copy; what nobody touches takes none."""
+    dtype = np.dtype(dtype)
+    count = math.prod(shape) if isinstance(shape, tuple) else shape
+    memory = mmap.mmap(-1, max(1, count * dtype.itemsize))
+    return np.frombuffer(memory, dtype, count).reshape(shape)
+
+
+def shared_copy(array: NDArray) -> NDArray:
+    """Return a copy in such memory."""
+    copy = shared_empty(array.shape, array.dtype)
+    copy[...] = array
+    return copy
