@@ -44,7 +44,13 @@ def test_variables_reach_every_stage(command, variables, setting, value, work, t
 
 
 def test_a_bad_variable_is_refused_by_name(work):
-    refused("pca", work / "cooccur.npz", code=2, says="components", env={"NLPTX_PCA_COMPONENTS": "many"})
+    refused(
+        "pca",
+        work / "cooccur.npz",
+        code=2,
+        says=("components", "(from NLPTX_PCA_COMPONENTS)"),
+        env={"NLPTX_PCA_COMPONENTS": "many"},
+    )
 
 
 def test_preset_goldstraw_resolves_to_the_settings_of_the_article(work, tmp_path):

@@ -32,8 +32,8 @@ COMMANDS = {
 INTERRUPTED, READER_GONE = 130, 141
 # A process that a signal ends has this exit code plus the signal's number.
 SIGNALLED = 128
-# What the system says of a device that takes no more.
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+# What the system says of a device that takes no more, and of output that was closed.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 class _Terminated(BaseException):
@@ -117,12 +117,14 @@ def _leave(code: int) -> NoReturn:
 
 
 def _mend_streams() -> None:
-    """Give closed streams a place to go, and let no character stop a report."""
+    """Let nothing else take the place of a closed stream, and no character stop a report."""
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)  # takes descriptor 0, which another file would get else
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115  # results that go there are lost: fail
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # open until the end
         getattr(sys, name).reconfigure(errors="replace")
 
 
@@ -146,7 +148,7 @@ def _run(arguments: list[str]) -> int:
         return stop.exit_code
     except click.ClickException as error:
         with contextlib.suppress(BrokenPipeError):
-            error.show()
+            _with_variable(error).show()
         return error.exit_code
     except NlptxError as error:
         if os.environ.get("NLPTX_DEBUG"):
@@ -170,6 +172,16 @@ def _run(arguments: list[str]) -> int:
             raise
         print_error(f"error: unexpected {type(error).__name__}: {error}\n  Set NLPTX_DEBUG=1 to see where.")
         return 1
+
+
+def _with_variable(error: click.ClickException) -> click.ClickException:
+    """Name the environment variable that a bad value came from, if it did."""
+    if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None or not error.param.name:
+        return error
+    if error.ctx.get_parameter_source(error.param.name) is not click.core.ParameterSource.ENVIRONMENT:
+        return error
+    variable = f"{error.ctx.auto_envvar_prefix}_{error.param.name.upper()}"
+    return click.BadParameter(f"{error.message.rstrip('.')} (from {variable}).", error.ctx, error.param)
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
