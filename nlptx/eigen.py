@@ -120,12 +120,7 @@ def power_iteration(
             if not ended and basis.width < goal:
                 continue
             ritz, candidates, moved, missed = basis.rayleigh_ritz(wanted + block)
-            # An eigenvalue this small cannot be told from 0, and any vector is as good. It has no relative
-            # residual, and counts as met. Of a larger one, too, a residual that is but rounding is accepted.
-            rounding = max(float(np.finfo(dtype).eps * ritz[0]), float(np.finfo(dtype).tiny))
-            zero = ritz <= 20 * rounding
-            good = missed <= np.where(zero, 20 * rounding, np.maximum(tolerance * ritz, 2 * rounding))
-            relative = missed / np.where(zero, 20 * rounding / tolerance, ritz)
+            good, relative = _judge(ritz, missed, tolerance)
             reached = min(_leading(good), wanted)
             open_residual = float(relative[reached:].max(initial=0)) if reached < wanted else 0.0
             progress = max(progress, reached)
@@ -147,6 +142,24 @@ def power_iteration(
             start_image = np.concatenate([start_image, multiply(fresh)], axis=1)
     top = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
     return Eigenpairs(values, vectors * np.sign(top), residuals, columns)
+
+
+def _judge(values: NDArray, missed: NDArray, tolerance: float) -> tuple[NDArray[np.bool_], NDArray]:
+    """Tell which eigenpairs are good enough, and how large their residuals are relative to their values.
+
+    An eigenvalue so small that it cannot be told from 0 has no relative residual, and any vector is as good: it counts
+    as met. Of a larger one, too, a residual that is but rounding is accepted.
+
+    Args:
+        values: (k,) largest first.
+        missed: (k,) |A v - l v|.
+        tolerance: largest relative residual.
+    """
+    limits = np.finfo(values.dtype)
+    rounding = max(float(limits.eps * values[0]), float(limits.tiny))
+    zero = values <= 20 * rounding
+    good = missed <= np.where(zero, 20 * rounding, np.maximum(tolerance * values, 2 * rounding))
+    return good, missed / np.where(zero, 20 * rounding / tolerance, values)
 
 
 def _no_convergence(found: int, wanted: int, spent: int, tolerance: float, residual: float) -> NlptxError:
