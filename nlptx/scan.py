@@ -81,7 +81,14 @@ class Scanner:
         return (clean(text) if self._words else text).encode("utf-8", "surrogatepass")
 
     def _bounds(self, text: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return for every byte whether it is the first, and whether it is the last, of a token."""
+        """Return for every byte whether it is the first, and whether it is the last, of a token.
+
+        Of "don't stop!", whose tokens are do, n't, stop and !, these are::
+
+            d o n ' t   s t o p !
+            f   f       f       f
+              l     l         l l
+        """
         classes = self._byte_classes.take(text)
         wide = np.flatnonzero(text >= 0xC0)  # where characters of several bytes begin
         sizes, kinds = self._classify(text, wide)
