@@ -107,22 +107,22 @@ def _evidence(
     evidence: Evidence, ids: NDArray[np.int32], texts: Layout
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Return which n-grams end at each word (N, order), and what the linear models say of each text (B, M E)."""
-    places = np.empty((len(ids), evidence.order), np.int32)
+    found = np.empty((len(ids), evidence.order), np.int32)
     whole = np.empty((len(texts.lengths), len(evidence.bias)), np.float32)
     for rows in _groups(texts.lengths, SPAN):
         lengths = texts.lengths[rows]
         first = int(texts.starts[rows][0])
         after = first + int(lengths.sum())
         if after - first <= SPAN:
-            places[first:after] = evidence.find(ids[first:after], lengths)
-            whole[rows] = evidence.of_texts(places[first:after], lengths)
+            found[first:after] = evidence.find(ids[first:after], lengths)
+            whole[rows] = evidence.of_texts(found[first:after], lengths)
             continue
         heard = np.zeros(len(evidence.keys) + 1, bool)
         for start in range(first, after, SPAN):
             end = min(start + SPAN, after)
             before = max(first, start - evidence.order + 1)  # n-grams reach back across the cut
-            places[start:end] = evidence.find(ids[before:end], [end - before])[start - before :]
-            heard[places[start:end]] = True
+            found[start:end] = evidence.find(ids[before:end], [end - before])[start - before :]
+            heard[found[start:end]] = True
         distinct = np.flatnonzero(heard[:-1])[:, None]
         whole[rows] = evidence.of_texts(distinct, [len(distinct)], [after - first])
-    return places, whole
+    return found, whole

@@ -63,9 +63,9 @@ class Evidence:
         """Return the evidence of a text given as word ids (T,)."""
         return self.at(self.find(ids, [len(ids)]))
 
-    def at(self, places: NDArray[np.integer]) -> TextEvidence:
-        """Return the evidence of a text whose n-grams stand at ``places``, see :meth:`find`."""
-        return TextEvidence(self.of_places(places), self.of_texts(places, [len(places)])[0])
+    def at(self, found: NDArray[np.integer]) -> TextEvidence:
+        """Return the evidence of a text whose n-grams are ``found``, see :meth:`find`."""
+        return TextEvidence(self.of_places(found), self.of_texts(found, [len(found)])[0])
 
     def find(self, ids: NDArray[np.integer], lengths: Lengths) -> NDArray[np.int64]:
         """Return (N, order): where among the keys the n-grams stand that end at each word; G for unknown ones.
@@ -76,28 +76,28 @@ class Evidence:
         """
         return find(ngram_keys(ids, self.order, self.words, lengths), self.keys)
 
-    def of_places(self, places: NDArray[np.integer]) -> NDArray[np.float32]:
+    def of_places(self, found: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the ratios (N, order E) of n-grams (N, order); 0 for unknown ones."""
-        unknown = places == len(self.keys)
+        unknown = found == len(self.keys)
         if unknown.all():
-            return np.zeros((len(places), self.order * self.width), np.float32)
-        ratios = self.ratios[np.where(unknown, 0, places)]
+            return np.zeros((len(found), self.order * self.width), np.float32)
+        ratios = self.ratios[np.where(unknown, 0, found)]
         ratios[unknown] = 0
-        return ratios.reshape(len(places), -1)
+        return ratios.reshape(len(found), -1)
 
     def of_texts(
-        self, places: NDArray[np.integer], lengths: Lengths, words: Lengths | None = None
+        self, found: NDArray[np.integer], lengths: Lengths, words: Lengths | None = None
     ) -> NDArray[np.float32]:
         """Return the outputs (B, M E) of the linear models.
 
         Args:
-            places: (N, order) n-grams of texts, or (N, 1) those that a text has at all.
+            found: (N, order) n-grams of texts, or (N, 1) those that a text has at all.
             lengths: (B,) how many rows belong to each text.
             words: (B,) words of each; as many as rows by default.
         """
         text = np.repeat(np.arange(len(lengths)), lengths)[:, None]
-        known = places < len(self.keys)
-        grams = np.sort((text * len(self.keys) + places)[known])
+        known = found < len(self.keys)
+        grams = np.sort((text * len(self.keys) + found)[known])
         # np.unique would hash, and load the masked arrays first.
         distinct = grams[np.diff(grams, prepend=-1) > 0]
         text, place = np.divmod(distinct, max(len(self.keys), 1))
