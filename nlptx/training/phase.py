@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -21,7 +20,7 @@ from nlptx.training.batches import LANES, Share, random_order
 from nlptx.training.control import Control
 from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rate
 from nlptx.training.prepare import Examples
-from nlptx.training.progress import Progress
+from nlptx.training.progress import Clock, Progress
 from nlptx.training.state import State, Stateful, collect, put_back
 from nlptx.training.step import BatchGradient, Lanes, LaneSums, clip
 
@@ -45,26 +44,6 @@ class Sums:
     loss: float = 0.0
     correct: int = 0
     count: int = 0
-
-
-@dataclass
-class Clock:
-    """Seconds, steps and tokens of the steps this process has taken."""
-
-    seconds: float = 0.0
-    steps: int = 0
-    tokens: int = 0
-    _since: float = field(default=0.0, repr=False)
-
-    def resume(self) -> None:
-        """Start, or go on."""
-        self._since = time.perf_counter()
-
-    def pause(self, tokens: int) -> None:
-        """Stop after a step of so many tokens."""
-        self.seconds += time.perf_counter() - self._since
-        self.steps += 1
-        self.tokens += tokens
 
 
 class Phase:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -33,3 +34,23 @@ class Progress:
     valid_loss: float | None = None
     epoch_done: bool = False
     improved: bool = False
+
+
+@dataclass
+class Clock:
+    """Seconds, steps and tokens of the steps this process has taken."""
+
+    seconds: float = 0.0
+    steps: int = 0
+    tokens: int = 0
+    _since: float = field(default=0.0, repr=False)
+
+    def resume(self) -> None:
+        """Start, or go on."""
+        self._since = time.perf_counter()
+
+    def pause(self, tokens: int) -> None:
+        """Stop after a step of so many tokens."""
+        self.seconds += time.perf_counter() - self._since
+        self.steps += 1
+        self.tokens += tokens
