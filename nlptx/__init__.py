@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nlptx.embeddings import load_embeddings as load_embeddings
     from nlptx.errors import NlptxError as NlptxError
     from nlptx.model import Model as Model
-    from nlptx.pca import fit_pca as fit_pca
+    from nlptx.pca.fit import fit_pca as fit_pca
     from nlptx.settings import CountSettings as CountSettings
     from nlptx.settings import PcaSettings as PcaSettings
     from nlptx.settings import TrainSettings as TrainSettings
@@ -40,7 +40,7 @@ _HOMES = {
     "TrainSettings": "settings",
     "count": "cooccur",
     "fit": "training",
-    "fit_pca": "pca",
+    "fit_pca": "pca.fit",
     "load_embeddings": "embeddings",
 }
 

@@ -13,14 +13,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from nlptx.artifacts import Artifact
-from nlptx.counting import count_rows
-from nlptx.counts import index_type, matrix_artifact
+from nlptx.counting.counts import index_type, matrix_artifact
+from nlptx.counting.rows import count_rows
 from nlptx.errors import CorruptError
-from nlptx.lines import in_blocks
 from nlptx.parts import need_array, read_vocabulary
 from nlptx.settings import CountSettings
 from nlptx.spool import Space
 from nlptx.text import Tokenizer, Vocabulary
+from nlptx.tokens.lines import in_blocks
 
 # Counts are sums of integers, exact up to here.
 _LARGEST_COUNT = 2.0**53
@@ -73,7 +73,7 @@ class Cooccurrence:
 
 
 def count(texts: Iterable[str], settings: CountSettings | None = None, jobs: int | None = None) -> Cooccurrence:
-    """Count which words occur near each other, with the matrix in memory; see :func:`nlptx.counting.count_rows`."""
+    """Count which words occur near each other, with the matrix in memory; see :mod:`nlptx.counting.rows`."""
     with Space() as space:
         counts = count_rows(in_blocks(texts), settings or CountSettings(), space, jobs)
         run, size = counts.run, len(counts.vocabulary)

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from nlptx.arrivals import arriving
-from nlptx.lines import BLOCK, in_blocks
 from nlptx.model import Model
-from nlptx.numbering import number_words
 from nlptx.parallel import default_jobs
-from nlptx.scan import Scanner
 from nlptx.text import as_text
+from nlptx.tokens.lines import BLOCK, in_blocks
+from nlptx.tokens.numbering import number_words
+from nlptx.tokens.scan import Scanner
 from nlptx.workers import workers
 
 # Texts that are scored together.

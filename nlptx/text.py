@@ -35,7 +35,7 @@ _INVISIBLE = re.compile(
 def split_words(text: str) -> list[str]:
     """Cut text into words, contractions and single punctuation marks.
 
-    This says what a token is; :mod:`nlptx.scan` finds the same ones in many texts at once. HTML line breaks
+    This says what a token is; :mod:`nlptx.tokens.scan` finds the same ones in many texts at once. HTML line breaks
     and invisible characters vanish; Unicode is composed (NFC) and curly apostrophes become straight.
 
     >>> split_words("I don't like it.<br />Not at all!")

@@ -11,7 +11,7 @@ from nlptx.cooccur import Cooccurrence, count
 from nlptx.embeddings import Embeddings
 from nlptx.explain import explain
 from nlptx.model import Model
-from nlptx.pca import fit_pca
+from nlptx.pca.fit import fit_pca
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 from nlptx.training import fit
 from nlptx.word2vec import write_word2vec

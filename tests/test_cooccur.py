@@ -15,17 +15,18 @@ from command import refused, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlptx import lines, pairs, tokens
 from nlptx.artifacts import read, write
 from nlptx.cooccur import Cooccurrence, count
-from nlptx.counting import count_rows
-from nlptx.counts import KIND
+from nlptx.counting import pairs
+from nlptx.counting.counts import KIND
+from nlptx.counting.rows import count_rows
 from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
-from nlptx.lines import in_blocks
 from nlptx.provenance import command
 from nlptx.settings import CountSettings
 from nlptx.spool import Space
 from nlptx.text import Tokenizer
+from nlptx.tokens import lines, stream
+from nlptx.tokens.lines import in_blocks
 
 WEIGHTS = {
     "harmonic": lambda d, window: Fraction(1, d),
@@ -239,7 +240,7 @@ def test_frequent_and_rare_words_are_counted_alike(monkeypatch, dense):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_size_of_a_chunk_of_text_does_not_change_the_counts(monkeypatch, chunk, jobs):
     whole = count_words(sample())
-    monkeypatch.setattr(tokens, "_CHUNK", chunk)
+    monkeypatch.setattr(stream, "_CHUNK", chunk)
     monkeypatch.setattr(lines, "BLOCK", chunk // 3)
     same(count_words(sample(), jobs), whole)
 
@@ -266,7 +267,7 @@ def test_a_corpus_counted_in_blocks_gives_the_same_bytes(tmp_path, monkeypatch, 
     documents = sample()
     options = {"window": 4, "min_count": 2, "weighting": weighting}
     write(str(tmp_path / "whole.npz"), count_words(documents, **options).to_artifact())
-    monkeypatch.setattr(tokens, "_BYTES_PER_WORD", 0.1)
+    monkeypatch.setattr(stream, "_BYTES_PER_WORD", 0.1)
     assert count_in(Space(memory, str(tmp_path)), documents, **options) == (tmp_path / "whole.npz").read_bytes()
     assert {path.name for path in tmp_path.iterdir()} == {"whole.npz", "counts.npz"}
 
@@ -274,7 +275,7 @@ def test_a_corpus_counted_in_blocks_gives_the_same_bytes(tmp_path, monkeypatch, 
 def test_a_block_without_a_known_word_counts_nothing(tmp_path, monkeypatch):
     documents = [["a", "b"], *([f"once{n}"] for n in range(50)), ["b", "a"]]
     write(str(tmp_path / "whole.npz"), count_words(documents, min_count=2).to_artifact())
-    monkeypatch.setattr(tokens, "_BYTES_PER_WORD", 0.1)
+    monkeypatch.setattr(stream, "_BYTES_PER_WORD", 0.1)
     assert count_in(Space(200, str(tmp_path)), documents, min_count=2) == (tmp_path / "whole.npz").read_bytes()
 
 
@@ -291,23 +292,23 @@ def test_a_folder_for_temporary_files_that_is_not_there(tmp_path):
 
 def test_many_distinct_words_in_many_chunks_are_all_counted(monkeypatch):
     # More words than the running totals have room for at first, growing chunk by chunk.
-    monkeypatch.setattr(tokens, "_CHUNK", 5000)
+    monkeypatch.setattr(stream, "_CHUNK", 5000)
     monkeypatch.setattr(lines, "BLOCK", 1)
     documents = [[f"w{n}" for n in range(start, start + 900)] for start in range(0, 6000, 600)]
-    stream = tokens.TokenStream(Space())  # never so large that it would open a file
-    stream.read(in_blocks(map(" ".join, documents)), Tokenizer("spaces"), 1)
-    assert stream.counts() == {word.encode(): n for word, n in Counter(chain.from_iterable(documents)).items()}
-    numbers = {number: word.decode() for word, number in stream.numbers.items()}
-    assert [numbers[number] for number in stream.ids.array().tolist()] == list(chain.from_iterable(documents))
+    found = stream.TokenStream(Space())  # never so large that it would open a file
+    found.read(in_blocks(map(" ".join, documents)), Tokenizer("spaces"), 1)
+    assert found.counts() == {word.encode(): n for word, n in Counter(chain.from_iterable(documents)).items()}
+    numbers = {number: word.decode() for word, number in found.numbers.items()}
+    assert [numbers[number] for number in found.ids.array().tolist()] == list(chain.from_iterable(documents))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_words_dropped_for_want_of_memory_are_told(monkeypatch, jobs):
     # Two frequent words among many that come once: those go, and the frequent ones keep every count.
-    monkeypatch.setattr(tokens, "_CHUNK", 300)
+    monkeypatch.setattr(stream, "_CHUNK", 300)
     monkeypatch.setattr(lines, "BLOCK", 1)
     documents = [["often", "again", f"once{n}"] for n in range(500)]
-    with Space(2 * tokens._BYTES_PER_WORD * 100) as space:
+    with Space(2 * stream._BYTES_PER_WORD * 100) as space:
         counted = count_rows(
             in_blocks(map(" ".join, documents)), CountSettings(tokenizer="spaces", min_count=3), space, jobs
         )

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from nlptx.eigen import power_iteration
 from nlptx.errors import NlptxError
+from nlptx.pca.eigen import power_iteration
 
 # How the eigenvectors are searched: the textbook's two ways, some between, and the default.
 METHODS = {

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nlptx import lines, tokens
-from nlptx.lines import in_blocks
 from nlptx.spool import Space
 from nlptx.text import Tokenizer, Vocabulary, as_text
-from nlptx.tokens import TokenStream
+from nlptx.tokens import lines, stream
+from nlptx.tokens.lines import in_blocks
+from nlptx.tokens.stream import TokenStream
 from nlptx.training.prepare import _encode
 
 TEXTS = ["The film, the FILM!", "", "it isn't a film", "...", "Łódź \u0645\u0645 film\x00film", " ", "unheard-of " * 9]
@@ -30,7 +30,7 @@ def encoded(texts, vocabulary, most, jobs):
 @pytest.mark.parametrize("most", [None, 2])
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_texts_are_encoded_as_one_by_one(monkeypatch, name, chunk, most, jobs):
-    monkeypatch.setattr(tokens, "_CHUNK", chunk)
+    monkeypatch.setattr(stream, "_CHUNK", chunk)
     monkeypatch.setattr(lines, "BLOCK", 1)
     tokenizer = Tokenizer(name)
     wanted = Counter(word for text in TEXTS for word in tokenizer(text))

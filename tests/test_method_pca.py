@@ -12,7 +12,7 @@ from reviews import make_reviews
 
 import nlptx
 from nlptx.errors import NlptxError
-from nlptx.operators import RowOperator, transform
+from nlptx.pca.operators import RowOperator, transform
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text import Vocabulary
 

@@ -3,10 +3,10 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlptx.lines import as_lines, cut
-from nlptx.numbering import number_words
-from nlptx.scan import Scanner
 from nlptx.text import Tokenizer
+from nlptx.tokens.lines import as_lines, cut
+from nlptx.tokens.numbering import number_words
+from nlptx.tokens.scan import Scanner
 
 TOKENIZER = Tokenizer("spaces", lowercase=False)
 SCANNER = Scanner(TOKENIZER)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlptx.operators import RowOperator, ppmi, transform
+from nlptx.pca.operators import RowOperator, ppmi, transform
 
 
 def sparse(rows, columns, seed=0, density=0.4):

@@ -9,7 +9,7 @@ from test_operators import dense_ppmi, standardized
 from nlptx.artifacts import write
 from nlptx.cooccur import Cooccurrence, count
 from nlptx.errors import DataError, NlptxError, SettingsError
-from nlptx.pca import fit_pca
+from nlptx.pca.fit import fit_pca
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text import Vocabulary
 

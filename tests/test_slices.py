@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nlptx.parallel import in_order
-from nlptx.slices import by_rows, inner, row_slices
+from nlptx.pca.slices import by_rows, inner, row_slices
 
 # Less than a slice, exactly one, a row more, and several.
 ROWS = [0, 1, 7, 4096, 4097, 10_000]

@@ -59,7 +59,20 @@ def test_commands_import_what_is_heavy_inside_their_bodies(path):
     assert not any(inside(name, *HEAVY, "rich") for name in imports(path, top_level_only=True))
 
 
-FLOW = ["text", "corpus", "counting", "cooccur", "pca", "nn", "evidence", "network", "model", "scoring", "training"]
+FLOW = [
+    "text",
+    "tokens",
+    "corpus",
+    "counting",
+    "cooccur",
+    "pca",
+    "nn",
+    "evidence",
+    "network",
+    "model",
+    "scoring",
+    "training",
+]
 
 
 @pytest.mark.parametrize(("lower", "upper"), list(combinations(FLOW, 2)))

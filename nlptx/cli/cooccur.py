@@ -63,7 +63,7 @@ def cooccur(
     from nlptx import artifacts
     from nlptx.allocator import keep_freed_memory
     from nlptx.corpus import Corpus
-    from nlptx.counting import count_rows
+    from nlptx.counting.rows import count_rows
     from nlptx.spool import Space
 
     keep_freed_memory()

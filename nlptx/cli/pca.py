@@ -35,9 +35,9 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx import artifacts
     from nlptx.cooccur import Cooccurrence
-    from nlptx.counts import KIND
+    from nlptx.counting.counts import KIND
     from nlptx.embeddings import TEXT_SUFFIXES
-    from nlptx.pca import fit_pca
+    from nlptx.pca.fit import fit_pca
     from nlptx.word2vec import write_word2vec
 
     cooccurrence = artifacts.load(counts, KIND, Cooccurrence.from_artifact)

@@ -14,13 +14,13 @@ from nlptx.errors import DataError, LabelError
 from nlptx.evidence import LARGEST_VOCABULARY, Evidence, TextEvidence
 from nlptx.evidence.fit import EvidenceShape, fit_evidence
 from nlptx.labels import order_labels
-from nlptx.lines import in_blocks
 from nlptx.passages import LONG_TEXT, Passage, draw_passages
 from nlptx.settings import TrainSettings
 from nlptx.spool import Space
 from nlptx.streams import Stream, generator
 from nlptx.text import Vocabulary, as_text, rank_words
-from nlptx.tokens import TokenStream
+from nlptx.tokens.lines import in_blocks
+from nlptx.tokens.stream import TokenStream
 
 # Labels up to which n-gram evidence is counted: each adds its own column.
 _MOST_EVIDENCE = 20

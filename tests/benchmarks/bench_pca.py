@@ -29,7 +29,7 @@ def rows(bench: Bench) -> list[Row]:
     """Every transform against every peer."""
     from nlptx.cooccur import count
     from nlptx.corpus import Corpus, ReadOptions
-    from nlptx.operators import transform
+    from nlptx.pca.operators import transform
     from nlptx.settings import CountSettings
 
     if bench.data is None:
@@ -42,7 +42,7 @@ def rows(bench: Bench) -> list[Row]:
 
 def compare(name: str, matrix: sp.csr_matrix, runs: int) -> Iterator[Row]:
     """Yield a row per peer, with the residuals of both."""
-    from nlptx.operators import RowOperator
+    from nlptx.pca.operators import RowOperator
 
     jobs = os.cpu_count() or 1
     exact = RowOperator(matrix, True, np.float64, jobs)
@@ -82,7 +82,7 @@ def power_iteration(operator: Any, jobs: int) -> Solver:
     """Ours, with one BLAS thread for each of its own, as ``fit_pca`` runs it."""
     from threadpoolctl import threadpool_limits
 
-    from nlptx import eigen
+    from nlptx.pca import eigen
 
     def solve() -> tuple[NDArray, NDArray]:
         with threadpool_limits(1):
@@ -104,7 +104,7 @@ def arpack(matrix: sp.csr_matrix, jobs: int, residual: Callable[[tuple[NDArray, 
     """On our operator, all its threads included, in float32 or float64: the faster that meets the tolerance."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    from nlptx.operators import RowOperator
+    from nlptx.pca.operators import RowOperator
 
     def solver(dtype: Any) -> Solver:
         rows = RowOperator(matrix, True, dtype, jobs)

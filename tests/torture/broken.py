@@ -65,15 +65,15 @@ def counts_its_jobs():
     """Tell in the artifact how it was made."""
     import dataclasses
 
-    from nlptx import counting
+    from nlptx.counting import rows
 
-    honest = counting.count_rows
+    honest = rows.count_rows
 
     def count_rows(blocks, settings, space, jobs):
         counts = honest(blocks, settings, space, jobs)
         return dataclasses.replace(counts, details={**counts.details, "jobs": jobs})
 
-    counting.count_rows = count_rows
+    rows.count_rows = count_rows
 
 
 def sociable():

@@ -12,11 +12,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from nlptx.cooccur import Cooccurrence
-from nlptx.eigen import power_iteration
 from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError
-from nlptx.operators import RowOperator, transform
 from nlptx.parallel import default_jobs
+from nlptx.pca.eigen import power_iteration
+from nlptx.pca.operators import RowOperator, transform
 from nlptx.settings import SEED, PcaSettings
 
 # Residuals below this are not reachable in float32.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.artifacts import Artifact
-from nlptx.runs import Run
+from nlptx.counting.runs import Run
 from nlptx.settings import CountSettings
 from nlptx.spool import Spool
 from nlptx.text import Vocabulary

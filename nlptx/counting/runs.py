@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.pairs import Rows
+from nlptx.counting.pairs import Rows
 from nlptx.spool import Space
 
 # Of a column and a sum.

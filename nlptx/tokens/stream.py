@@ -8,12 +8,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from nlptx.lines import BLOCK, cut
-from nlptx.numbering import number_words
 from nlptx.parallel import in_order
-from nlptx.scan import Scanner
 from nlptx.spool import Space
 from nlptx.text import Tokenizer
+from nlptx.tokens.lines import BLOCK, cut
+from nlptx.tokens.numbering import number_words
+from nlptx.tokens.scan import Scanner
 
 # Characters handed to a thread at a time, unless memory is short.
 _CHUNK = 8_000_000

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.counts import Counts
+from nlptx.counting.counts import Counts
+from nlptx.counting.pairs import Segment, count_pairs, room, unit_weights
+from nlptx.counting.runs import Run
 from nlptx.errors import DataError
-from nlptx.pairs import Segment, count_pairs, room, unit_weights
 from nlptx.parallel import default_jobs, in_order
-from nlptx.runs import Run
 from nlptx.settings import CountSettings
 from nlptx.spool import Space, Spool
 from nlptx.text import Tokenizer, Vocabulary, as_text, rank_words
-from nlptx.tokens import TokenStream
+from nlptx.tokens.stream import TokenStream
 
 # What a token takes while its block is counted, as a share of the memory: half of it.
 _BYTES_PER_TOKEN = 48
@@ -36,7 +36,7 @@ def count_rows(blocks: Iterable[bytes], settings: CountSettings, space: Space, j
     and are summed at the end, some rows at a time.
 
     Args:
-        blocks: of lines, a document each, see :mod:`nlptx.lines`.
+        blocks: of lines, a document each, see :mod:`nlptx.tokens.lines`.
         settings: see :class:`CountSettings`.
         space: how much memory there is, and where the rest goes; the counts live until it is closed. It does not
             change them, unless more distinct words turn up than there is memory for: see :class:`TokenStream`.
@@ -86,7 +86,7 @@ def count_rows(blocks: Iterable[bytes], settings: CountSettings, space: Space, j
 
 
 def _merge(runs: list[Run], space: Space, jobs: int, one: int = 1) -> Run:
-    from nlptx.merging import merge  # with SciPy, whose import takes as long as counting a small corpus
+    from nlptx.counting.merging import merge  # with SciPy, whose import takes as long as counting a small corpus
 
     return merge(runs, space, jobs, one)
 

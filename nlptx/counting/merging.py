@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.pairs import Rows
+from nlptx.counting.pairs import Rows
+from nlptx.counting.runs import BYTES_PER_ENTRY, Run
 from nlptx.parallel import in_order
-from nlptx.runs import BYTES_PER_ENTRY, Run
 from nlptx.spool import Space
 
 

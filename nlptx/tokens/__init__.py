@@ -1,0 +1,1 @@
+"""Texts as numbers: blocks of lines, the tokens in their bytes, a number for each word, a stream of them."""
