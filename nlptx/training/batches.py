@@ -78,7 +78,7 @@ def cut_shares(
 def _count_shares(tokens: int) -> int:
     """Return how many shares a batch makes. Only its size decides, so that no sum depends on the jobs."""
     if tokens < LANES * _SHARE_TOKENS // 2:
-        return 1 if tokens < _WORTH_SHARING else 2
+        return 1 if tokens < _WORTH_SHARING else max(2, 2 * tokens // _SHARE_TOKENS)
     return LANES * max(1, round(tokens / (LANES * _SHARE_TOKENS)))
 
 
