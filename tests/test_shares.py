@@ -52,8 +52,10 @@ def test_shares_hold_every_text_once(count: int) -> None:
     assert len(shares) <= LANES or len(shares) % LANES == 0 or len(shares) == count
 
 
-@pytest.mark.parametrize(("tokens", "wanted"), [(1, 1), (3, 1), (4, 2), (40, 2), (63, 2), (64, 4), (128, 4), (256, 8)])
-def test_a_small_batch_is_one_share_or_two_and_a_large_one_shares_for_every_lane(tokens: int, wanted: int) -> None:
+@pytest.mark.parametrize(
+    ("tokens", "wanted"), [(1, 1), (3, 1), (4, 2), (40, 2), (47, 2), (48, 3), (64, 4), (128, 4), (256, 8)]
+)
+def test_a_small_batch_is_a_few_shares_and_a_large_one_shares_for_every_lane(tokens: int, wanted: int) -> None:
     assert len(shares_of([np.zeros(tokens, np.int32)] * 32)) == wanted
 
 
