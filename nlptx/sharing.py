@@ -13,7 +13,10 @@ def shared_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray:
     """Return an array of zeros in memory that a fork does not copy; what nobody touches takes none."""
     dtype = np.dtype(dtype)
     count = math.prod(shape) if isinstance(shape, tuple) else shape
-    memory = mmap.mmap(-1, max(1, count * dtype.itemsize))
+    try:
+        memory = mmap.mmap(-1, max(1, count * dtype.itemsize))
+    except OSError as error:
+        raise MemoryError(f"no room for {count * dtype.itemsize:,} bytes") from error
     return np.frombuffer(memory, dtype, count).reshape(shape)
 
 

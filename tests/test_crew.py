@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from command import Running, all_end, children, contents, environment, run
+from command import Running, all_end, children, contents, environment, run, shell
 from conftest import COUNT, PCA, TRAIN, make_rows, write_tsv
 from numpy.testing import assert_array_equal
 
@@ -92,10 +92,12 @@ with crew(work, 3, processes=True) as together:
     assert said[0] == (0, False, id(secret), [False, False], True), said
     assert said[1:] == [(member, True, id(secret), [True, True], False) for member in (1, 2)], said
     assert array.tolist() == [[6, 7], [16, 17], [26, 27], [5, 5]], array
-    try:
-        together(("error", 2))
-    except DataError as error:
-        print(error)
+    for member in (2, 1, 0):
+        try:
+            together(("error", member))
+        except DataError as error:
+            print(error)
+    assert [said[0] for said in together(None)] == [0, 1, 2]  # every answer is that to the last task
 for task in ("leave", "unspeakable"):
     try:
         with crew(work, 3, processes=True) as together:
@@ -127,10 +129,23 @@ def test_processes_share_what_is_in_memory_and_hand_back_results_and_errors():
     assert done.stderr == ""
     ended = "a worker process was ended from outside\n  The system does so where memory is short: give --jobs 1, "
     assert done.stdout == (
-        "file:2: no\n  Take another.\n"
+        "file:2: no\n  Take another.\nfile:1: no\n  Take another.\nfile:0: no\n  Take another.\n"
         + 2 * f"{ended}or less text at a time.\n"
         + "alone\nno process can be started: Resource temporarily unavailable\n  Give --jobs 1.\n"
     )
+
+
+@forks
+def test_where_the_end_of_a_process_is_not_told_training_ends_as_ever(work, tmp_path):
+    """As under ``trap '' CHLD``, and some supervisors."""
+    ignore = f"trap '' CHLD; nlptx {' '.join(map(str, words(work)))}"
+    shell(ignore, cwd=tmp_path)
+    assert list(contents(tmp_path)) == ["m.npz"]
+
+
+def test_no_room_is_a_memory_error():
+    with pytest.raises(MemoryError, match="no room for"):
+        shared_empty((1 << 40, 1 << 7), np.float64)
 
 
 def words(work, *more):

@@ -32,8 +32,8 @@ COMMANDS = {
 INTERRUPTED, READER_GONE = 130, 141
 # A process that a signal ends has this exit code plus the signal's number.
 SIGNALLED = 128
-# What the system says of a device that takes no more, and of output that was closed.
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+# What the system says of a device that takes no more.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class _Terminated(BaseException):
@@ -87,7 +87,7 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, _terminate)
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as nohup sets it
         signal.signal(signal.SIGHUP, _terminate)
-    _mend_streams()
+    closed = _mend_streams()
     code = 0
     try:
         code = _complete() or _run(sys.argv[1:])
@@ -101,7 +101,9 @@ def main() -> NoReturn:
         _drop_stdout()
         if code == 0:  # else an error has been told, maybe this one: the buffer keeps what could not be written
             # An error in writing anywhere else comes with the name of the file.
-            where = error.filename or ("standard output" if error.errno in _FULL else None)
+            where = error.filename or (
+                "standard output" if error.errno in _FULL or (closed and error.errno == errno.EBADF) else None
+            )
             print_error(f"error: {where}: {error.strerror}" if where else f"error: {error.strerror or error}")
             code = 1
     _leave(code)
@@ -116,8 +118,13 @@ def _leave(code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _mend_streams() -> None:
-    """Let nothing else take the place of a closed stream, and no character stop a report."""
+def _mend_streams() -> bool:
+    """Let nothing else take the place of a closed stream, and no character stop a report.
+
+    Returns:
+        whether standard output is closed.
+    """
+    closed = sys.stdout is None
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)  # takes descriptor 0, which another file would get else
     if sys.stdout is None:
@@ -126,6 +133,7 @@ def _mend_streams() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     for name in ("stdout", "stderr"):
         getattr(sys, name).reconfigure(errors="replace")
+    return closed
 
 
 def _complete() -> int:

@@ -9,6 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.sharing import shared_copy
+
 # Once a run is under way, taking in the weights every so many steps is as good and costs next to nothing.
 _EVERY = 10
 _UNDER_WAY = 100
@@ -29,7 +31,7 @@ class WeightAverage:
     def __init__(self, weights: Sequence[NDArray], decay: float) -> None:
         self.weights = weights
         self.decay = decay
-        self.averages = [weight.copy() for weight in weights] if decay else []
+        self.averages = [shared_copy(weight) for weight in weights] if decay else []
         self.steps = 0
         self.taken = 0
 

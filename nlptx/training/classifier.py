@@ -51,7 +51,7 @@ def fit(
         valid: texts and labels to validate on; by default a part of the training data.
         unlabelled: texts without labels, to learn from which n-grams go together.
         seed: of all random numbers: initial weights, what is held out, folds, components, passages, order, dropout.
-        jobs: how many share the work; they do not change the result.
+        jobs: how many share the work, four at most that of a batch; they do not change the result.
         processes: whether those who help with a batch are processes, see :func:`nlptx.crew.crew`; else they are
             threads.
         on_progress: called after every step and every validation.
@@ -103,6 +103,7 @@ def _train(model: Model, data: TrainingData, control: Control) -> dict[str, Any]
     for preparation in _preparations(model, data, control):
         preparation.run()
         earlier[preparation.name], interrupted = preparation.history, preparation.interrupted
+        del preparation  # and its memory, before the next one is made
         if interrupted:
             break
     training = Training(

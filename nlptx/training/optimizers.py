@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nlptx.nn import Layer
 from nlptx.settings import TrainSettings
+from nlptx.sharing import shared_empty
 
 BETA1, BETA2 = 0.9, 0.999
 EPSILON = 1e-8
@@ -51,8 +52,8 @@ class DenseOptimizer:
         self.flat = flat
         self.rule = settings.optimizer
         self.steps = 0
-        self.m = np.zeros_like(flat)
-        self.v = np.zeros_like(flat)
+        # Shared, as forked helpers would keep the pages that are written to.
+        self.m, self.v = (shared_empty(flat.shape, flat.dtype) for _ in range(2))
         self.decayed = [parameter.span for _, parameter in layer.parameters() if parameter.decay]
         self.decay = settings.weight_decay if settings.optimizer == "adamw" else 0.0
 
@@ -97,7 +98,7 @@ class RowOptimizer:
         self.table = table
         self.rule = settings.optimizer
         self.steps = 0
-        self.v = np.zeros_like(table)
+        self.v = shared_empty(table.shape, table.dtype)
         self.last = np.zeros(len(table), np.int64)
 
     def step(self, rows: NDArray[np.integer], gradient: NDArray, lr: float) -> None:

@@ -155,15 +155,22 @@ class Phase:
 
     @contextmanager
     def crew(self) -> Iterator[None]:
-        """Have a crew to take steps with, for the length of a block."""
+        """Have a crew to take steps with, for the length of a block.
+
+        Its helpers may be processes, so the weights must be in memory that they see, see :mod:`nlptx.sharing`.
+        """
         lengths = np.sort([len(ids) for ids in self.train.ids])
         words = 0 if self.settings.freeze else min(len(self.model.table), int(lengths[-self.settings.batch :].sum()))
         members = min(self.control.jobs, LANES)
-        self.lanes = Lanes(members, self.flat.size, words, self.model.table.shape[1], self.flat.dtype)
-        with crew(self._do_part, members, processes=self.control.processes) as self._together:
-            yield
+        lanes = Lanes(members, self.flat.size, words, self.model.table.shape[1], self.flat.dtype)
+        with crew(partial(self._do_part, lanes), members, processes=self.control.processes) as together:
+            self._lanes, self._together = lanes, together
+            try:
+                yield
+            finally:
+                del self._lanes, self._together  # they are large, and lead back here
 
-    def _do_part(self, batch: tuple[list[int], int], member: int) -> tuple[dict[int, LaneSums], int, int]:
+    def _do_part(self, lanes: Lanes, batch: tuple[list[int], int], member: int) -> tuple[dict[int, LaneSums], int, int]:
         """Form the gradients of a member's lanes of a batch: of these examples, at this step.
 
         Returns:
@@ -172,7 +179,7 @@ class Phase:
         chosen, step = batch
         shares, count = self.cut(np.array(chosen), step)
         seeds = seed_sequence(self.control.seed, self.dropout, step).spawn(len(shares))
-        sums = self.lanes.fill(member, shares, seeds, partial(self.objective, count=count))
+        sums = lanes.fill(member, shares, seeds, partial(self.objective, count=count))
         return sums, count, sum(len(share.ids) for share in shares)
 
     # An overflow shows in the loss or the norm.
@@ -180,9 +187,9 @@ class Phase:
     def take_step(self, chosen: NDArray[np.int64]) -> None:
         """Take one step, on the examples ``chosen`` (B,)."""
         self.clock.resume()
-        parts = self._together((chosen.tolist(), self.step))
+        parts = self._together((chosen.tolist(), self.step))  # plain numbers: what is pickled names no class of NumPy
         _, count, tokens = parts[0]
-        result = self.lanes.total([sums for sums, _, _ in parts])
+        result = self._lanes.total([sums for sums, _, _ in parts])
         self._clip(result)
         lr = learning_rate(self.settings, self.step, self.steps)
         self.dense.step(result.flat, lr)

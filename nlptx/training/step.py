@@ -46,7 +46,7 @@ class BatchGradient:
     row_gradient: NDArray
 
 
-# Of a share: summed loss, hits and gradient of its word vectors (N, R), where those of parameters are added.
+# Of a share: summed loss, hits and gradient of its word vectors (N, R); those of parameters are added to Gradients.
 Objective = Callable[[Share, Gradients, np.random.Generator], tuple[float, int, NDArray]]
 
 
@@ -124,7 +124,7 @@ class Lanes:
             flat += self.flat[lane]
         rows = np.concatenate([self.rows[lane, : one.distinct] for lane, one in enumerate(sums)])
         gradient = np.concatenate([self.row_gradients[lane, : one.distinct] for lane, one in enumerate(sums)])
-        if len(rows):
+        if len(sums) > 1 and len(rows):
             rows, gradient = sum_rows(rows, gradient)
         return BatchGradient(sum(one.loss for one in sums), sum(one.correct for one in sums), flat, rows, gradient)
 
