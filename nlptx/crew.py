@@ -10,7 +10,6 @@ import gc
 import os
 import signal
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -18,7 +17,7 @@ from multiprocessing.connection import Connection, Pipe
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from nlptx.errors import NlptxError
-from nlptx.workers import STOPPING, ended_from_outside, signals_held
+from nlptx.workers import STOPPING, ended_from_outside, forking
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -102,9 +101,7 @@ def _helper(work: Callable[[T, int], R], member: int) -> Iterator[_Helper]:
     answers, their_answers = Pipe(duplex=False)
     pid = 0
     try:
-        with signals_held(), warnings.catch_warnings():
-            # Python 3.12 and later warn where there are threads.
-            warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+        with forking():
             try:
                 pid = os.fork()
             except OSError as error:

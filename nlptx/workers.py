@@ -47,7 +47,7 @@ def workers(work: Callable[[T], R], jobs: int, *, processes: bool = False) -> It
     task: Callable[..., Any] = work
     try:
         if processes and jobs > 1 and sys.platform == "linux":
-            with signals_held():
+            with forking():
                 forked = _fork(work, jobs)
                 if forked is not None:
                     pool, task = forked, _do
@@ -67,14 +67,18 @@ def ended_from_outside() -> NlptxError:
 
 
 @contextmanager
-def signals_held() -> Iterator[None]:
-    """Let signals wait for the end of the block.
+def forking() -> Iterator[None]:
+    """Let signals wait for the end of a block that forks, and Python not warn of it.
 
-    In the middle of a fork the exception they raise would be lost, or would leave processes behind.
+    In the middle of a fork the exception that a signal raises would be lost, or would leave processes behind. Python
+    3.12 and later warn where there are threads. Those here are the BLAS's, which stops them for a fork, and such as
+    hold no lock that the new process needs.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+            yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -85,10 +89,7 @@ def _fork(work: Callable[[Any], Any], jobs: int) -> Executor | None:
         pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), _begin, (work,))
     except (ImportError, NotImplementedError, OSError):
         return None
-    with warnings.catch_warnings():
-        # Python 3.12 and later warn where there are threads. Those here are the BLAS's, which stops them for a fork.
-        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
-        pool.submit(os.getpid)  # the first task forks them all
+    pool.submit(os.getpid)  # the first task forks them all
     return pool
 
 

@@ -16,6 +16,20 @@ import numpy as np
 NLPTX = [sys.executable, "-m", "nlptx"]
 TIMEOUT = 60
 TRACEBACK = "Traceback (most recent call last)"
+# The start of a program in which forking warns, as it does from Python 3.12 on where there are threads.
+FORK_WARNS = """
+import os
+import warnings
+
+def fork_and_warn(fork=os.fork):
+    pid = fork()
+    if pid:  # as Python 3.12 does
+        said = "This process (pid=1) is multi-threaded, use of fork() may lead to deadlocks in the child."
+        warnings.warn(said, DeprecationWarning)
+    return pid
+
+os.fork = fork_and_warn
+"""
 # One shell for every pipeline of the tests; `pipefail` makes the code of any stage count.
 _SHELL = ["bash", "-o", "pipefail", "-c"]
 _NLPTX_IN_SHELL = 'nlptx() { "$NLPTX_PYTHON" -m nlptx "$@"; }\n'

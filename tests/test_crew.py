@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from command import Running, all_end, children, contents, environment, run, shell
+from command import FORK_WARNS, Running, all_end, children, contents, environment, run, shell
 from conftest import COUNT, PCA, TRAIN, make_rows, write_tsv
 from numpy.testing import assert_array_equal
 
@@ -52,7 +52,6 @@ FORKED = """
 import os
 import signal
 import sys
-import warnings
 import numpy as np
 from nlptx.crew import crew
 from nlptx.errors import DataError
@@ -76,15 +75,6 @@ def work(task, member):
     except OSError:
         open_here = False
     return member, os.getpid() != parent, id(secret), signals, open_here
-
-def fork_and_warn(fork=os.fork):
-    pid = fork()
-    if pid:  # as Python 3.12 does
-        said = "This process (pid=1) is multi-threaded, use of fork() may lead to deadlocks in the child."
-        warnings.warn(said, DeprecationWarning)
-    return pid
-
-os.fork = fork_and_warn
 
 with crew(work, 3, processes=True) as together:
     array[:] = [[1, 2], [11, 12], [21, 22], [5, 5]]
@@ -124,7 +114,7 @@ except Exception as error:
 @forks
 def test_processes_share_what_is_in_memory_and_hand_back_results_and_errors():
     """In a program of its own, as that of the tests has threads."""
-    words = [sys.executable, "-W", "error", "-c", FORKED]
+    words = [sys.executable, "-W", "error", "-c", FORK_WARNS + FORKED]
     done = subprocess.run(words, capture_output=True, env=environment(), check=False, text=True)
     assert done.stderr == ""
     ended = "a worker process was ended from outside\n  The system does so where memory is short: give --jobs 1, "

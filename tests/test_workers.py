@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from command import TIMEOUT, Running, alive, all_end, children, environment, run
+from command import FORK_WARNS, TIMEOUT, Running, alive, all_end, children, environment, run
 
 from nlptx import workers as module
 from nlptx.workers import workers
@@ -38,7 +38,6 @@ def test_without_semaphores_workers_are_threads(error, monkeypatch):
 
 SHARING = """
 import os
-import warnings
 from nlptx.errors import DataError
 from nlptx.workers import workers
 
@@ -48,15 +47,6 @@ def work(number):
     if number == 2:
         raise DataError("two", where="file:2", hint="Take three.")
     return number, os.getpid() != parent, id(shared)
-
-def fork_and_warn(fork=os.fork):
-    pid = fork()
-    if pid:  # as Python 3.12 does
-        said = "This process (pid=1) is multi-threaded, use of fork() may lead to deadlocks in the child."
-        warnings.warn(said, DeprecationWarning)
-    return pid
-
-os.fork = fork_and_warn
 
 with workers(work, 2, processes=True) as submit:
     futures = [submit(number) for number in range(4)]
@@ -71,7 +61,7 @@ with workers(work, 2, processes=True) as submit:
 @forks
 def test_processes_share_what_is_in_memory_and_hand_back_results_and_errors():
     """In a program of its own, as that of the tests has threads."""
-    words = [sys.executable, "-W", "error", "-c", SHARING]
+    words = [sys.executable, "-W", "error", "-c", FORK_WARNS + SHARING]
     said = subprocess.run(words, capture_output=True, env=environment(), check=True, text=True).stdout
     assert said == "True\nfile:2: two\n  Take three.\n"
 

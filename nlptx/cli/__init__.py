@@ -101,9 +101,8 @@ def main() -> NoReturn:
         _drop_stdout()
         if code == 0:  # else an error has been told, maybe this one: the buffer keeps what could not be written
             # An error in writing anywhere else comes with the name of the file.
-            where = error.filename or (
-                "standard output" if error.errno in _FULL or (closed and error.errno == errno.EBADF) else None
-            )
+            lost = error.errno in _FULL or (closed and error.errno == errno.EBADF)
+            where = error.filename or ("standard output" if lost else None)
             print_error(f"error: {where}: {error.strerror}" if where else f"error: {error.strerror or error}")
             code = 1
     _leave(code)

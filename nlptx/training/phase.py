@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.crew import crew
 from nlptx.errors import CorruptError, DivergenceError
 from nlptx.model import Model
 from nlptx.nn import Gradients, Layer
@@ -22,7 +20,7 @@ from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rat
 from nlptx.training.prepare import Examples
 from nlptx.training.progress import Clock, Progress
 from nlptx.training.state import State, Stateful, collect, put_back
-from nlptx.training.step import BatchGradient, Lanes, LaneSums, clip
+from nlptx.training.step import BatchGradient, Lanes, batch_gradients, clip
 
 
 @dataclass
@@ -51,7 +49,7 @@ class Phase:
 
     Args:
         model: trained in place.
-        flat: (P,) the parameters.
+        flat: (P,) the parameters; like the word vectors, in memory that helpers see, see :mod:`nlptx.sharing`.
         layer: whose parameters they are.
         train: the examples.
         epochs: to take.
@@ -97,6 +95,10 @@ class Phase:
     ) -> tuple[float, int, NDArray]:
         """Return summed loss, hits and word-vector gradient of a share; gradients are of the mean over ``count``."""
         raise NotImplementedError
+
+    def seed(self, step: int) -> np.random.SeedSequence:
+        """Return the seed of the dropout of a step."""
+        return seed_sequence(self.control.seed, self.dropout, step)
 
     def after_step(self, loss: float) -> None:
         """Take note of a step and its mean loss."""
@@ -155,41 +157,23 @@ class Phase:
 
     @contextmanager
     def crew(self) -> Iterator[None]:
-        """Have a crew to take steps with, for the length of a block.
-
-        Its helpers may be processes, so the weights must be in memory that they see, see :mod:`nlptx.sharing`.
-        """
+        """Have a crew to take steps with, for the length of a block."""
         lengths = np.sort([len(ids) for ids in self.train.ids])
         words = 0 if self.settings.freeze else min(len(self.model.table), int(lengths[-self.settings.batch :].sum()))
         members = min(self.control.jobs, LANES)
         lanes = Lanes(members, self.flat.size, words, self.model.table.shape[1], self.flat.dtype)
-        with crew(partial(self._do_part, lanes), members, processes=self.control.processes) as together:
-            self._lanes, self._together = lanes, together
+        with batch_gradients(self, lanes, self.control.processes) as self._gradient:
             try:
                 yield
             finally:
-                del self._lanes, self._together  # they are large, and lead back here
-
-    def _do_part(self, lanes: Lanes, batch: tuple[list[int], int], member: int) -> tuple[dict[int, LaneSums], int, int]:
-        """Form the gradients of a member's lanes of a batch: of these examples, at this step.
-
-        Returns:
-            what the lanes come to; and of the whole batch what its loss is the mean of, see :meth:`cut`, and its words.
-        """
-        chosen, step = batch
-        shares, count = self.cut(np.array(chosen), step)
-        seeds = seed_sequence(self.control.seed, self.dropout, step).spawn(len(shares))
-        sums = lanes.fill(member, shares, seeds, partial(self.objective, count=count))
-        return sums, count, sum(len(share.ids) for share in shares)
+                del self._gradient  # it holds the lanes, which are large, and leads back here
 
     # An overflow shows in the loss or the norm.
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def take_step(self, chosen: NDArray[np.int64]) -> None:
         """Take one step, on the examples ``chosen`` (B,)."""
         self.clock.resume()
-        parts = self._together((chosen.tolist(), self.step))  # plain numbers: what is pickled names no class of NumPy
-        _, count, tokens = parts[0]
-        result = self._lanes.total([sums for sums, _, _ in parts])
+        result, count, tokens = self._gradient(chosen, self.step)
         self._clip(result)
         lr = learning_rate(self.settings, self.step, self.steps)
         self.dense.step(result.flat, lr)

@@ -1,14 +1,18 @@
-"""One optimisation step: loss and gradients of a batch on all cores, clipped, applied."""
+"""The gradient of a batch, formed on all cores, and clipped."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
+from nlptx.crew import crew
 from nlptx.nn import Gradients
 from nlptx.sharing import shared_empty
 from nlptx.training.batches import LANES, Share
@@ -127,6 +131,49 @@ class Lanes:
         if len(sums) > 1 and len(rows):
             rows, gradient = sum_rows(rows, gradient)
         return BatchGradient(sum(one.loss for one in sums), sum(one.correct for one in sums), flat, rows, gradient)
+
+
+class Task(Protocol):
+    """What is lost on a batch; see :class:`nlptx.training.phase.Phase`."""
+
+    def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Share], int]: ...
+
+    def objective(
+        self, share: Share, grads: Gradients, rng: np.random.Generator, count: int
+    ) -> tuple[float, int, NDArray]: ...
+
+    def seed(self, step: int) -> np.random.SeedSequence: ...
+
+
+@contextmanager
+def batch_gradients(
+    task: Task, lanes: Lanes, processes: bool
+) -> Iterator[Callable[[NDArray[np.int64], int], tuple[BatchGradient, int, int]]]:
+    """Yield a function from examples (B,) and a step, from 0, to the gradient of the batch that they are.
+
+    It also returns what the loss of the batch is the mean of, and its tokens.
+
+    Args:
+        task: what is lost. Helpers may be processes, so weights must be in memory that they see.
+        lanes: room for the gradients, and how many members share the work.
+        processes: see :func:`nlptx.crew.crew`.
+    """
+
+    def part(batch: tuple[list[int], int], member: int) -> tuple[dict[int, LaneSums], int, int]:
+        chosen, step = batch
+        shares, count = task.cut(np.array(chosen), step)
+        seeds = task.seed(step).spawn(len(shares))
+        sums = lanes.fill(member, shares, seeds, partial(task.objective, count=count))
+        return sums, count, sum(len(share.ids) for share in shares)
+
+    with crew(part, lanes.members, processes=processes) as together:
+
+        def gradient(chosen: NDArray[np.int64], step: int) -> tuple[BatchGradient, int, int]:
+            parts = together((chosen.tolist(), step))  # plain numbers: what is pickled names no class of NumPy
+            _, count, tokens = parts[0]
+            return lanes.total([sums for sums, _, _ in parts]), count, tokens
+
+        yield gradient
 
 
 def clip(result: BatchGradient, most: float) -> float:
