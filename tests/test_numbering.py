@@ -1,5 +1,8 @@
-"""Words as numbers: short, middling and long ones, and what could be taken for another."""
+"""Words as numbers: short, middling and long ones, many of them, and what could be taken for another."""
 
+from collections import Counter
+
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,3 +28,24 @@ def test_numbers_stand_for_the_words_in_order(texts, piece):
     assert chunk.lengths.tolist() == [len(found) for found in tokens]
     assert [spelled[number] for number in chunk.ids] == [token for found in tokens for token in found]
     assert set(chunk.ids.tolist()) == set(range(len(spelled)))
+
+
+def test_many_words_that_share_slots_keep_their_numbers_and_counts():
+    rng = np.random.default_rng(0)
+    pool = [f"w{number:x}" for number in range(9_000)] + [f"a_longer_{number:x}" for number in range(4_000)]
+    tokens = [pool[place] for place in (len(pool) * rng.random(60_000) ** 3).astype(int)]
+    chunk = number_words([as_lines([" ".join(tokens)])], SCANNER)
+    spelled = [word.decode() for word in chunk.words]
+    assert [spelled[number] for number in chunk.ids] == tokens
+    assert dict(zip(spelled, chunk.counts.tolist(), strict=True)) == Counter(tokens)
+
+
+def test_words_made_to_share_a_slot_are_told_apart():
+    inverse = pow(0x9E3779B97F4A7C15, -1, 1 << 64)
+    # Their hashes are 1, 2, 3 ...: all fall into the first slot.
+    made = [(inverse * number % (1 << 64)).to_bytes(8, "little") for number in range(1, 40_000)]
+    plain = [word for word in made if word.isascii() and not set(word) & set(b"\0\t\n\v\f\r\x1c\x1d\x1e\x1f ")]
+    assert len(plain) > 50
+    chunk = number_words([b" ".join(plain * 2) + b"\n"], SCANNER)
+    assert [chunk.words[number] for number in chunk.ids] == plain * 2
+    assert set(chunk.counts.tolist()) == {2}

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.ordering import order_of
 from nlptx.parallel import in_order
 
 # Up to this window 1/d is a whole number of 1/lcm(1..window) units; beyond, it is rounded to this part of 1.
@@ -90,12 +91,8 @@ class Segment:
         places = np.arange(len(ids), dtype=np.int32)
         places += np.repeat(np.arange(0, reach * len(lengths), reach, dtype=np.int32), lengths)
         own[places + np.int32(reach)] = ids
-        order = ids.astype(np.int64)
-        order <<= 32
-        order |= places
-        order.sort()
-        self.starts = np.searchsorted(order, np.arange(words + 1) << 32)
-        self.places = order.astype(np.int32)  # the lower half
+        self.places = places[order_of(ids)]
+        self.starts = np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=words))])
         self.start = start
 
     def of(self, first: int, after: int) -> NDArray[np.int64]:
@@ -181,24 +178,19 @@ class _Counter:
         return Rows(columns.astype(np.int32), row[columns], np.array([len(columns)]))
 
     def _sorted(self, first: int, after: int) -> Rows:
-        """Sum several rows: a pair becomes the integer (row, column, place in the window); equal ones are summed."""
+        """Sum several rows: their pairs are sorted by row and column, and equal ones summed."""
         around = list(self._around(first, after))
         if not around:  # no word of these in this part of the corpus
             return Rows(np.empty(0, np.int32), np.empty(0), np.zeros(after - first, np.int64))
         words = np.concatenate(around).reshape(-1, self.window)
-        bits = self.window.bit_length()
-        columns = self.words + 1
-        row = words[:, self.window // 2].astype(np.int64) - first
-        keys = words.astype(np.int64)
-        keys += row[:, None] * columns
-        keys <<= bits
-        keys += np.arange(self.window)
-        pairs = keys.ravel()
-        pairs.sort()
-        worth = self.weights[pairs & ((1 << bits) - 1)]
-        pairs >>= bits
-        starts = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
-        sums = np.add.reduceat(worth, starts)
-        rows, places = np.divmod(pairs[starts], columns)
-        kept = np.flatnonzero((places < self.words) & (sums > 0))
-        return Rows(places[kept].astype(np.int32), sums[kept], np.bincount(rows[kept], minlength=after - first))
+        columns = words.ravel()
+        rows = np.repeat(words[:, self.window // 2] - first, self.window)
+        order = order_of(columns)
+        order = order[order_of(rows[order])]
+        columns, rows = columns[order], rows[order]
+        others = (columns[1:] != columns[:-1]) | (rows[1:] != rows[:-1])
+        starts = np.flatnonzero(np.concatenate([[True], others]))
+        sums = np.add.reduceat(self.tiled.take(order), starts)
+        rows, columns = rows[starts], columns[starts]
+        kept = np.flatnonzero((columns < self.words) & (sums > 0))
+        return Rows(columns[kept], sums[kept], np.bincount(rows[kept], minlength=after - first))

@@ -15,8 +15,9 @@ from nlptx.tokens.scan import Scan, Scanner
 # Bytes of an integer. Words up to so many are one, words up to twice as many are two.
 _BYTES = 8
 _ONES = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
-# Slots of the hash table for each distinct word, so that few share one.
-_SLOTS_PER_WORD = 8
+# A table has one slot for so many keys, most of which are the same few words; and so many slots at least.
+_KEYS_PER_SLOT = 12
+_SLOTS = 255
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -137,24 +138,28 @@ def _number_pairs(
 
 
 def _number(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the place of each key among the distinct ones, these, sorted, and how often each occurs.
+    """Return the place of each key among the distinct ones, these, and how often each occurs.
 
-    A key of 0 is none; its place may be any. A hash table with a slot for one key, the most frequent one, finds
-    nearly all; a binary search finds the rest.
+    A key of 0 is none; its place is -1. All keys are written to a hash table, each over what stood in its slot. Those
+    that are found there are numbered, which are nearly all, as a frequent key seldom loses its slot to a rare one.
+    The others go into another table, by another hash.
     """
-    ordered = np.concatenate([[np.uint64(0)], keys])
-    ordered.sort()  # np.unique would hash, which takes longer
-    starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-    distinct, counts = ordered[starts], np.diff(starts, append=len(ordered))
-
-    bits = (_SLOTS_PER_WORD * len(distinct) | 1).bit_length()
-    shift = np.uint64(64 - bits)
-    table = np.zeros(1 << bits, np.int32)
-    rarest_first = np.argsort(counts)
-    table[(distinct[rarest_first] * _GOLDEN) >> shift] = rarest_first  # of those in one slot the last one stays
-    slots: NDArray[np.uint64] = (keys * _GOLDEN) >> shift
-    ids = table.take(slots.view(np.int64))
-    if len(distinct):
-        missed = np.flatnonzero((distinct.take(ids) != keys) & (keys != 0))
-        ids[missed] = np.searchsorted(distinct, keys[missed])
-    return ids, distinct, counts
+    ids = np.full(len(keys), -1, np.int32)
+    left = np.flatnonzero(keys)
+    keys = keys[left]
+    distinct = [keys[:0]]
+    words, hashing = 0, np.array([_GOLDEN])
+    while len(left):
+        bits = max(len(left) // _KEYS_PER_SLOT, _SLOTS).bit_length()
+        slots = ((keys * hashing) >> np.uint64(64 - bits)).view(np.int64)
+        table = np.zeros(1 << bits, np.uint64)
+        table[slots] = keys
+        taken = np.flatnonzero(table)
+        number = np.zeros(len(table), np.int32)
+        number[taken] = np.arange(words, words + len(taken))
+        ids[left] = number.take(slots)
+        distinct.append(table[taken])
+        words += len(taken)
+        lost = np.flatnonzero(table.take(slots) != keys)
+        left, keys, hashing = left[lost], keys[lost], hashing * _GOLDEN
+    return ids, np.concatenate(distinct), np.bincount(ids + 1, minlength=words + 1)[1:]

@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from nlptx.crew import crew
 from nlptx.nn import Gradients
+from nlptx.ordering import order_of
 from nlptx.sharing import shared_empty
 from nlptx.training.batches import LANES, Share
 
@@ -57,9 +58,8 @@ Objective = Callable[[Share, Gradients, np.random.Generator], tuple[float, int, 
 def sum_rows(ids: NDArray[np.int32], gradient: NDArray) -> tuple[NDArray[np.int32], NDArray]:
     """Sum the rows of ``gradient`` (N, R) that belong to the same id: distinct ids (U,) and sums (U, R)."""
     count = len(ids)
-    keys = ids.astype(np.int64) << 32 | np.arange(count)  # sorted by id, then by place: one order on all machines
-    keys.sort()
-    order, ordered = (keys & 0xFFFF_FFFF).astype(np.int32), (keys >> 32).astype(np.int32)
+    order = order_of(ids).astype(np.int32)
+    ordered = ids[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     # A product with a matrix of ones and zeros; np.add.reduceat takes twenty times as long.
     ends = np.append(starts, count).astype(np.int32)
