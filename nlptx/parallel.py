@@ -1,4 +1,4 @@
-"""Work in threads, in order, with little of it in memory at once. NumPy and SciPy release the interpreter lock."""
+"""Work in order, shared among workers, with little of it in memory at once."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def in_order(work: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[R]:
-    """Yield ``work(item)`` for each item, in order; at most ``jobs + 1`` results wait at a time.
+def in_order(work: Callable[[T], R], items: Iterable[T], jobs: int, *, processes: bool = False) -> Iterator[R]:
+    """Yield ``work(item)`` for each item, in order; at most ``jobs + 1`` items are under way or done at a time.
 
-    The threads are started for each call, which takes a fraction of a millisecond and leaves nothing to shut down.
+    The workers are started for each call, which leaves nothing to shut down. Threads take a fraction of a millisecond
+    for it, and NumPy and SciPy release the interpreter lock; processes, see :func:`nlptx.workers.workers`, some
+    milliseconds, and never wait for that lock.
     """
     if jobs == 1:
         yield from map(work, items)
         return
     waiting: deque[Future[R]] = deque()
-    with workers(work, jobs) as submit:
+    with workers(work, jobs, processes=processes) as submit:
         for item in items:
             waiting.append(submit(item))
             if len(waiting) > jobs:

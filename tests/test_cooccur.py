@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from nlptx.artifacts import read, write
 from nlptx.cooccur import Cooccurrence, count
-from nlptx.counting import pairs
+from nlptx.counting import pairs, trays
 from nlptx.counting.counts import KIND
 from nlptx.counting.rows import count_rows
 from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
@@ -225,6 +225,17 @@ def test_the_pairs_counted_at_once_do_not_change_the_counts(monkeypatch, pairs_a
     whole = count_words(documents, window=4, min_count=2)
     monkeypatch.setattr(pairs, "_PAIRS", pairs_at_once)
     same(count_words(documents, jobs, window=4, min_count=2), whole)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize(("entries", "pairs_at_once"), [(0, 1), (0, 1 << 21), (1 << 21, 100), (300, 1 << 21)])
+def test_how_rows_are_handed_out_does_not_change_the_counts(monkeypatch, entries, pairs_at_once, jobs):
+    documents = sample()
+    whole = count_words(documents)
+    monkeypatch.setattr(pairs, "_PAIRS", 50)
+    monkeypatch.setattr(trays, "_ENTRIES", entries)
+    monkeypatch.setattr(trays, "_PAIRS", pairs_at_once)
+    same(count_words(documents, jobs), whole)
 
 
 @pytest.mark.parametrize("dense", [0, 40, 1 << 40], ids=["all dense", "some dense", "all sorted"])

@@ -159,3 +159,26 @@ def test_files_are_scored_alike_by_any_number_of_workers(work):
     path = work / "test.tsv"
     scored = {run("predict", "-m", work / "model.npz", path, "--jobs", jobs).stdout for jobs in (1, 2, 3)}
     assert len(scored) == 1
+
+
+def test_a_corpus_is_counted_alike_by_any_number_of_workers(work, tmp_path):
+    for jobs in (1, 2, 3):
+        run("cooccur", work / "corpus.txt", "--window", "4", "--jobs", jobs, "-o", tmp_path / f"{jobs}.npz")
+    assert len({(tmp_path / f"{jobs}.npz").read_bytes() for jobs in (1, 2, 3)}) == 1
+
+
+@forks
+def test_workers_that_were_killed_leave_no_counts(tmp_path):
+    target = tmp_path / "counts.npz"
+    with Running("cooccur", "-", "--jobs", "2", "-o", target) as counting:
+        for _ in range(40):
+            counting.write(b"a good film of a good town\n" * 10_000)
+        both = children(counting)
+        assert len(both) == 2
+        for pid in both:
+            os.kill(pid, signal.SIGKILL)
+        assert all_end(both)
+        ended = counting.finish()
+    assert ended.code == 1
+    assert ended.stderr.startswith("nlptx: error: a worker process was ended from outside\n")
+    assert os.listdir(tmp_path) == []

@@ -76,7 +76,7 @@ def cooccur(
                     yield block
                     meter(None, f"{corpus.documents:,} documents")
 
-            counts = count_rows(blocks(), settings, space, run.jobs)
+            counts = count_rows(blocks(), settings, space, run.jobs, processes=True)
         details = {**counts.details, "documents": corpus.documents, "sha256": corpus.sha256}
         details["reading"] = special_reading(reading, SPLITS)
         if "dropped_up_to" in details:

@@ -15,12 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.counting.segments import Segment
 from nlptx.ordering import order_of
-from nlptx.parallel import in_order
 
 # Up to this window 1/d is a whole number of 1/lcm(1..window) units; beyond, it is rounded to this part of 1.
 _LARGEST_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 26
+# Rows of the matrix: the first, and the one after the last.
+Task = tuple[int, int]
+
 # Words of a cache line of 64 bytes.
 _CACHE_LINE = 16
 # Pairs handled at once: few enough for their arrays to stay in the cache.
@@ -62,53 +65,8 @@ class Rows:
     lengths: NDArray[np.int64]
 
 
-class Segment:
-    """Some documents of a text, their positions grouped by the word that stands there.
-
-    Before, between and after the documents stand ``reach`` places that hold no word, so that no window reaches across.
-
-    Args:
-        text: int32, what the documents are written to, with :func:`room` for them from ``start`` on.
-        start: where in the text they begin.
-        ids: (N,) int32, word at each position; N below 2^31.
-        lengths: (documents,) int64, positions of each document, at least 1.
-        words: V, the number of words.
-        reach: positions to each side that count as near.
-    """
-
-    def __init__(
-        self,
-        text: NDArray[np.int32],
-        start: int,
-        ids: NDArray[np.int32],
-        lengths: NDArray[np.int64],
-        words: int,
-        reach: int,
-    ) -> None:
-        own = text[start : start + room(len(ids), len(lengths), reach)]
-        own[...] = words
-        # Where in it the window around each position begins.
-        places = np.arange(len(ids), dtype=np.int32)
-        places += np.repeat(np.arange(0, reach * len(lengths), reach, dtype=np.int32), lengths)
-        own[places + np.int32(reach)] = ids
-        self.places = places[order_of(ids)]
-        self.starts = np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=words))])
-        self.start = start
-
-    def of(self, first: int, after: int) -> NDArray[np.int64]:
-        """Return where in the text the windows around words ``first`` to ``after`` begin, word by word."""
-        return self.places[self.starts[first] : self.starts[after]].astype(np.int64) + self.start
-
-
-def room(tokens: int, documents: int, reach: int) -> int:
-    """Return how many places documents take in a text."""
-    return tokens + reach * (documents + 1)
-
-
-def count_pairs(
-    text: NDArray[np.int32], segments: list[Segment], words: int, units: NDArray[np.int64], jobs: int
-) -> Iterator[Rows]:
-    """Count the pairs of words of one document at most ``len(units)`` positions apart.
+class PairCounter:
+    """Counts the pairs of words of one document at most ``len(units)`` positions apart.
 
     Entry [a, b] sums over the positions of ``a`` and those of ``b`` around them, so the matrix is symmetric.
 
@@ -117,17 +75,10 @@ def count_pairs(
         segments: of the text, made with a reach of ``len(units)``.
         words: V, the number of words.
         units: (window,) int64, what a pair at distance 1, 2, ... adds.
-        jobs: threads.
 
-    Yields:
-        all V rows, in order, some at a time.
+    Attributes:
+        most: entries of the rows of a task, at most.
     """
-    counter = _Counter(text, segments, words, units)
-    return in_order(counter.count, counter.tasks(), jobs)
-
-
-class _Counter:
-    """The work of :func:`count_pairs`, in tasks."""
 
     def __init__(self, text: NDArray[np.int32], segments: list[Segment], words: int, units: NDArray[np.int64]) -> None:
         self.segments = segments
@@ -142,9 +93,15 @@ class _Counter:
         self.step = max(1, _PAIRS // self.window)
         self.tiled = np.tile(self.weights, self.step)
         self.starts = np.sum([segment.starts for segment in segments], axis=0)
+        self.most = max(words, self.step * self.window)
 
-    def tasks(self) -> Iterator[tuple[int, int]]:
-        """Yield ranges of rows: a frequent word alone, rare ones together."""
+    def pairs(self, rows: Task) -> int:
+        """Return the pairs that are counted for some rows."""
+        first, after = rows
+        return int(self.starts[after] - self.starts[first]) * self.window
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield all rows in order: a frequent word alone, rare ones together."""
         dense = (_DENSE_PAIRS + self.words // _DENSE_WORDS) // self.window
         row = 0
         while row < self.words:
@@ -155,7 +112,8 @@ class _Counter:
             yield row, after
             row = after
 
-    def count(self, rows: tuple[int, int]) -> Rows:
+    def count(self, rows: Task) -> Rows:
+        """Return these rows."""
         first, after = rows
         return self._row(first) if after == first + 1 else self._sorted(first, after)
 

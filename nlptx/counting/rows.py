@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.counting.counts import Counts
-from nlptx.counting.pairs import Segment, count_pairs, room, unit_weights
+from nlptx.counting.pairs import PairCounter, unit_weights
 from nlptx.counting.runs import Run
+from nlptx.counting.segments import Segment, room
+from nlptx.counting.trays import count_pairs
 from nlptx.errors import DataError
 from nlptx.parallel import default_jobs, in_order
 from nlptx.settings import CountSettings
@@ -26,7 +28,14 @@ _SEGMENT_SHARE = 256
 _FAN_IN = 16
 
 
-def count_rows(blocks: Iterable[bytes], settings: CountSettings, space: Space, jobs: int | None = None) -> Counts:
+def count_rows(
+    blocks: Iterable[bytes],
+    settings: CountSettings,
+    space: Space,
+    jobs: int | None = None,
+    *,
+    processes: bool = False,
+) -> Counts:
     """Count which words occur near each other, in bounded memory.
 
     Each word's context is the ``window`` words before and after it in its document; words outside the
@@ -40,7 +49,8 @@ def count_rows(blocks: Iterable[bytes], settings: CountSettings, space: Space, j
         settings: see :class:`CountSettings`.
         space: how much memory there is, and where the rest goes; the counts live until it is closed. It does not
             change them, unless more distinct words turn up than there is memory for: see :class:`TokenStream`.
-        jobs: threads; all cores by default. They do not change the counts.
+        jobs: workers; all cores by default. They do not change the counts.
+        processes: whether they are processes, see :func:`nlptx.workers.workers`; else they are threads.
 
     Raises:
         DataError: no text, or no word is frequent enough.
@@ -49,7 +59,7 @@ def count_rows(blocks: Iterable[bytes], settings: CountSettings, space: Space, j
     jobs = jobs or default_jobs()
     tokenizer = Tokenizer(settings.tokenizer, settings.lowercase)
     stream = TokenStream(space)
-    stream.read(blocks, tokenizer, jobs)
+    stream.read(blocks, tokenizer, jobs, processes=processes)
     vocabulary, known = _choose_words(stream, settings, tokenizer)
     details = {
         "tokens": len(stream.ids),
@@ -73,7 +83,8 @@ def count_rows(blocks: Iterable[bytes], settings: CountSettings, space: Space, j
         text, segments = _lay_out(stream.ids, done, shares, known, words, reach, jobs)
         done += int(lengths.sum())
         run = Run(words, space, one if single else 1)
-        for rows in count_pairs(text, segments, words, units[:reach], jobs):
+        counter = PairCounter(text, segments, words, units[:reach])
+        for rows in count_pairs(counter, jobs, processes=processes):
             run.append(rows)
         if not single:
             run.leave_memory(space, done / len(stream.ids))

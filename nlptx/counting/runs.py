@@ -30,10 +30,10 @@ class Run:
         self._lengths: list[NDArray[np.int64]] = []
 
     def append(self, rows: Rows) -> None:
-        """Add the next rows."""
-        self.columns.append(rows.columns)
+        """Add a copy of the next rows."""
+        self.columns.append(rows.columns.copy())
         # Each sum is divided: multiplying by 1/one would round twice.
-        self.values.append(rows.sums / self.one if self.one != 1 else rows.sums)
+        self.values.append(rows.sums / self.one)
         self._lengths.append(rows.lengths)
 
     def leave_memory(self, space: Space, share: float) -> None:

@@ -69,8 +69,8 @@ def counts_its_jobs():
 
     honest = rows.count_rows
 
-    def count_rows(blocks, settings, space, jobs):
-        counts = honest(blocks, settings, space, jobs)
+    def count_rows(blocks, settings, space, jobs, **how):
+        counts = honest(blocks, settings, space, jobs, **how)
         return dataclasses.replace(counts, details={**counts.details, "jobs": jobs})
 
     rows.count_rows = count_rows
