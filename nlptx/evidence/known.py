@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.evidence.ngrams import find, ngram_keys
+from nlptx.ordering import order_of
 
 Lengths = Sequence[int] | NDArray[np.integer]
 
@@ -97,8 +98,8 @@ class Evidence:
         """
         text = np.repeat(np.arange(len(lengths)), lengths)[:, None]
         known = found < len(self.keys)
-        grams = np.sort((text * len(self.keys) + found)[known])
-        # np.unique would hash, and load the masked arrays first.
+        grams = (text * len(self.keys) + found)[known]
+        grams = grams[order_of(grams)]
         distinct = grams[np.diff(grams, prepend=-1) > 0]
         text, place = np.divmod(distinct, max(len(self.keys), 1))
 
