@@ -73,6 +73,7 @@ check: $(TOOLS)  ## Lint, check formatting and types.
 	ruff check .
 	ruff format --check .
 	mypy nlptx
+	MYPYPATH=tests/benchmarks mypy tests/benchmarks/*.py
 
 format: $(TOOLS)  ## Format the code.
 	ruff check --fix .

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import BinaryIO
+from contextlib import ExitStack
+from typing import IO
 
 import numpy as np
 from bench_cooccur import counting, write_corpora
@@ -32,7 +33,7 @@ def growth_of_counting(bench: Bench) -> list[Row]:
     result = []
     for times in (1, 4, 16):
 
-        def feed(pipe: BinaryIO, times: int = times) -> None:
+        def feed(pipe: IO[bytes], times: int = times) -> None:
             for _ in range(times):
                 with corpus.open("rb") as file:
                     shutil.copyfileobj(file, pipe)
@@ -57,7 +58,8 @@ def growth_of_training(bench: Bench) -> list[Row]:
     for tokens in (64, 128, 256, 512, 1024):
         texts = [rng.integers(0, WORDS, tokens, np.int32) for _ in range(TOKENS // tokens)]
         settings = TrainSettings(window=tokens, batch=len(texts), **SAME)
-        step = our_epoch(settings, 128, WORDS, texts, rng.integers(0, 2, len(texts)), os.cpu_count() or 1)
-        seconds, _ = alternate(step, None, bench.runs)
+        with ExitStack() as stack:
+            step = our_epoch(settings, 128, WORDS, texts, rng.integers(0, 2, len(texts)), os.cpu_count() or 1, stack)
+            seconds, _ = alternate(step, None, bench.runs)
         result.append({"stage": f"train step, {TOKENS:,} tokens in texts of {tokens}", "seconds": seconds})
     return beside_first(result, "texts of 64")

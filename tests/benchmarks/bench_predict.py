@@ -68,7 +68,7 @@ def _growth(folder: Path) -> list[Row]:
     rng = np.random.default_rng(0)
     vocabulary = Model.load().vocabulary.words[:5000]
     result: list[Row] = []
-    per_line = None
+    per_line: float | None = None
     for count in _SHORT_LINES:
         path = folder / "lines.txt"
         with open(path, "w", encoding="utf-8") as file:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 Work = Callable[[], Any]
 Row = dict[str, Any]
@@ -60,7 +60,7 @@ def command(*arguments: str, **kwargs: Any) -> Work:
     return lambda: subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **kwargs)
 
 
-def watched(words: Sequence[str], feed: Callable[[BinaryIO], None] | None = None) -> tuple[float, int]:
+def watched(words: Sequence[str], feed: Callable[[IO[bytes]], None] | None = None) -> tuple[float, int]:
     """Run a command; return its seconds and, looked at fifty times a second, its peak megabytes.
 
     Args:
@@ -68,7 +68,7 @@ def watched(words: Sequence[str], feed: Callable[[BinaryIO], None] | None = None
         feed: writes its standard input.
     """
 
-    def fill(pipe: BinaryIO) -> None:
+    def fill(pipe: IO[bytes]) -> None:
         with pipe:
             if feed:
                 feed(pipe)

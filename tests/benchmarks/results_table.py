@@ -65,7 +65,7 @@ def over_seeds(reports: list[dict[str, Any]]) -> dict[str, Any]:
 
     The time is that of the first, as the others go on from its word vectors.
     """
-    mean = {}
+    mean: dict[str, Any] = {}
     for name, value in reports[0].items():
         if isinstance(value, int | float):
             mean[name] = statistics.fmean(report[name] for report in reports)
@@ -126,7 +126,7 @@ def main() -> None:
     parser.add_argument("build", type=Path, help="folder with a folder for each run, and baselines/")
     found = pd.DataFrame(rows(parser.parse_args().build))
     found = found.loc[:, (found != "").any()]
-    for line in [found.columns, ["---"] * len(found.columns), *found.to_numpy().tolist()]:
+    for line in [list(found.columns), ["---"] * len(found.columns), *found.to_numpy().tolist()]:
         print(f"| {' | '.join(line)} |")
     print(f"\n{NOTES}")
 
