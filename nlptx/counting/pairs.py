@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.counting.segments import Segment
+from nlptx.counting.placing import PlacedText
 from nlptx.ordering import order_of
 
 # Up to this window 1/d is a whole number of 1/lcm(1..window) units; beyond, it is rounded to this part of 1.
@@ -71,18 +71,17 @@ class PairCounter:
     Entry [a, b] sums over the positions of ``a`` and those of ``b`` around them, so the matrix is symmetric.
 
     Args:
-        text: int32, the documents.
-        segments: of the text, made with a reach of ``len(units)``.
-        words: V, the number of words.
+        placed: the documents, laid out with a reach of ``len(units)``.
         units: (window,) int64, what a pair at distance 1, 2, ... adds.
 
     Attributes:
         most: entries of the rows of a task, at most.
     """
 
-    def __init__(self, text: NDArray[np.int32], segments: list[Segment], words: int, units: NDArray[np.int64]) -> None:
-        self.segments = segments
-        self.words = words
+    def __init__(self, placed: PlacedText, units: NDArray[np.int64]) -> None:
+        text = placed.text
+        self.placed = placed
+        self.words = len(placed.starts) - 1
         self.weights = np.concatenate([units[::-1], [0], units]).astype(np.float64)
         self.window = len(self.weights)
         # The window that begins at a place as one item, which is copied at once.
@@ -92,13 +91,13 @@ class PairCounter:
         self.lines = [text[offset:] for offset in (*range(0, self.window - 1, _CACHE_LINE), self.window - 1)]
         self.step = max(1, _PAIRS // self.window)
         self.tiled = np.tile(self.weights, self.step)
-        self.starts = np.sum([segment.starts for segment in segments], axis=0)
-        self.most = max(words, self.step * self.window)
+        self.before = placed.before()
+        self.most = max(self.words, self.step * self.window)
 
     def pairs(self, rows: Task) -> int:
         """Return the pairs that are counted for some rows."""
         first, after = rows
-        return int(self.starts[after] - self.starts[first]) * self.window
+        return int(self.before[after] - self.before[first]) * self.window
 
     def tasks(self) -> Iterator[Task]:
         """Yield all rows in order: a frequent word alone, rare ones together."""
@@ -106,8 +105,8 @@ class PairCounter:
         row = 0
         while row < self.words:
             after = row + 1
-            if self.starts[after] - self.starts[row] <= dense:
-                full = int(np.searchsorted(self.starts, self.starts[row] + self.step, side="right")) - 1
+            if self.before[after] - self.before[row] <= dense:
+                full = int(np.searchsorted(self.before, self.before[row] + self.step, side="right")) - 1
                 after = min(max(full, after), self.words)
             yield row, after
             row = after
@@ -119,7 +118,7 @@ class PairCounter:
 
     def _around(self, first: int, after: int) -> Iterator[NDArray[np.int32]]:
         """Yield the windows around some words, one after the other, some ``step`` at a time."""
-        places = np.concatenate([segment.of(first, after) for segment in self.segments])
+        places = self.placed.of(first, after)
         for start in range(0, len(places), self.step):
             some = places[start : start + self.step]
             for line in self.lines:

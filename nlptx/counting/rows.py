@@ -9,20 +9,20 @@ from numpy.typing import NDArray
 
 from nlptx.counting.counts import Counts
 from nlptx.counting.pairs import PairCounter, unit_weights
+from nlptx.counting.placing import lay_out
 from nlptx.counting.runs import Run
-from nlptx.counting.segments import Segment, room
 from nlptx.counting.trays import count_pairs
 from nlptx.errors import DataError
-from nlptx.parallel import default_jobs, in_order
+from nlptx.parallel import default_jobs
 from nlptx.settings import CountSettings
-from nlptx.spool import Space, Spool
+from nlptx.spool import Space
 from nlptx.text import Tokenizer, Vocabulary, as_text, rank_words
 from nlptx.tokens.stream import TokenStream
 
 # What a token takes while its block is counted, as a share of the memory: half of it.
 _BYTES_PER_TOKEN = 48
 # Tokens grouped by word at once, in one thread, unless memory is short: that takes some 40 bytes each.
-_SEGMENT = 1 << 21
+_SEGMENT = 1 << 19
 _SEGMENT_SHARE = 256
 # Runs summed at once: each has two open files.
 _FAN_IN = 16
@@ -78,13 +78,11 @@ def count_rows(
     done = 0
     for lengths in _grouped(stream.lengths.parts(), most):
         reach = min(settings.window, max(int(lengths.max()) - 1, 1))  # no document has pairs farther apart
-        share = min(_SEGMENT, max(space.memory // _SEGMENT_SHARE, 1))
-        shares = list(_grouped([lengths], share))
-        text, segments = _lay_out(stream.ids, done, shares, known, words, reach, jobs)
+        segments = list(_grouped([lengths], min(_SEGMENT, max(space.memory // _SEGMENT_SHARE, 1))))
+        placed = lay_out(stream.ids, done, segments, known, words, reach, jobs)
         done += int(lengths.sum())
         run = Run(words, space, one if single else 1)
-        counter = PairCounter(text, segments, words, units[:reach])
-        for rows in count_pairs(counter, jobs, processes=processes):
+        for rows in count_pairs(PairCounter(placed, units[:reach]), jobs, processes=processes):
             run.append(rows)
         if not single:
             run.leave_memory(space, done / len(stream.ids))
@@ -141,31 +139,3 @@ def _grouped(lengths: Iterable[NDArray[np.int64]], most: int) -> Iterator[NDArra
                 group, tokens = [], 0
     if group:
         yield np.concatenate(group)
-
-
-def _lay_out(
-    ids: Spool,
-    start: int,
-    shares: list[NDArray[np.int64]],
-    known: NDArray[np.int32],
-    words: int,
-    reach: int,
-    jobs: int,
-) -> tuple[NDArray[np.int32], list[Segment]]:
-    """Lay out the known words of each share of documents, whose tokens follow one another in ``ids`` from ``start``."""
-    edges = np.cumsum([start, *(share.sum() for share in shares)]).tolist()
-    starts = np.cumsum([0, *(room(int(share.sum()), len(share), reach) for share in shares)]).tolist()
-    text = np.empty(starts[-1], np.int32)
-
-    def segment(number: int) -> Segment:
-        own = known[ids.read(edges[number], edges[number + 1])]
-        return Segment(text, starts[number], *_without_unknown(own, shares[number]), words, reach)
-
-    return text, list(in_order(segment, range(len(shares)), jobs))
-
-
-def _without_unknown(ids: NDArray[np.int32], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Leave out the words with id -1, and documents that had only such words."""
-    known = ids >= 0
-    left = np.add.reduceat(known, np.cumsum(lengths) - lengths, dtype=np.int64)
-    return ids[known], left[left > 0]

@@ -1,0 +1,94 @@
+"""Documents laid out as one text, their positions grouped by the word that stands there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.ordering import order_of
+from nlptx.parallel import in_order
+from nlptx.spool import Spool
+
+
+@dataclass(frozen=True)
+class PlacedText:
+    """Documents as one text of known words, and where each word stands in it.
+
+    Around each document stand places that hold no word, so that no window reaches across. Positions are grouped by
+    segment, which is some documents, and in each segment by word.
+
+    Args:
+        text: int32, the documents; V where no word is.
+        places: int32 or int64, where in the text the window around each position begins, group after group.
+        starts: (V + 1, segments) int64, where among the places each word's group begins, and the last one's ends.
+    """
+
+    text: NDArray[np.int32]
+    places: NDArray[np.integer]
+    starts: NDArray[np.int64]
+
+    def before(self) -> NDArray[np.int64]:
+        """Return (V + 1,): how many positions the words before each word have, and all of them."""
+        return (self.starts - self.starts[0]).sum(axis=1)
+
+    def of(self, first: int, after: int) -> NDArray[np.int64]:
+        """Return where the windows around words ``first`` to ``after`` begin, segment by segment."""
+        groups = zip(self.starts[first].tolist(), self.starts[after].tolist(), strict=True)
+        return np.concatenate([self.places[start:stop] for start, stop in groups]).astype(np.int64)
+
+
+def lay_out(
+    ids: Spool,
+    start: int,
+    segments: list[NDArray[np.int64]],
+    known: NDArray[np.int32],
+    words: int,
+    reach: int,
+    jobs: int,
+) -> PlacedText:
+    """Lay out the known words of some documents.
+
+    Args:
+        ids: int32, tokens by number.
+        start: of the documents' tokens there, which follow one another.
+        segments: int64, tokens of each document, at least 1, by segment.
+        known: (numbers,) int32, the word that a number stands for; -1 for none.
+        words: V.
+        reach: positions to each side that count as near.
+        jobs: threads.
+    """
+    tokens = [int(lengths.sum()) for lengths in segments]
+    edges = np.cumsum([0, *tokens]).tolist()
+    rooms = [count + reach * (len(lengths) + 1) for count, lengths in zip(tokens, segments, strict=True)]
+    corners = np.cumsum([0, *rooms]).tolist()
+    text = np.empty(corners[-1], np.int32)
+    places = np.empty(edges[-1], np.int32 if len(text) < 1 << 31 else np.int64)
+    starts = np.empty((words + 1, len(segments)), np.int64)
+
+    def place(number: int) -> None:
+        found, lengths = _without_unknown(
+            known[ids.read(start + edges[number], start + edges[number + 1])], segments[number]
+        )
+        # Where in its own part of the text the window around each position begins.
+        own = np.arange(len(found), dtype=np.int32)
+        own += np.repeat(np.arange(0, reach * len(lengths), reach, dtype=np.int32), lengths)
+        part = text[corners[number] : corners[number + 1]]
+        part[...] = words
+        part[own + np.int32(reach)] = found
+        first = edges[number]
+        np.add(own[order_of(found)], corners[number], out=places[first : first + len(found)], dtype=places.dtype)
+        starts[0, number] = first
+        starts[1:, number] = first + np.cumsum(np.bincount(found, minlength=words))
+
+    for _ in in_order(place, range(len(segments)), jobs):
+        pass
+    return PlacedText(text, places, starts)
+
+
+def _without_unknown(ids: NDArray[np.int32], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Leave out the words with id -1, and documents that had only such words."""
+    known = ids >= 0
+    left = np.add.reduceat(known, np.cumsum(lengths) - lengths, dtype=np.int64)
+    return ids[known], left[left > 0]
