@@ -97,6 +97,9 @@ def _begin(work: Callable[[Any], Any]) -> None:
     """Make a forked process a worker: what to do when is its parent's business, and it ends with it."""
     global _work
     _work = work
+    # At its end it would flush these, and wait for ever if another thread was writing there at the fork, as one does
+    # that draws a bar. It has nothing to say itself.
+    sys.stdout = sys.stderr = None
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup sets it

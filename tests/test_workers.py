@@ -66,6 +66,32 @@ def test_processes_share_what_is_in_memory_and_hand_back_results_and_errors():
     assert said == "True\nfile:2: two\n  Take three.\n"
 
 
+DRAWN = """
+import os, sys, threading
+from nlptx.workers import workers
+
+parent = os.getpid()
+
+class Busy:
+    def write(self, text):
+        pass
+
+    def flush(self):
+        if os.getpid() != parent:
+            threading.Event().wait()  # for the thread that was writing at the fork, which is not here
+
+sys.stdout = sys.stderr = Busy()
+with workers(abs, 2, processes=True) as submit:
+    submit(-1).result()
+"""
+
+
+@forks
+def test_workers_end_though_another_thread_was_writing_at_the_fork():
+    words = [sys.executable, "-W", "error", "-c", FORK_WARNS + DRAWN]
+    subprocess.run(words, env=environment(), check=True, timeout=TIMEOUT)
+
+
 @pytest.fixture
 def scoring(work):
     """A scoring under way, with two workers, that has answered its first text."""

@@ -29,7 +29,7 @@ def count_pairs(counter: PairCounter, jobs: int, *, processes: bool = False) -> 
         jobs: workers. They do not change the counts.
         processes: whether they are processes, see :func:`nlptx.workers.workers`; else they are threads.
     """
-    count = jobs + 2  # groups under way or done, and the one being read
+    count = jobs + 1  # the group being read, and those under way meanwhile
     trays = _Trays(count, max(counter.most, _ENTRIES // count))
 
     def work(task: tuple[int, list[Task]]) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from nlptx.tokens.scan import Scan, Scanner
 # Bytes of an integer. Words up to so many are one, words up to twice as many are two.
 _BYTES = 8
 _ONES = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
-# A table has one slot for so many keys, most of which are the same few words; and so many slots at least.
+# The first table has one slot for so many keys, most of which are the same few words; any has so many slots at least.
 _KEYS_PER_SLOT = 12
 _SLOTS = 255
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -149,8 +149,9 @@ def _number(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.uin
     keys = keys[left]
     distinct = [keys[:0]]
     words, hashing = 0, np.array([_GOLDEN])
+    room = len(left) // _KEYS_PER_SLOT
     while len(left):
-        bits = max(len(left) // _KEYS_PER_SLOT, _SLOTS).bit_length()
+        bits = max(room, _SLOTS).bit_length()
         slots = ((keys * hashing) >> np.uint64(64 - bits)).view(np.int64)
         table = np.zeros(1 << bits, np.uint64)
         table[slots] = keys
@@ -162,4 +163,5 @@ def _number(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.uin
         words += len(taken)
         lost = np.flatnonzero(table.take(slots) != keys)
         left, keys, hashing = left[lost], keys[lost], hashing * _GOLDEN
+        room = len(left)  # they may well be different words
     return ids, np.concatenate(distinct), np.bincount(ids + 1, minlength=words + 1)[1:]
