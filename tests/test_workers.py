@@ -193,18 +193,22 @@ def test_a_corpus_is_counted_alike_by_any_number_of_workers(work, tmp_path):
     assert len({(tmp_path / f"{jobs}.npz").read_bytes() for jobs in (1, 2, 3)}) == 1
 
 
+KILLED = """
+import os, signal
+from nlptx.cli import main
+from nlptx.counting.pairs import PairCounter
+
+PairCounter.count = lambda counter, rows: os.kill(os.getpid(), signal.SIGKILL)
+main()
+"""
+
+
 @forks
-def test_workers_that_were_killed_leave_no_counts(tmp_path):
-    target = tmp_path / "counts.npz"
-    with Running("cooccur", "-", "--jobs", "2", "-o", target) as counting:
-        for _ in range(40):
-            counting.write(b"a good film of a good town\n" * 10_000)
-        both = children(counting)
-        assert len(both) == 2
-        for pid in both:
-            os.kill(pid, signal.SIGKILL)
-        assert all_end(both)
-        ended = counting.finish()
-    assert ended.code == 1
-    assert ended.stderr.startswith("nlptx: error: a worker process was ended from outside\n")
+def test_a_worker_that_is_killed_while_it_counts_leaves_nothing_behind(work, tmp_path):
+    words = [sys.executable, "-c", KILLED, "cooccur", work / "corpus.txt", "--jobs", "2", "-o", tmp_path / "counts.npz"]
+    done = subprocess.run(
+        words, capture_output=True, env=environment(), check=False, text=True, timeout=TIMEOUT, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("nlptx: error: a worker process was ended from outside\n")
     assert os.listdir(tmp_path) == []

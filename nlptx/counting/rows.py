@@ -50,7 +50,8 @@ def count_rows(
         space: how much memory there is, and where the rest goes; the counts live until it is closed. It does not
             change them, unless more distinct words turn up than there is memory for: see :class:`TokenStream`.
         jobs: workers; all cores by default. They do not change the counts.
-        processes: whether they are processes, see :func:`nlptx.workers.workers`; else they are threads.
+        processes: whether those that count are processes, see :func:`nlptx.workers.workers`; else they are threads,
+            as those that read are.
 
     Raises:
         DataError: no text, or no word is frequent enough.
@@ -59,7 +60,7 @@ def count_rows(
     jobs = jobs or default_jobs()
     tokenizer = Tokenizer(settings.tokenizer, settings.lowercase)
     stream = TokenStream(space)
-    stream.read(blocks, tokenizer, jobs, processes=processes)
+    stream.read(blocks, tokenizer, jobs)
     vocabulary, known = _choose_words(stream, settings, tokenizer)
     details = {
         "tokens": len(stream.ids),

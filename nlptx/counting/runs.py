@@ -34,7 +34,7 @@ class Run:
         self.columns.append(rows.columns.copy())
         # Each sum is divided: multiplying by 1/one would round twice.
         self.values.append(rows.sums / self.one)
-        self._lengths.append(rows.lengths)
+        self._lengths.append(rows.lengths.copy())
 
     def leave_memory(self, space: Space, share: float) -> None:
         """Move to temporary files now; ``share`` is the part of the whole that has been counted by now."""

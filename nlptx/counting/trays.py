@@ -1,7 +1,7 @@
 """Counting pairs on all cores.
 
 Tasks are handed out in groups of about the same work. Their rows come back in trays: memory that worker processes share
-with the one that started them, so that nothing has to go through a pipe.
+with the one that started them, so that nothing large has to go through a pipe.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nlptx.counting.pairs import PairCounter, Rows, Task
 from nlptx.parallel import in_order
@@ -30,15 +29,15 @@ def count_pairs(counter: PairCounter, jobs: int, *, processes: bool = False) -> 
         processes: whether they are processes, see :func:`nlptx.workers.workers`; else they are threads.
     """
     count = jobs + 1  # the group being read, and those under way meanwhile
-    trays = _Trays(count, max(counter.most, _ENTRIES // count))
+    trays = _Trays(count, max(counter.most, _ENTRIES // count), counter.words)
 
-    def work(task: tuple[int, list[Task]]) -> NDArray[np.int64]:
+    def work(task: tuple[int, list[Task]]) -> tuple[int, int]:
         number, group = task
         return trays.fill(number, map(counter.count, group))
 
     groups = _grouped(counter, trays.entries)
-    for number, lengths in enumerate(in_order(work, enumerate(groups), jobs, processes=processes)):
-        yield trays.rows(number, lengths)
+    for number, size in enumerate(in_order(work, enumerate(groups), jobs, processes=processes)):
+        yield trays.rows(number, *size)
 
 
 def _grouped(counter: PairCounter, entries: int) -> Iterator[list[Task]]:
@@ -65,28 +64,29 @@ class _Trays:
     Args:
         count: trays.
         entries: that fit each.
+        rows: that fit each.
     """
 
-    def __init__(self, count: int, entries: int) -> None:
+    def __init__(self, count: int, entries: int, rows: int) -> None:
         self.count = count
         self.entries = entries
+        self.lengths = shared_empty((count, rows), np.int64)
         self.columns = shared_empty((count, entries), np.int32)
         self.sums = shared_empty((count, entries), np.float64)
 
-    def fill(self, number: int, parts: Iterable[Rows]) -> NDArray[np.int64]:
-        """Put rows into a tray and return their lengths."""
-        columns, sums = self.columns[number % self.count], self.sums[number % self.count]
-        lengths = []
-        start = 0
+    def fill(self, number: int, parts: Iterable[Rows]) -> tuple[int, int]:
+        """Put rows into a tray; return how many they are, and how many entries they have."""
+        tray = number % self.count
+        filled = entries = 0
         for rows in parts:
-            stop = start + len(rows.columns)
-            columns[start:stop] = rows.columns
-            sums[start:stop] = rows.sums
-            lengths.append(rows.lengths)
-            start = stop
-        return np.concatenate(lengths)
+            stop, end = filled + len(rows.lengths), entries + len(rows.columns)
+            self.lengths[tray, filled:stop] = rows.lengths
+            self.columns[tray, entries:end] = rows.columns
+            self.sums[tray, entries:end] = rows.sums
+            filled, entries = stop, end
+        return filled, entries
 
-    def rows(self, number: int, lengths: NDArray[np.int64]) -> Rows:
+    def rows(self, number: int, rows: int, entries: int) -> Rows:
         """Return the rows in a tray."""
-        tray, stop = number % self.count, lengths.sum()
-        return Rows(self.columns[tray, :stop], self.sums[tray, :stop], lengths)
+        tray = number % self.count
+        return Rows(self.columns[tray, :entries], self.sums[tray, :entries], self.lengths[tray, :rows])

@@ -12,7 +12,7 @@ from nlptx.parallel import in_order
 from nlptx.spool import Space
 from nlptx.text import Tokenizer
 from nlptx.tokens.lines import BLOCK, cut
-from nlptx.tokens.numbering import NumberedChunk, number_words
+from nlptx.tokens.numbering import number_words
 from nlptx.tokens.scan import Scanner
 
 # Characters handed to a thread at a time, unless memory is short.
@@ -49,14 +49,10 @@ class TokenStream:
         self._chunk = min(_CHUNK, max(space.memory // _CHUNK_SHARE, BLOCK))
         self._most_words = int(space.memory // (2 * _BYTES_PER_WORD))
 
-    def read(self, blocks: Iterable[bytes], tokenizer: Tokenizer, jobs: int, *, processes: bool = False) -> None:
-        """Tokenise and number a corpus, a document a line. The result depends on it alone, not on the workers."""
+    def read(self, blocks: Iterable[bytes], tokenizer: Tokenizer, jobs: int) -> None:
+        """Tokenise and number a corpus, a document a line. The result depends on it alone, not on ``jobs``."""
         scanner = Scanner(tokenizer)
-
-        def work(part: list[bytes]) -> NumberedChunk:
-            return number_words(part, scanner)
-
-        for chunk in in_order(work, cut(blocks, self._chunk), jobs, processes=processes):
+        for chunk in in_order(lambda part: number_words(part, scanner), cut(blocks, self._chunk), jobs):
             number = np.fromiter(map(self.numbers.__getitem__, chunk.words), np.int32, len(chunk.words))
             missing = int(number.max(initial=-1)) + 1 - len(self.totals)
             if missing > 0:

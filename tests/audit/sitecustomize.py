@@ -13,15 +13,9 @@ SAID = {
     ("concurrent.futures.process", "_CallItem"),
     ("concurrent.futures.process", "_ResultItem"),
     ("nlptx.scoring", "Scored"),
-    ("nlptx.tokens.numbering", "NumberedChunk"),
     ("nlptx.training.step", "LaneSums"),
     ("nlptx.workers", "_do"),
     ("posix", "getpid"),
-    ("numpy", "dtype"),
-    ("numpy", "ndarray"),
-    # How arrays travel, by the versions of NumPy and of the protocol.
-    *((f"numpy.{core}.multiarray", "_reconstruct") for core in ("core", "_core")),
-    *((f"numpy.{core}.numeric", "_frombuffer") for core in ("core", "_core")),
 }
 # Older versions of threadpoolctl find the C library so, and those of NumPy's testing tools learn the processor.
 ASKED = (["/sbin/ldconfig", "-p"], ["lscpu"])
