@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 def in_order(work: Callable[[T], R], items: Iterable[T], jobs: int, *, processes: bool = False) -> Iterator[R]:
-    """Yield ``work(item)`` for each item, in order; at most ``jobs + 1`` items are under way or done at a time.
+    """Yield ``work(item)`` for each item, in order; at most ``jobs + 1`` are under way, done or with the caller.
 
     The workers are started for each call, which leaves nothing to shut down. Threads take a fraction of a millisecond
     for it, and NumPy and SciPy release the interpreter lock; processes, see :func:`nlptx.workers.workers`, some

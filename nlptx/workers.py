@@ -37,8 +37,8 @@ def workers(work: Callable[[T], R], jobs: int, *, processes: bool = False) -> It
     Args:
         work: what is done.
         jobs: workers.
-        processes: whether to fork, where the system does so safely; only for a program that has no threads yet, as a
-            fork takes along the locks they hold, but not the threads.
+        processes: whether to fork, where the system does so safely. A fork takes along the locks that other threads
+            hold, but not the threads, so ``work`` must need none of those.
 
     Raises:
         NlptxError: a process was ended from outside.
@@ -74,22 +74,34 @@ def forking() -> Iterator[None]:
     3.12 and later warn where there are threads. Those here are the BLAS's, which stops them for a fork, and such as
     hold no lock that the new process needs.
     """
+    with signals_held(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+        yield
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Let signals that this thread would take wait for the end of a block; threads started in it take none at all."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
-            yield
+        yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _fork(work: Callable[[Any], Any], jobs: int) -> Executor | None:
-    """Fork the workers; None where the system has no semaphores, which they talk by, as in some containers."""
+    """Fork the workers; None where the system has no processes to spare, or no semaphores, which they talk by."""
     try:
         pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), _begin, (work,))
     except (ImportError, NotImplementedError, OSError):
         return None
-    pool.submit(os.getpid)  # the first task forks them all
+    try:
+        pool.submit(os.getpid)  # the first task forks them all
+    except OSError:  # no process can be started, or no more: those that were have nobody to tell them to end
+        for process in pool._processes.values():
+            process.kill()
+            process.join()
+        return None
     return pool
 
 

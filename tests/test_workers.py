@@ -187,18 +187,57 @@ def test_files_are_scored_alike_by_any_number_of_workers(work):
     assert len(scored) == 1
 
 
+COUNTED = """
+from nlptx.cli import main
+from nlptx.counting import pairs, trays
+
+pairs._PAIRS, trays._PAIRS, trays._ENTRIES = 50, 100, 0  # many tasks, many groups, and each tray used many times
+main()
+"""
+
+
 def test_a_corpus_is_counted_alike_by_any_number_of_workers(work, tmp_path):
-    for jobs in (1, 2, 3):
-        run("cooccur", work / "corpus.txt", "--window", "4", "--jobs", jobs, "-o", tmp_path / f"{jobs}.npz")
-    assert len({(tmp_path / f"{jobs}.npz").read_bytes() for jobs in (1, 2, 3)}) == 1
+    count = ("cooccur", work / "corpus.txt", "--min-count", "1", "--window", "4")
+    run(*count, "--jobs", "1", "-o", tmp_path / "plain.npz")
+    for jobs in ("1", "2", "3"):
+        words = [sys.executable, "-c", COUNTED, *count, "--jobs", jobs, "-o", tmp_path / f"{jobs}.npz"]
+        subprocess.run(words, env=environment(), check=True, timeout=TIMEOUT)
+    assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
+
+
+REFUSED = """
+import os
+from nlptx.workers import workers
+
+fork, left = os.fork, [None]
+
+def stingy():
+    if not left:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+    left.pop()
+    return fork()
+
+os.fork = stingy
+with workers(abs, 3, processes=True) as submit:
+    print(submit(-1).result())
+"""
+
+
+@forks
+def test_where_not_all_processes_can_be_started_workers_are_threads():
+    words = [sys.executable, "-W", "error", "-c", FORK_WARNS + REFUSED]
+    done = subprocess.run(words, env=environment(), capture_output=True, check=True, text=True, timeout=TIMEOUT)
+    assert done.stdout == "1\n"
 
 
 KILLED = """
 import os, signal
 from nlptx.cli import main
+from nlptx.counting import trays
 from nlptx.counting.pairs import PairCounter
 
 PairCounter.count = lambda counter, rows: os.kill(os.getpid(), signal.SIGKILL)
+trays._PAIRS = 100  # so that there is work for all
 main()
 """
 

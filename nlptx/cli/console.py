@@ -166,8 +166,13 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
     from rich.text import Text
 
+    from nlptx.workers import signals_held
+
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(16), TextColumn("{task.fields[state]}"))
-    with Progress(*columns, console=console, transient=True) as progress:
+    progress = Progress(*columns, console=console, transient=True)
+    with signals_held():  # for good in the thread that draws: during a fork it would let in what is held here
+        progress.start()
+    try:
         task = progress.add_task(what, total=None, state="")
 
         def meter(share: float | None, state: str, keep: bool = False) -> None:
@@ -176,3 +181,5 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
                 progress.console.print(Text(f"{what} {state}"))
 
         yield meter
+    finally:
+        progress.stop()

@@ -31,7 +31,7 @@ class PlacedText:
 
     def before(self) -> NDArray[np.int64]:
         """Return (V + 1,): how many positions the words before each word have, and all of them."""
-        return (self.starts - self.starts[0]).sum(axis=1)
+        return self.starts.sum(axis=1) - self.starts[0].sum()
 
     def of(self, first: int, after: int) -> NDArray[np.int64]:
         """Return where the windows around words ``first`` to ``after`` begin, segment by segment."""

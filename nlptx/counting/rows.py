@@ -23,6 +23,8 @@ from nlptx.tokens.stream import TokenStream
 _BYTES_PER_TOKEN = 48
 # Tokens grouped by word at once, in one thread, unless memory is short: that takes some 40 bytes each.
 _SEGMENT = 1 << 19
+# And so many for each word of the vocabulary, as a segment says where the places of each begin.
+_SEGMENT_WORDS = 10
 _SEGMENT_SHARE = 256
 # Runs summed at once: each has two open files.
 _FAN_IN = 16
@@ -79,12 +81,14 @@ def count_rows(
     done = 0
     for lengths in _grouped(stream.lengths.parts(), most):
         reach = min(settings.window, max(int(lengths.max()) - 1, 1))  # no document has pairs farther apart
-        segments = list(_grouped([lengths], min(_SEGMENT, max(space.memory // _SEGMENT_SHARE, 1))))
+        share = min(max(_SEGMENT, _SEGMENT_WORDS * words), max(space.memory // _SEGMENT_SHARE, 1))
+        segments = list(_grouped([lengths], share))
         placed = lay_out(stream.ids, done, segments, known, words, reach, jobs)
         done += int(lengths.sum())
         run = Run(words, space, one if single else 1)
         for rows in count_pairs(PairCounter(placed, units[:reach]), jobs, processes=processes):
             run.append(rows)
+        del placed, rows  # a whole block, and the memory that rows come in
         if not single:
             run.leave_memory(space, done / len(stream.ids))
         runs.append(run)
@@ -129,13 +133,15 @@ def _grouped(lengths: Iterable[NDArray[np.int64]], most: int) -> Iterator[NDArra
     tokens = 0
     for part in lengths:
         part = part[part > 0]
-        while len(part):
-            fit = int(np.searchsorted(np.cumsum(part), most - tokens, side="right"))
-            fit = max(fit, 0 if group else 1)
-            group.append(part[:fit])
-            tokens += int(part[:fit].sum())
-            part = part[fit:]
-            if len(part):
+        ends = np.concatenate([[0], np.cumsum(part)])
+        start = 0
+        while start < len(part):
+            after = int(np.searchsorted(ends, ends[start] + most - tokens, side="right")) - 1
+            after = max(after, start if group else start + 1)
+            group.append(part[start:after])
+            tokens += int(ends[after] - ends[start])
+            start = after
+            if start < len(part):
                 yield np.concatenate(group)
                 group, tokens = [], 0
     if group:

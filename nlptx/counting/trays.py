@@ -28,6 +28,7 @@ def count_pairs(counter: PairCounter, jobs: int, *, processes: bool = False) -> 
         jobs: workers. They do not change the counts.
         processes: whether they are processes, see :func:`nlptx.workers.workers`; else they are threads.
     """
+    jobs = min(jobs, 1 + counter.pairs((0, counter.words)) // _PAIRS)  # no more than there are groups
     count = jobs + 1  # the group being read, and those under way meanwhile
     trays = _Trays(count, max(counter.most, _ENTRIES // count), counter.words)
 

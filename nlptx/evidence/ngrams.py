@@ -50,7 +50,7 @@ def find(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]
     if not len(known):
         return np.zeros(keys.shape, np.int64)
     # In order, or nearly so, the searches walk through ``known`` once, and do not jump about in memory. The first 16
-    # bits of a number in floating point are enough for that.
+    # bits after the sign of a number in floating point are enough for that.
     heads = keys.astype(np.float32).view(np.uint32).ravel() >> 15
     order = np.argsort(heads.astype(np.uint16), kind="stable")
     place = np.empty(keys.shape, np.int64)
