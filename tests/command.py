@@ -17,7 +17,7 @@ NLPTX = [sys.executable, "-m", "nlptx"]
 TIMEOUT = 60
 TRACEBACK = "Traceback (most recent call last)"
 # The start of a program in which forking warns, as it does from Python 3.12 on where there are threads.
-FORK_WARNS = """
+_FORK_WARNS = """
 import os
 import warnings
 
@@ -115,6 +115,12 @@ def header_of(path):
 def contents(folder):
     """Every file below a folder, hidden ones too, with its bytes."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def run_forking(program):
+    """Run a Python program that forks, as that of the tests has threads; what it warns of is an error."""
+    words = [sys.executable, "-W", "error", "-c", _FORK_WARNS + program]
+    return subprocess.run(words, capture_output=True, env=environment(), check=False, text=True, timeout=TIMEOUT)
 
 
 class Running:

@@ -2,12 +2,11 @@
 
 import os
 import signal
-import subprocess
 import sys
 
 import numpy as np
 import pytest
-from command import FORK_WARNS, Running, all_end, children, contents, environment, run, shell
+from command import Running, all_end, children, contents, run, run_forking, shell
 from conftest import COUNT, PCA, TRAIN, make_rows, write_tsv
 from numpy.testing import assert_array_equal
 
@@ -113,9 +112,7 @@ except Exception as error:
 
 @forks
 def test_processes_share_what_is_in_memory_and_hand_back_results_and_errors():
-    """In a program of its own, as that of the tests has threads."""
-    words = [sys.executable, "-W", "error", "-c", FORK_WARNS + FORKED]
-    done = subprocess.run(words, capture_output=True, env=environment(), check=False, text=True)
+    done = run_forking(FORKED)
     assert done.stderr == ""
     ended = "a worker process was ended from outside\n  The system does so where memory is short: give --jobs 1, "
     assert done.stdout == (

@@ -97,12 +97,17 @@ def test_a_full_disk_under_the_temporary_folder_is_told_apart_from_the_target():
     assert caught.value.where == tempfile.gettempdir()
 
 
-def test_a_disk_that_is_found_full_only_at_the_end(path, monkeypatch):
-    def full(descriptor):
-        raise OSError(errno.ENOSPC, "No space left on device")
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [(errno.ENOSPC, "disk is full"), (errno.EIO, "Input/output error")],
+    ids=["full", "any other failure"],
+)
+def test_what_the_system_finds_only_at_the_end_is_told_with_its_reason(number, told, path, monkeypatch):
+    def broken(descriptor):
+        raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OutputError, match="disk is full"):
+    monkeypatch.setattr(os, "fsync", broken)
+    with pytest.raises(OutputError, match=told):
         put(path)
     assert path.read_bytes() == b"old"
     assert names(path.parent) == ["out.npz"]
@@ -113,16 +118,6 @@ def test_a_disk_that_is_found_full_only_at_the_end(path, monkeypatch):
 def test_a_device_without_room(size):
     with pytest.raises(OutputError, match="disk is full; what arrived there is incomplete"):
         put("/dev/full", b"x" * size)
-
-
-def test_any_other_failure_of_the_system_is_told_with_its_reason(path, monkeypatch):
-    def broken(descriptor):
-        raise OSError(errno.EIO, "Input/output error")
-
-    monkeypatch.setattr(os, "fsync", broken)
-    with pytest.raises(OutputError, match="Input/output error"):
-        put(path)
-    assert path.read_bytes() == b"old"
 
 
 def test_a_failure_to_read_is_not_told_as_one_to_write(path):

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from command import FORK_WARNS, TIMEOUT, Running, alive, all_end, children, environment, run
+from command import TIMEOUT, Running, alive, all_end, children, environment, run, run_forking
 
 from nlptx import workers as module
 from nlptx.workers import workers
@@ -60,10 +60,8 @@ with workers(work, 2, processes=True) as submit:
 
 @forks
 def test_processes_share_what_is_in_memory_and_hand_back_results_and_errors():
-    """In a program of its own, as that of the tests has threads."""
-    words = [sys.executable, "-W", "error", "-c", FORK_WARNS + SHARING]
-    said = subprocess.run(words, capture_output=True, env=environment(), check=True, text=True).stdout
-    assert said == "True\nfile:2: two\n  Take three.\n"
+    done = run_forking(SHARING)
+    assert (done.returncode, done.stdout) == (0, "True\nfile:2: two\n  Take three.\n"), done.stderr
 
 
 DRAWN = """
@@ -88,8 +86,7 @@ with workers(abs, 2, processes=True) as submit:
 
 @forks
 def test_workers_end_though_another_thread_was_writing_at_the_fork():
-    words = [sys.executable, "-W", "error", "-c", FORK_WARNS + DRAWN]
-    subprocess.run(words, env=environment(), check=True, timeout=TIMEOUT)
+    assert run_forking(DRAWN).returncode == 0
 
 
 @pytest.fixture
@@ -225,9 +222,8 @@ with workers(abs, 3, processes=True) as submit:
 
 @forks
 def test_where_not_all_processes_can_be_started_workers_are_threads():
-    words = [sys.executable, "-W", "error", "-c", FORK_WARNS + REFUSED]
-    done = subprocess.run(words, env=environment(), capture_output=True, check=True, text=True, timeout=TIMEOUT)
-    assert done.stdout == "1\n"
+    done = run_forking(REFUSED)
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
 
 
 KILLED = """

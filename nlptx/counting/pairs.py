@@ -21,15 +21,15 @@ from nlptx.ordering import order_of
 # Up to this window 1/d is a whole number of 1/lcm(1..window) units; beyond, it is rounded to this part of 1.
 _LARGEST_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 26
-# Rows of the matrix: the first, and the one after the last.
-Task = tuple[int, int]
-
 # Words of a cache line of 64 bytes.
 _CACHE_LINE = 16
 # Pairs handled at once: few enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
 # Summing a row in a dense vector costs as much as sorting so many pairs, and one for every few words.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
+
+# Rows of the matrix: the first, and the one after the last.
+Task = tuple[int, int]
 
 
 def unit_weights(weighting: str, window: int) -> tuple[NDArray[np.int64], int]:

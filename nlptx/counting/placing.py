@@ -68,16 +68,14 @@ def lay_out(
     starts = np.empty((words + 1, len(segments)), np.int64)
 
     def place(number: int) -> None:
-        found, lengths = _without_unknown(
-            known[ids.read(start + edges[number], start + edges[number + 1])], segments[number]
-        )
+        first, after = edges[number], edges[number + 1]
+        found, lengths = _without_unknown(known[ids.read(start + first, start + after)], segments[number])
         # Where in its own part of the text the window around each position begins.
         own = np.arange(len(found), dtype=np.int32)
         own += np.repeat(np.arange(0, reach * len(lengths), reach, dtype=np.int32), lengths)
         part = text[corners[number] : corners[number + 1]]
         part[...] = words
         part[own + np.int32(reach)] = found
-        first = edges[number]
         np.add(own[order_of(found)], corners[number], out=places[first : first + len(found)], dtype=places.dtype)
         starts[0, number] = first
         starts[1:, number] = first + np.cumsum(np.bincount(found, minlength=words))

@@ -21,11 +21,9 @@ from nlptx.tokens.stream import TokenStream
 
 # What a token takes while its block is counted, as a share of the memory: half of it.
 _BYTES_PER_TOKEN = 48
-# Tokens grouped by word at once, in one thread, unless memory is short: that takes some 40 bytes each.
-_SEGMENT = 1 << 19
-# And so many for each word of the vocabulary, as a segment says where the places of each begin.
-_SEGMENT_WORDS = 10
-_SEGMENT_SHARE = 256
+# Tokens grouped by word at once, in one thread. More if there are many words, as every segment says where the places
+# of each begin; fewer if memory is short, as grouping takes some 40 bytes a token.
+_SEGMENT, _SEGMENT_PER_WORD, _SEGMENT_SHARE = 1 << 19, 10, 256
 # Runs summed at once: each has two open files.
 _FAN_IN = 16
 
@@ -81,7 +79,7 @@ def count_rows(
     done = 0
     for lengths in _grouped(stream.lengths.parts(), most):
         reach = min(settings.window, max(int(lengths.max()) - 1, 1))  # no document has pairs farther apart
-        share = min(max(_SEGMENT, _SEGMENT_WORDS * words), max(space.memory // _SEGMENT_SHARE, 1))
+        share = min(max(_SEGMENT, _SEGMENT_PER_WORD * words), max(space.memory // _SEGMENT_SHARE, 1))
         segments = list(_grouped([lengths], share))
         placed = lay_out(stream.ids, done, segments, known, words, reach, jobs)
         done += int(lengths.sum())

@@ -36,13 +36,13 @@ def count_pairs(counter: PairCounter, jobs: int, *, processes: bool = False) -> 
         number, group = task
         return trays.fill(number, map(counter.count, group))
 
-    groups = _grouped(counter, trays.entries)
+    groups = _task_groups(counter, trays.entries)
     for number, size in enumerate(in_order(work, enumerate(groups), jobs, processes=processes)):
         yield trays.rows(number, *size)
 
 
-def _grouped(counter: PairCounter, entries: int) -> Iterator[list[Task]]:
-    """Group tasks whose rows have so many entries at most, and about as many pairs as other groups."""
+def _task_groups(counter: PairCounter, entries: int) -> Iterator[list[Task]]:
+    """Yield the tasks in groups of about as many pairs each, whose rows have so many entries at most."""
     group: list[Task] = []
     pairs = most = 0
     for task in counter.tasks():
