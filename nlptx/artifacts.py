@@ -22,10 +22,11 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx import __version__, strict_json
+from nlptx import __version__
 from nlptx.errors import ArtifactError, CorruptError, NewerFormatError, SettingsError, WrongKindError
+from nlptx.io import strict_json
+from nlptx.io.atomic_write import atomic_output
 from nlptx.npy import DTYPES, read_array, write_array
-from nlptx.output import atomic_output
 from nlptx.settings import SEED
 
 T = TypeVar("T")

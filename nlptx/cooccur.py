@@ -16,9 +16,9 @@ from nlptx.artifacts import Artifact
 from nlptx.counting.counts import index_type, matrix_artifact
 from nlptx.counting.rows import count_rows
 from nlptx.errors import CorruptError
+from nlptx.io.spill import Space
 from nlptx.parts import need_array, read_vocabulary
 from nlptx.settings import CountSettings
-from nlptx.spool import Space
 from nlptx.text import Tokenizer, Vocabulary
 from nlptx.tokens.lines import in_blocks
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import CorruptError
-from nlptx.spool import Spool, as_bytes
+from nlptx.io.spill import Spool, as_bytes
 
 # Types of arrays as .npy files name them; |S3 is for the word csr, by which SciPy knows a sparse matrix.
 DTYPES = {"|u1", "<i4", "<i8", "<f2", "<f4", "<f8", "|S3"}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import NlptxError, SettingsError
-from nlptx.output import atomic_output
+from nlptx.io.atomic_write import atomic_output
 from nlptx.wordmap import flat_places, word_groups
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError, OutputError, SettingsError
-from nlptx.output import atomic_output
+from nlptx.io.atomic_write import atomic_output
 from nlptx.text import Tokenizer, Vocabulary
 
 # No tokenizer gives such words, but JSON may hold half a character, and an artifact may be anyone's.

@@ -21,9 +21,9 @@ from nlptx.counting import pairs, trays
 from nlptx.counting.counts import KIND
 from nlptx.counting.rows import count_rows
 from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
+from nlptx.io.spill import Space
 from nlptx.provenance import command
 from nlptx.settings import CountSettings
-from nlptx.spool import Space
 from nlptx.text import Tokenizer
 from nlptx.tokens import lines, stream
 from nlptx.tokens.lines import in_blocks

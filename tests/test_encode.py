@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nlptx.spool import Space
+from nlptx.io.spill import Space
 from nlptx.text import Tokenizer, Vocabulary, as_text
 from nlptx.tokens import lines, stream
 from nlptx.tokens.lines import in_blocks

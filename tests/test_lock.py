@@ -11,7 +11,7 @@ from command import NLPTX, Running, contents, environment, refused, run
 from conftest import TRAIN, one_step
 
 from nlptx.errors import OutputError
-from nlptx.lock import locked
+from nlptx.io.lock import locked
 
 LOCK = ".out.npz.checkpoint.lock"
 

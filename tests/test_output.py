@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from nlptx.errors import OutputError
-from nlptx.output import atomic_output, check_writable
+from nlptx.io.atomic_write import atomic_output, check_writable
 
 
 @pytest.fixture

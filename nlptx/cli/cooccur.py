@@ -64,7 +64,7 @@ def cooccur(
     from nlptx.allocator import keep_freed_memory
     from nlptx.corpus import Corpus
     from nlptx.counting.rows import count_rows
-    from nlptx.spool import Space
+    from nlptx.io.spill import Space
 
     keep_freed_memory()
     corpus = Corpus(inputs, reading)

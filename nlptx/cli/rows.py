@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from nlptx.cli.console import neutralised
 from nlptx.corpus import Document
 from nlptx.errors import DataError
-from nlptx.output import STDOUT, atomic_output
+from nlptx.io.atomic_write import STDOUT, atomic_output
 from nlptx.scoring import Scored
 
 if TYPE_CHECKING:

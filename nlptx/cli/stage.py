@@ -13,7 +13,7 @@ import click
 
 from nlptx.cli import print_json
 from nlptx.cli.options import Run
-from nlptx.output import STDOUT, check_writable
+from nlptx.io.atomic_write import STDOUT, check_writable
 
 
 class Stage:

@@ -7,11 +7,11 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nlptx import strict_json
 from nlptx.cli.options import special_reading
 from nlptx.corpus import Corpus, Document, check_label
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, SettingsError
+from nlptx.io import strict_json
 
 # Parts read of a corpus that is laid out as train, test, unsup; texts of the last need no label.
 SPLITS = ("train", "unsup")

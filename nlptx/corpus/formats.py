@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, NoReturn
 
-from nlptx import strict_json
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.sources import Source
 from nlptx.errors import DataError, DecodingError, NlptxError
+from nlptx.io import strict_json
 from nlptx.tokens.lines import BLOCK, as_lines
 
 _BOM = b"\xef\xbb\xbf"

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts import Artifact
 from nlptx.counting.runs import Run
+from nlptx.io.spill import Spool
 from nlptx.settings import CountSettings
-from nlptx.spool import Spool
 from nlptx.text import Vocabulary
 
 KIND = "cooccurrence"

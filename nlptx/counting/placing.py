@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.io.spill import Spool
 from nlptx.ordering import order_of
 from nlptx.parallel import in_order
-from nlptx.spool import Spool
 
 
 @dataclass(frozen=True)

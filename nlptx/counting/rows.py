@@ -13,9 +13,9 @@ from nlptx.counting.placing import lay_out
 from nlptx.counting.runs import Run
 from nlptx.counting.trays import count_pairs
 from nlptx.errors import DataError
+from nlptx.io.spill import Space
 from nlptx.parallel import default_jobs
 from nlptx.settings import CountSettings
-from nlptx.spool import Space
 from nlptx.text import Tokenizer, Vocabulary, as_text, rank_words
 from nlptx.tokens.stream import TokenStream
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.counting.pairs import Rows
-from nlptx.spool import Space
+from nlptx.io.spill import Space
 
 # Of a column and a sum.
 BYTES_PER_ENTRY = 12

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts import Artifact, build, read, write
 from nlptx.errors import ArtifactError, CorruptError, OutputError
-from nlptx.lock import locked
-from nlptx.output import STDOUT, remove_litter, stem_of
+from nlptx.io.atomic_write import STDOUT, remove_litter, stem_of
+from nlptx.io.lock import locked
 from nlptx.settings import CHECKPOINT_MINUTES
 from nlptx.training.identity import Identity
 from nlptx.training.state import State

@@ -8,43 +8,43 @@ import sys
 
 def early():
     """Take the place of the target first, and write then."""
-    from nlptx import output
+    from nlptx.io import atomic_write
 
     @contextlib.contextmanager
     def write_last(path):
         temporary = f"{path}.0.tmp"
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         os.replace(temporary, path)
-        with io.BufferedRandom(output._Reporting(descriptor, path)) as file:
+        with io.BufferedRandom(atomic_write._Reporting(descriptor, path)) as file:
             yield file
 
-    output.atomic_output = write_last
+    atomic_write.atomic_output = write_last
 
 
 def litter():
     """Leave the temporary files of the dead where they are."""
-    from nlptx import output
+    from nlptx.io import atomic_write
 
-    output.remove_litter = lambda target: None
+    atomic_write.remove_litter = lambda target: None
 
 
 def greedy():
     """Take every temporary file for litter, also those of the living."""
-    from nlptx import output
+    from nlptx.io import atomic_write
 
-    output.remove_litter = lambda target: [path.unlink() for path in target.parent.glob(".*.tmp")]
+    atomic_write.remove_litter = lambda target: [path.unlink() for path in target.parent.glob(".*.tmp")]
 
 
 def silent():
     """Take a full disk for success."""
-    from nlptx import output
+    from nlptx.io import atomic_write
 
     @contextlib.contextmanager
     def careless(path):
-        with contextlib.suppress(output.OutputError), honest(path) as file:
+        with contextlib.suppress(atomic_write.OutputError), honest(path) as file:
             yield file
 
-    honest, output.atomic_output = output.atomic_output, careless
+    honest, atomic_write.atomic_output = atomic_write.atomic_output, careless
 
 
 def orphans():

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from nlptx.errors import OutputError
-from nlptx.lock import is_at
+from nlptx.io.lock import is_at
 
 STDOUT = "-"
 # Bytes. File names have at most 255; the rest is for dots, the random part and the suffix.

@@ -1,0 +1,1 @@
+"""Files: atomic writing, locks, spilling to disk, strict JSON."""
