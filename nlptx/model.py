@@ -21,8 +21,8 @@ from nlptx.inference import infer
 from nlptx.network import Network, unset_network
 from nlptx.nn import flatten
 from nlptx.parts import need_array, read_history, read_tokenizer, read_vocabulary
+from nlptx.runtime.shared_memory import shared_copy, shared_empty
 from nlptx.settings import SEED, TrainSettings
-from nlptx.sharing import shared_copy, shared_empty
 from nlptx.streams import Stream, generator
 from nlptx.text import Vocabulary
 

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from nlptx.arrivals import arriving
 from nlptx.model import Model
-from nlptx.parallel import default_jobs
+from nlptx.runtime.executor import workers
+from nlptx.runtime.parallel import default_jobs
+from nlptx.runtime.prefetch import arriving
 from nlptx.text import as_text
 from nlptx.tokens.lines import BLOCK, in_blocks
 from nlptx.tokens.numbering import number_words
 from nlptx.tokens.scan import Scanner
-from nlptx.workers import workers
 
 # Texts that are scored together.
 BATCH = 512
@@ -68,7 +68,7 @@ def score(
         texts: read in a thread of their own, a few batches ahead.
         jobs: workers; all cores by default.
         batch: most texts scored together.
-        processes: whether workers are processes, see :func:`nlptx.workers.workers`; else they are threads.
+        processes: whether workers are processes, see :func:`nlptx.runtime.executor.workers`; else they are threads.
 
     Raises:
         ArtifactError: the model's weights are so large that a score is not a number.

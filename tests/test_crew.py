@@ -10,8 +10,8 @@ from command import Running, all_end, children, contents, run, run_forking, shel
 from conftest import COUNT, PCA, TRAIN, make_rows, write_tsv
 from numpy.testing import assert_array_equal
 
-from nlptx.crew import crew
-from nlptx.sharing import shared_copy, shared_empty
+from nlptx.runtime.crew import crew
+from nlptx.runtime.shared_memory import shared_copy, shared_empty
 
 forks = pytest.mark.skipif(sys.platform != "linux", reason="helpers are threads on this system")
 
@@ -52,9 +52,9 @@ import os
 import signal
 import sys
 import numpy as np
-from nlptx.crew import crew
+from nlptx.runtime.crew import crew
 from nlptx.errors import DataError
-from nlptx.sharing import shared_empty
+from nlptx.runtime.shared_memory import shared_empty
 
 secret, parent, array = object(), os.getpid(), shared_empty((4, 2), np.int64)
 reading, writing = os.pipe()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlptx.ordering import order_of
+from nlptx.runtime.radix_sort import order_of
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.int32, np.int64, np.uint64])

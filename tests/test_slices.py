@@ -5,8 +5,8 @@ import threading
 import numpy as np
 import pytest
 
-from nlptx.parallel import in_order
 from nlptx.pca.slices import by_rows, inner, row_slices
+from nlptx.runtime.parallel import in_order
 
 # Less than a slice, exactly one, a row more, and several.
 ROWS = [0, 1, 7, 4096, 4097, 10_000]

@@ -9,8 +9,8 @@ import sys
 import pytest
 from command import TIMEOUT, Running, alive, all_end, children, environment, run, run_forking
 
-from nlptx import workers as module
-from nlptx.workers import workers
+from nlptx.runtime import executor as module
+from nlptx.runtime.executor import workers
 
 forks = pytest.mark.skipif(sys.platform != "linux", reason="workers are threads on this system")
 
@@ -39,7 +39,7 @@ def test_without_semaphores_workers_are_threads(error, monkeypatch):
 SHARING = """
 import os
 from nlptx.errors import DataError
-from nlptx.workers import workers
+from nlptx.runtime.executor import workers
 
 shared, parent = object(), os.getpid()  # an object that no pipe could carry
 
@@ -66,7 +66,7 @@ def test_processes_share_what_is_in_memory_and_hand_back_results_and_errors():
 
 DRAWN = """
 import os, sys, threading
-from nlptx.workers import workers
+from nlptx.runtime.executor import workers
 
 parent = os.getpid()
 
@@ -204,7 +204,7 @@ def test_a_corpus_is_counted_alike_by_any_number_of_workers(work, tmp_path):
 
 REFUSED = """
 import os
-from nlptx.workers import workers
+from nlptx.runtime.executor import workers
 
 fork, left = os.fork, [None]
 

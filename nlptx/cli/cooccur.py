@@ -61,10 +61,10 @@ def cooccur(
     stage = Stage(run, output, inputs)
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx import artifacts
-    from nlptx.allocator import keep_freed_memory
     from nlptx.corpus import Corpus
     from nlptx.counting.rows import count_rows
     from nlptx.io.spill import Space
+    from nlptx.runtime.allocator import keep_freed_memory
 
     keep_freed_memory()
     corpus = Corpus(inputs, reading)

@@ -49,10 +49,10 @@ def evaluate(
     started = time.perf_counter()
     import numpy as np
 
-    from nlptx.allocator import keep_freed_memory
     from nlptx.corpus import Corpus, labelled
     from nlptx.metrics import evaluate as judge
     from nlptx.model import Model
+    from nlptx.runtime.allocator import keep_freed_memory
 
     keep_freed_memory()
     classifier = Model.load(model)

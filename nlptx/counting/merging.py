@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nlptx.counting.pairs import Rows
 from nlptx.counting.runs import BYTES_PER_ENTRY, Run
 from nlptx.io.spill import Space
-from nlptx.parallel import in_order
+from nlptx.runtime.parallel import in_order
 
 
 def merge(runs: Sequence[Run], space: Space, jobs: int, one: int = 1) -> Run:

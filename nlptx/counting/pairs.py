@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.counting.placing import PlacedText
-from nlptx.ordering import order_of
+from nlptx.runtime.radix_sort import order_of
 
 # Up to this window 1/d is a whole number of 1/lcm(1..window) units; beyond, it is rounded to this part of 1.
 _LARGEST_EXACT_WINDOW = 20

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.io.spill import Spool
-from nlptx.ordering import order_of
-from nlptx.parallel import in_order
+from nlptx.runtime.parallel import in_order
+from nlptx.runtime.radix_sort import order_of
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from nlptx.counting.runs import Run
 from nlptx.counting.trays import count_pairs
 from nlptx.errors import DataError
 from nlptx.io.spill import Space
-from nlptx.parallel import default_jobs
+from nlptx.runtime.parallel import default_jobs
 from nlptx.settings import CountSettings
 from nlptx.text import Tokenizer, Vocabulary, as_text, rank_words
 from nlptx.tokens.stream import TokenStream
@@ -50,7 +50,7 @@ def count_rows(
         space: how much memory there is, and where the rest goes; the counts live until it is closed. It does not
             change them, unless more distinct words turn up than there is memory for: see :class:`TokenStream`.
         jobs: workers; all cores by default. They do not change the counts.
-        processes: whether those that count are processes, see :func:`nlptx.workers.workers`; else they are threads,
+        processes: whether those that count are processes, see :func:`nlptx.runtime.executor.workers`; else they are threads,
             as those that read are.
 
     Raises:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from nlptx.counting.pairs import PairCounter, Rows, Task
-from nlptx.parallel import in_order
-from nlptx.sharing import shared_empty
+from nlptx.runtime.parallel import in_order
+from nlptx.runtime.shared_memory import shared_empty
 
 # Entries that fit all trays, unless one task needs more.
 _ENTRIES = 1 << 21
@@ -26,7 +26,7 @@ def count_pairs(counter: PairCounter, jobs: int, *, processes: bool = False) -> 
     Args:
         counter: does the tasks.
         jobs: workers. They do not change the counts.
-        processes: whether they are processes, see :func:`nlptx.workers.workers`; else they are threads.
+        processes: whether they are processes, see :func:`nlptx.runtime.executor.workers`; else they are threads.
     """
     jobs = min(jobs, 1 + counter.pairs((0, counter.words)) // _PAIRS)  # no more than there are groups
     count = jobs + 1  # the group being read, and those under way meanwhile

@@ -19,8 +19,8 @@ from nlptx.evidence.components import TextComponents, find_components, importanc
 from nlptx.evidence.known import Evidence, TextEvidence
 from nlptx.evidence.linear import fit_dense, fit_linear
 from nlptx.evidence.ngrams import evidence_width, find, log_count_ratios, ngram_keys
-from nlptx.parallel import in_order
 from nlptx.passages import Passage
+from nlptx.runtime.parallel import in_order
 
 FOLDS = 5
 # Of the texts, how many an n-gram must be found in to count for the components: one in so many, and at least two.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.evidence.ngrams import find, ngram_keys
-from nlptx.ordering import order_of
+from nlptx.runtime.radix_sort import order_of
 
 Lengths = Sequence[int] | NDArray[np.integer]
 

@@ -14,9 +14,9 @@ from threadpoolctl import threadpool_limits
 from nlptx.cooccur import Cooccurrence
 from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError
-from nlptx.parallel import default_jobs
 from nlptx.pca.eigen import power_iteration
 from nlptx.pca.operators import RowOperator, transform
+from nlptx.runtime.parallel import default_jobs
 from nlptx.settings import SEED, PcaSettings
 
 # Residuals below this are not reachable in float32.

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from nlptx.parallel import in_order
+from nlptx.runtime.parallel import in_order
 
 # Into how many row slices a matrix is cut: so many threads find work. Fixed, as the order of a sum depends on it.
 _SLICES = 8

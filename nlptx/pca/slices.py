@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.parallel import in_order
+from nlptx.runtime.parallel import in_order
 
 # Rows of a slice: enough work for a thread, few enough that a vocabulary gives every thread some.
 _ROWS = 4096

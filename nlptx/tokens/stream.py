@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from nlptx.io.spill import Space
-from nlptx.parallel import in_order
+from nlptx.runtime.parallel import in_order
 from nlptx.text import Tokenizer
 from nlptx.tokens.lines import BLOCK, cut
 from nlptx.tokens.numbering import number_words

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.sharing import shared_copy
+from nlptx.runtime.shared_memory import shared_copy
 
 # Once a run is under way, taking in the weights every so many steps is as good and costs next to nothing.
 _EVERY = 10

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError, DivergenceError
 from nlptx.model import Model
-from nlptx.parallel import default_jobs
+from nlptx.runtime.parallel import default_jobs
 from nlptx.settings import SEED, TrainSettings
 from nlptx.training.calibrate import describe, find_temperature
 from nlptx.training.checkpoint import Checkpoint
@@ -52,7 +52,7 @@ def fit(
         unlabelled: texts without labels, to learn from which n-grams go together.
         seed: of all random numbers: initial weights, what is held out, folds, components, passages, order, dropout.
         jobs: how many share the work, four at most that of a batch; they do not change the result.
-        processes: whether those who help with a batch are processes, see :func:`nlptx.crew.crew`; else they are
+        processes: whether those who help with a batch are processes, see :func:`nlptx.runtime.crew.crew`; else they are
             threads.
         on_progress: called after every step and every validation.
         on_note: told what is worth knowing, such as a part of the data that cannot be used.

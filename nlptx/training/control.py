@@ -19,7 +19,7 @@ class Control:
         on_progress: called after every step and every validation.
         stop: asked before every step; True ends the training.
         checkpoint: where the state is kept, so that a training that was stopped can go on.
-        processes: whether those who help with a batch are forked processes, see :func:`nlptx.crew.crew`.
+        processes: whether those who help with a batch are forked processes, see :func:`nlptx.runtime.crew.crew`.
     """
 
     seed: int

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nlptx.inference import outputs
 from nlptx.model import Model
 from nlptx.nn import Gradients, Layout
-from nlptx.parallel import in_order
+from nlptx.runtime.parallel import in_order
 from nlptx.training.batches import Share
 from nlptx.training.prepare import Examples
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.nn import Layer
+from nlptx.runtime.shared_memory import shared_empty
 from nlptx.settings import TrainSettings
-from nlptx.sharing import shared_empty
 
 BETA1, BETA2 = 0.9, 0.999
 EPSILON = 1e-8

@@ -12,10 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from nlptx.crew import crew
 from nlptx.nn import Gradients
-from nlptx.ordering import order_of
-from nlptx.sharing import shared_empty
+from nlptx.runtime.crew import crew
+from nlptx.runtime.radix_sort import order_of
+from nlptx.runtime.shared_memory import shared_empty
 from nlptx.training.batches import LANES, Share
 
 
@@ -156,7 +156,7 @@ def batch_gradients(
     Args:
         task: what is lost. Helpers may be processes, so weights must be in memory that they see.
         lanes: room for the gradients, and how many members share the work.
-        processes: see :func:`nlptx.crew.crew`.
+        processes: see :func:`nlptx.runtime.crew.crew`.
     """
 
     def part(batch: tuple[list[int], int], member: int) -> tuple[dict[int, LaneSums], int, int]:

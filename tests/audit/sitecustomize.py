@@ -14,7 +14,7 @@ SAID = {
     ("concurrent.futures.process", "_ResultItem"),
     ("nlptx.scoring", "Scored"),
     ("nlptx.training.step", "LaneSums"),
-    ("nlptx.workers", "_do"),
+    ("nlptx.runtime.executor", "_do"),
     ("posix", "getpid"),
 }
 # Older versions of threadpoolctl find the C library so, and those of NumPy's testing tools learn the processor.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from typing import TypeVar
 
-from nlptx.workers import workers
+from nlptx.runtime.executor import workers
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -18,7 +18,7 @@ def in_order(work: Callable[[T], R], items: Iterable[T], jobs: int, *, processes
     """Yield ``work(item)`` for each item, in order; at most ``jobs + 1`` are under way, done or with the caller.
 
     The workers are started for each call, which leaves nothing to shut down. Threads take a fraction of a millisecond
-    for it, and NumPy and SciPy release the interpreter lock; processes, see :func:`nlptx.workers.workers`, some
+    for it, and NumPy and SciPy release the interpreter lock; processes, see :func:`nlptx.runtime.executor.workers`, some
     milliseconds, and never wait for that lock.
     """
     if jobs == 1:

@@ -1,6 +1,6 @@
 """A crew: this process and some helpers, who do their parts of one task after another at the same time.
 
-Unlike :mod:`nlptx.workers`, where any worker takes the next item, all members get every task, and know their part of it
+Unlike :mod:`nlptx.runtime.executor`, where any worker takes the next item, all members get every task, and know their part of it
 by their number. A round trip through pipes takes a tenth of a millisecond, so parts of some milliseconds are worth it.
 """
 
@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, Pipe
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from nlptx.errors import NlptxError
-from nlptx.workers import STOPPING, ended_from_outside, forking
+from nlptx.runtime.executor import STOPPING, ended_from_outside, forking
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -28,7 +28,7 @@ def crew(work: Callable[[T, int], R], members: int, *, processes: bool = False) 
     """Yield a function that has every member do ``work(task, member)``, and returns what they return, in order.
 
     Forked processes do not wait for each other, where threads share the interpreter's lock. They share what is in
-    memory now, and later what is in arrays of :mod:`nlptx.sharing`: of any other that this process changes, they go on
+    memory now, and later what is in arrays of :mod:`nlptx.runtime.shared_memory`: of any other that this process changes, they go on
     seeing what it was. Tasks and results travel through pipes.
 
     Args:

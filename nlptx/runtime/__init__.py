@@ -1,0 +1,1 @@
+"""Workers, memory that processes share, and ordering of integers."""
