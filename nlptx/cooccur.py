@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from nlptx.artifacts import Artifact
+from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.validation import need_array, read_vocabulary
 from nlptx.counting.counts import index_type, matrix_artifact
 from nlptx.counting.rows import count_rows
 from nlptx.errors import CorruptError
 from nlptx.io.spill import Space
-from nlptx.parts import need_array, read_vocabulary
 from nlptx.settings import CountSettings
 from nlptx.text import Tokenizer, Vocabulary
 from nlptx.tokens.lines import in_blocks

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts import Artifact, load
+from nlptx.artifacts.container import Artifact, load
+from nlptx.artifacts.validation import need_array, read_tokenizer, read_vocabulary
 from nlptx.errors import CorruptError, DataError
-from nlptx.parts import need_array, read_tokenizer, read_vocabulary
 from nlptx.settings import SEED
 from nlptx.text import Vocabulary
 

@@ -12,7 +12,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts import Artifact, load, write
+from nlptx.artifacts.container import Artifact, load, write
+from nlptx.artifacts.validation import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.embeddings import Embeddings
 from nlptx.errors import ArtifactError, CorruptError, SettingsError
 from nlptx.evidence import Evidence
@@ -20,7 +21,6 @@ from nlptx.evidence.stored import evidence_arrays, need_floats, read_evidence
 from nlptx.inference import infer
 from nlptx.network import Network, unset_network
 from nlptx.nn import flatten
-from nlptx.parts import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.runtime.shared_memory import shared_copy, shared_empty
 from nlptx.settings import SEED, TrainSettings
 from nlptx.streams import Stream, generator

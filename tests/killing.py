@@ -40,7 +40,7 @@ STEP = ("nlptx.training.phase", "Phase", "take_step")
 JUDGE = ("nlptx.training.loop", "Training", "after_epoch")
 SAVE = ("nlptx.training.checkpoint", "Checkpoint", "save")
 # Each entry of a file that is being written passes here.
-ENTRY = ("nlptx.artifacts", "", "write_array")
+ENTRY = ("nlptx.artifacts.container", "", "write_array")
 REPLACE = ("os", "", "replace")
 REMOVE = ("nlptx.training.checkpoint", "Checkpoint", "remove")
 

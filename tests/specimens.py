@@ -5,7 +5,7 @@ import io
 
 from conftest import PLAIN, make_rows
 
-import nlptx.artifacts as artifacts
+import nlptx.artifacts.container as artifacts
 from nlptx.cli.info import info
 from nlptx.cooccur import Cooccurrence, count
 from nlptx.embeddings import Embeddings

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nlptx.artifacts import FORMAT, Artifact, read, write
+from nlptx.artifacts.container import FORMAT, Artifact, read, write
 from nlptx.errors import ArtifactError, CorruptError, NewerFormatError, SettingsError, WrongKindError
 
 

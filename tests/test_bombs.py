@@ -16,7 +16,7 @@ import specimens
 from mutations import Specimen, npy
 from reading import texts
 
-from nlptx import artifacts
+from nlptx.artifacts import container
 from nlptx.errors import CorruptError, DataError
 
 MEGABYTES = 200
@@ -240,4 +240,4 @@ def test_entries_that_lie_over_one_another(tmp_path):
             file.filelist.append(again)
             file.NameToInfo[again.filename] = again
     with pytest.raises(CorruptError, match="larger than the file"):
-        artifacts.read(str(tmp_path / "a.npz"))
+        container.read(str(tmp_path / "a.npz"))

@@ -15,14 +15,14 @@ from command import refused, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlptx.artifacts import read, write
+from nlptx.artifacts.container import read, write
+from nlptx.artifacts.provenance import command
 from nlptx.cooccur import Cooccurrence, count
 from nlptx.counting import pairs, trays
 from nlptx.counting.counts import KIND
 from nlptx.counting.rows import count_rows
 from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
 from nlptx.io.spill import Space
-from nlptx.provenance import command
 from nlptx.settings import CountSettings
 from nlptx.text import Tokenizer
 from nlptx.tokens import lines, stream

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nlptx.artifacts import Artifact, read, write
+from nlptx.artifacts.container import Artifact, read, write
 from nlptx.embeddings import KIND, Embeddings, load_embeddings
 from nlptx.errors import CorruptError, DataError, OutputError, SettingsError, WrongKindError
 from nlptx.text import Tokenizer, Vocabulary

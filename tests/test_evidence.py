@@ -18,7 +18,7 @@ from reviews import LABELS, TEXTS, make_reviews, small_embeddings, small_fit
 from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
-from nlptx.artifacts import write
+from nlptx.artifacts.container import write
 from nlptx.errors import CorruptError
 from nlptx.evidence import LARGEST_VOCABULARY, Evidence, TextEvidence, evidence_width
 from nlptx.evidence.fit import FOLDS, EvidenceShape, fit_evidence

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from reviews import KINDS, make_reviews, pipeline, run
 
 import nlptx
-from nlptx.artifacts import read
+from nlptx.artifacts.container import read
 from nlptx.explain import explain
 from nlptx.model import Model
 from nlptx.presets import PRESETS

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from nlptx.artifacts import Artifact
+from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.validation import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.errors import CorruptError
-from nlptx.parts import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.text import Tokenizer
 
 

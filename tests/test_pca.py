@@ -6,7 +6,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from test_operators import dense_ppmi, standardized
 
-from nlptx.artifacts import write
+from nlptx.artifacts.container import write
 from nlptx.cooccur import Cooccurrence, count
 from nlptx.errors import DataError, NlptxError, SettingsError
 from nlptx.pca.fit import fit_pca

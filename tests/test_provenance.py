@@ -5,12 +5,12 @@ from dataclasses import asdict, fields, replace
 
 import pytest
 
-from nlptx.artifacts import Artifact
+from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.provenance import chain, command
 from nlptx.cli import nlptx
 from nlptx.cli.options import special_reading
 from nlptx.corpus import ReadOptions
 from nlptx.errors import CorruptError
-from nlptx.provenance import chain, command
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
 STAGES = {"cooccurrence": CountSettings, "embeddings": PcaSettings, "model": TrainSettings}

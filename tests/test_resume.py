@@ -13,7 +13,7 @@ from killing import ENTRY, JUDGE, REMOVE, REPLACE, SAVE, STEP, killed_at, surviv
 from reviews import make_reviews, small_embeddings
 
 import nlptx
-from nlptx import artifacts
+from nlptx.artifacts import container
 from nlptx.cli import nlptx as command_line
 from nlptx.errors import ArtifactError, CorruptError, DivergenceError, OutputError
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
@@ -263,12 +263,12 @@ def test_a_checkpoint_of_another_version_is_refused(stopped, monkeypatch):
 
 def changed(folder, tmp_path, change):
     """Write a checkpoint that differs from the one in ``folder``; return the folder it is in."""
-    found = artifacts.read(str(folder / "m.npz.checkpoint"))
+    found = container.read(str(folder / "m.npz.checkpoint"))
     arrays = {name: array.copy() for name, array in found.arrays.items()}
     details = json.loads(json.dumps(found.details))
     change(arrays, details)
     path = str(tmp_path / "m.npz.checkpoint")
-    artifacts.write(path, artifacts.Artifact("checkpoint", found.settings, arrays, None, details, found.seed))
+    container.write(path, container.Artifact("checkpoint", found.settings, arrays, None, details, found.seed))
     return tmp_path
 
 

@@ -60,7 +60,7 @@ def cooccur(
     check_names(*inputs)
     stage = Stage(run, output, inputs)
     run.talk.detail(f"settings: {settings.to_dict()}")
-    from nlptx import artifacts
+    from nlptx.artifacts import container
     from nlptx.corpus import Corpus
     from nlptx.counting.rows import count_rows
     from nlptx.io.spill import Space
@@ -84,6 +84,6 @@ def cooccur(
                 f"more distinct words than --memory has room for: words seen up to {details['dropped_up_to']} times"
                 " were dropped on the way, and counted anew when they came again"
             )
-        artifacts.write(output, dataclasses.replace(counts, details=details).to_artifact())
+        container.write(output, dataclasses.replace(counts, details=details).to_artifact())
         facts = {name: value for name, value in details.items() if name not in ("sha256", "reading", "memory")}
         stage.finish("counts", {**facts, "words": len(counts.vocabulary), "entries": len(counts.run.columns)})

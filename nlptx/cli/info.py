@@ -13,7 +13,7 @@ from nlptx.cli.charts import curve
 from nlptx.cli.options import Run, run_options
 
 if TYPE_CHECKING:
-    from nlptx.artifacts import Artifact
+    from nlptx.artifacts.container import Artifact
 
 
 @click.command()
@@ -36,16 +36,16 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
     draws the loss curve of the training. The corpus is named by the SHA-256 of its texts;
     for a text file in UTF-8 whose lines all end in a line feed, that is what sha256sum prints.
     """
-    from nlptx import artifacts, provenance
+    from nlptx.artifacts import container, provenance
     from nlptx.model import Model, bundled_path
 
     check_names(artifact)
     artifact = bundled_path() if artifact is None else artifact
-    found = artifacts.read(artifact)
+    found = container.read(artifact)
     sizes = {name: list(array.shape) for name, array in sorted(found.arrays.items()) if array.ndim}
-    headers, commands = artifacts.build(found, provenance.trace, artifact)
+    headers, commands = container.build(found, provenance.trace, artifact)
     if found.kind == "model":
-        history = artifacts.build(found, Model.from_artifact, artifact).history
+        history = container.build(found, Model.from_artifact, artifact).history
         if plot is not None and not history:
             raise click.UsageError("this model has no history to draw.")
         if plot is not None:
@@ -56,7 +56,7 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
         from nlptx.embeddings import Embeddings
         from nlptx.plots import plot_words
 
-        plot_words(artifacts.build(found, Embeddings.from_artifact, artifact), plot)
+        plot_words(container.build(found, Embeddings.from_artifact, artifact), plot)
     elif plot is not None:
         raise click.UsageError(
             "--plot draws the training of a model or a map of word vectors; this artifact has neither."

@@ -26,18 +26,18 @@ def neighbors(embeddings: str, words: tuple[str, ...], analogy: bool, top: int, 
     check_names(embeddings)
     if analogy and len(words) != 3:
         raise click.UsageError(f"--analogy takes three words; got {len(words)}.")
-    from nlptx import artifacts
+    from nlptx.artifacts import container
     from nlptx.embeddings import TEXT_SUFFIXES, Embeddings, load_embeddings
     from nlptx.model import Model
 
     if embeddings.endswith(TEXT_SUFFIXES):
         vectors = load_embeddings(embeddings)
     else:
-        artifact = artifacts.read(embeddings, "embeddings", "model")
+        artifact = container.read(embeddings, "embeddings", "model")
         if artifact.kind == "model":
-            vectors = artifacts.build(artifact, Model.from_artifact, embeddings).embeddings()
+            vectors = container.build(artifact, Model.from_artifact, embeddings).embeddings()
         else:
-            vectors = artifacts.build(artifact, Embeddings.from_artifact, embeddings)
+            vectors = container.build(artifact, Embeddings.from_artifact, embeddings)
     if analogy:
         found = {" ".join(words): vectors.analogy(words[0], words[1], words[2], top)}
     else:

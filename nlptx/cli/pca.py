@@ -33,14 +33,14 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
     check_names(counts)
     stage = Stage(run, output, [counts])
     run.talk.detail(f"settings: {settings.to_dict()}")
-    from nlptx import artifacts
+    from nlptx.artifacts import container
     from nlptx.cooccur import Cooccurrence
     from nlptx.counting.counts import KIND
     from nlptx.embeddings import TEXT_SUFFIXES
     from nlptx.pca.fit import fit_pca
     from nlptx.word2vec import write_word2vec
 
-    cooccurrence = artifacts.load(counts, KIND, Cooccurrence.from_artifact)
+    cooccurrence = container.load(counts, KIND, Cooccurrence.from_artifact)
     with run.talk.meter("components") as meter:
 
         def on_round(found: int, residual: float) -> None:
@@ -50,7 +50,7 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
     if output.endswith(TEXT_SUFFIXES):
         write_word2vec(output, embeddings)
     else:
-        artifacts.write(output, embeddings.to_artifact())
+        container.write(output, embeddings.to_artifact())
     rows = list(
         zip(embeddings.eigenvalues.tolist(), embeddings.explained.tolist(), embeddings.residuals.tolist(), strict=True)
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts import Artifact
+from nlptx.artifacts.container import Artifact
 from nlptx.counting.runs import Run
 from nlptx.io.spill import Spool
 from nlptx.settings import CountSettings

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from nlptx.artifacts import Artifact
+from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.validation import need_array
 from nlptx.errors import CorruptError
 from nlptx.evidence.known import Evidence
 from nlptx.evidence.ngrams import evidence_width
-from nlptx.parts import need_array
 from nlptx.settings import TrainSettings
 
 

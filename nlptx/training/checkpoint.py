@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 
 from numpy.typing import NDArray
 
-from nlptx.artifacts import Artifact, build, read, write
+from nlptx.artifacts.container import Artifact, build, read, write
 from nlptx.errors import ArtifactError, CorruptError, OutputError
 from nlptx.io.atomic_write import STDOUT, remove_litter, stem_of
 from nlptx.io.lock import locked

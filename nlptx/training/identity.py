@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nlptx import __version__
-from nlptx.artifacts import Artifact
+from nlptx.artifacts.container import Artifact
 from nlptx.embeddings import Embeddings
 from nlptx.settings import TrainSettings
 

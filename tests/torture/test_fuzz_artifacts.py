@@ -9,7 +9,7 @@ from harness import amounts
 from mutations import Specimen, mutate_bytes, numbered
 from tally import Tally
 
-from nlptx import artifacts
+from nlptx.artifacts import container
 from nlptx.errors import ArtifactError, DataError, OutputError
 
 NAMES = ("cooccurrence", "embeddings", "kinds", *specimens.MODELS)
@@ -33,11 +33,11 @@ def content(artifact):
 def damaged_bytes(name, data, path, count, tally):
     """Flip, cut and overwrite bytes: what is read all the same must be equal to what was written."""
     path.write_bytes(data)
-    whole = content(artifacts.read(str(path)))
+    whole = content(container.read(str(path)))
 
     def use(mutant):
         path.write_bytes(mutant)
-        assert content(artifacts.read(str(path))) == whole
+        assert content(container.read(str(path))) == whole
 
     return campaign(f"bytes/{name}", count, lambda rng: mutate_bytes(rng, data), use, ArtifactError, tally)
 
@@ -83,7 +83,7 @@ def test_a_reader_that_lets_anything_through_is_found_out(made, tmp_path):
     def careless(mutant):
         path = tmp_path / "a.npz"
         path.write_bytes(mutant)
-        artifacts.read(str(path)).arrays["table"][0]["nothing"]
+        container.read(str(path)).arrays["table"][0]["nothing"]
 
     with pytest.raises(AssertionError, match="mutation careless/"):
         campaign("careless", 50, Specimen(made["model"]).mutant, lambda mutant: careless(mutant[0]), ArtifactError)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts import Artifact
+from nlptx.artifacts.container import Artifact
 from nlptx.errors import CorruptError
 from nlptx.text import Tokenizer, Vocabulary
 

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import fields
 from typing import Any
 
-from nlptx.artifacts import Artifact
+from nlptx.artifacts.container import Artifact
 from nlptx.errors import CorruptError
 from nlptx.settings import SEED, CountSettings, PcaSettings, Settings, TrainSettings
 

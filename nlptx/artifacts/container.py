@@ -4,7 +4,7 @@ The header holds the format version, the kind, the version of nlptx, the resolve
 arrays, and the header of the artifact this one was made from, back to the digest of the corpus. It holds no
 time, host, user or path, so the same command writes the same bytes. Nothing is pickled and nothing compressed:
 a file never takes more memory than its size on disk, and the CRC-32 of every entry is checked before use. What
-the arrays and values mean, :mod:`nlptx.parts` checks.
+the arrays and values mean, :mod:`nlptx.artifacts.validation` checks.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx import __version__
+from nlptx.artifacts.npy import DTYPES, read_array, write_array
 from nlptx.errors import ArtifactError, CorruptError, NewerFormatError, SettingsError, WrongKindError
 from nlptx.io import strict_json
 from nlptx.io.atomic_write import atomic_output
-from nlptx.npy import DTYPES, read_array, write_array
 from nlptx.settings import SEED
 
 T = TypeVar("T")
