@@ -22,8 +22,8 @@ from nlptx.inference import infer
 from nlptx.network import Network, unset_network
 from nlptx.nn import flatten
 from nlptx.runtime.shared_memory import shared_copy, shared_empty
+from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import SEED, TrainSettings
-from nlptx.streams import Stream, generator
 from nlptx.text import Vocabulary
 
 KIND = "model"

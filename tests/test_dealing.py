@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nlptx.dealing import deal, stratified_split
+from nlptx.sampling.splits import deal, stratified_split
 
 
 def runs(parts):

@@ -11,8 +11,8 @@ from reviews import PLAIN, make_reviews, small_fit
 import nlptx
 from nlptx.model import Model
 from nlptx.nn import Gradients, Layout, Linear, flatten
+from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import TrainSettings
-from nlptx.streams import Stream, generator
 from nlptx.training import pretrain as pretraining
 from nlptx.training.pretrain import NextWord
 

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reviews import PLAIN, in_double, make_reviews, small_embeddings, small_fit
 
 import nlptx
-from nlptx.dealing import stratified_split
 from nlptx.nn import Dropout, Gradients, Linear, flatten
+from nlptx.sampling.splits import stratified_split
 from nlptx.settings import TrainSettings
 from nlptx.training.average import WeightAverage
 from nlptx.training.batches import Share

@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from reviews import make_reviews, small_embeddings
 
 import nlptx
-from nlptx.passages import LONG_TEXT, LONGEST, SHORTEST, draw_passages
+from nlptx.sampling.passages import LONG_TEXT, LONGEST, SHORTEST, draw_passages
 from nlptx.settings import TrainSettings
 from nlptx.training.prepare import prepare
 

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from nlptx.streams import Stream, generator, seed_sequence
+from nlptx.sampling.rng_streams import Stream, generator, seed_sequence
 
 
 def test_no_two_uses_places_or_seeds_share_their_numbers():

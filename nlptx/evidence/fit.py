@@ -14,13 +14,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.dealing import deal
 from nlptx.evidence.components import TextComponents, find_components, importance, weighted_rows
 from nlptx.evidence.known import Evidence, TextEvidence
 from nlptx.evidence.linear import fit_dense, fit_linear
 from nlptx.evidence.ngrams import evidence_width, find, log_count_ratios, ngram_keys
-from nlptx.passages import Passage
 from nlptx.runtime.parallel import in_order
+from nlptx.sampling.passages import Passage
+from nlptx.sampling.splits import deal
 
 FOLDS = 5
 # Of the texts, how many an n-gram must be found in to count for the components: one in so many, and at least two.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nlptx.model import Model
 from nlptx.nn import Gradients
 from nlptx.runtime.parallel import in_order
-from nlptx.streams import Stream, generator
+from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.training.batches import Share, cut_shares, drop_words
 from nlptx.training.control import Control
 from nlptx.training.judge import classify

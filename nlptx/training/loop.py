@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nlptx.model import Model
 from nlptx.nn import Gradients
-from nlptx.streams import Stream, generator
+from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.training.average import WeightAverage
 from nlptx.training.batches import Share, cut_shares, drop_words
 from nlptx.training.control import Control

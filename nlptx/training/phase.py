@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nlptx.errors import CorruptError, DivergenceError
 from nlptx.model import Model
 from nlptx.nn import Gradients, Layer
-from nlptx.streams import Stream, generator, seed_sequence
+from nlptx.sampling.rng_streams import Stream, generator, seed_sequence
 from nlptx.training.batches import LANES, Share, random_order
 from nlptx.training.control import Control
 from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rate

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.dealing import stratified_split
 from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError, LabelError
 from nlptx.evidence import LARGEST_VOCABULARY, Evidence, TextEvidence
 from nlptx.evidence.fit import EvidenceShape, fit_evidence
 from nlptx.io.spill import Space
 from nlptx.labels import order_labels
-from nlptx.passages import LONG_TEXT, Passage, draw_passages
+from nlptx.sampling.passages import LONG_TEXT, Passage, draw_passages
+from nlptx.sampling.rng_streams import Stream, generator
+from nlptx.sampling.splits import stratified_split
 from nlptx.settings import TrainSettings
-from nlptx.streams import Stream, generator
 from nlptx.text import Vocabulary, as_text, rank_words
 from nlptx.tokens.lines import in_blocks
 from nlptx.tokens.stream import TokenStream

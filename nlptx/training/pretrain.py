@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nlptx.model import Model
 from nlptx.nn import CrossEntropy, Gradients, Layer, Layout, Linear, flatten
 from nlptx.runtime.shared_memory import shared_empty
-from nlptx.streams import Stream, generator
+from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.training.batches import Share, cut_shares
 from nlptx.training.control import Control
 from nlptx.training.phase import Preparation

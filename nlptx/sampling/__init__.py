@@ -1,0 +1,1 @@
+"""Random numbers and random choices: named streams, splits into folds, passages."""
