@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nlptx.nn import Layout
 
 if TYPE_CHECKING:
-    from nlptx.evidence import Evidence
+    from nlptx.ngrams import Evidence
     from nlptx.model import Model
 
 # Words that go through the network together: enough to keep NumPy busy, and few enough for a core's cache.

@@ -16,8 +16,8 @@ from nlptx.artifacts.container import Artifact, load, write
 from nlptx.artifacts.validation import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.embeddings import Embeddings
 from nlptx.errors import ArtifactError, CorruptError, SettingsError
-from nlptx.evidence import Evidence
-from nlptx.evidence.stored import evidence_arrays, need_floats, read_evidence
+from nlptx.ngrams import Evidence
+from nlptx.ngrams.serialization import evidence_arrays, need_floats, read_evidence
 from nlptx.inference import infer
 from nlptx.network import Network, unset_network
 from nlptx.nn import flatten

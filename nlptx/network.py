@@ -91,7 +91,7 @@ class Encoder(Layer):
 class Network(Layer):
     """The classifier: (+ evidence U) -> encoder -> pool -> dropout -> linear (+ evidence W).
 
-    Two kinds of evidence can come from outside, see :mod:`nlptx.evidence`. Features of each place have
+    Two kinds of evidence can come from outside, see :mod:`nlptx.ngrams`. Features of each place have
     learned directions, the rows of U, added to the word vector as often as the feature says. Outputs of
     linear models of the whole text go through a linear map W, which starts as the mean of what they say, and
     are added to the outputs: the encoder learns what the linear models miss.

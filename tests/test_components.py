@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nlptx.evidence.components import find_components, importance, weighted_rows
-from nlptx.evidence.fit import EvidenceShape, fit_evidence
-from nlptx.evidence.linear import COMPONENT_INVERSE_PENALTY, fit_dense
-from nlptx.evidence.ngrams import ngram_keys
+from nlptx.ngrams.lsa import find_components, importance, weighted_rows
+from nlptx.ngrams.cross_fit import EvidenceShape, fit_evidence
+from nlptx.ngrams.logistic_regression import COMPONENT_INVERSE_PENALTY, fit_dense
+from nlptx.ngrams.naive_bayes import ngram_keys
 
 
 def random_presence(texts=60, grams=40, share=0.2, seed=1):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.evidence import TextEvidence
+from nlptx.ngrams import TextEvidence
 
 # Sums go lane by lane, see :mod:`nlptx.training.step`; so shares are a multiple of the lanes, or fewer than them.
 LANES = 4

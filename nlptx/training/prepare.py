@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError, LabelError
-from nlptx.evidence import LARGEST_VOCABULARY, Evidence, TextEvidence
-from nlptx.evidence.fit import EvidenceShape, fit_evidence
+from nlptx.ngrams import LARGEST_VOCABULARY, Evidence, TextEvidence
+from nlptx.ngrams.cross_fit import EvidenceShape, fit_evidence
 from nlptx.io.spill import Space
 from nlptx.labels import order_labels
 from nlptx.sampling.passages import LONG_TEXT, Passage, draw_passages

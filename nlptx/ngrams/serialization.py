@@ -8,8 +8,8 @@ from numpy.typing import DTypeLike, NDArray
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import need_array
 from nlptx.errors import CorruptError
-from nlptx.evidence.known import Evidence
-from nlptx.evidence.ngrams import evidence_width
+from nlptx.ngrams.features import Evidence
+from nlptx.ngrams.naive_bayes import evidence_width
 from nlptx.settings import TrainSettings
 
 

@@ -12,7 +12,7 @@ Axis letters, beside those of :mod:`nlptx.nn`: G known n-grams, E numbers an n-g
 for each), M linear models.
 """
 
-from nlptx.evidence.known import Evidence, TextEvidence
-from nlptx.evidence.ngrams import LARGEST_VOCABULARY, evidence_width
+from nlptx.ngrams.features import Evidence, TextEvidence
+from nlptx.ngrams.naive_bayes import LARGEST_VOCABULARY, evidence_width
 
 __all__ = ["LARGEST_VOCABULARY", "Evidence", "TextEvidence", "evidence_width"]

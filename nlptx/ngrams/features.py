@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.evidence.ngrams import find, ngram_keys
+from nlptx.ngrams.naive_bayes import find, ngram_keys
 from nlptx.runtime.radix_sort import order_of
 
 Lengths = Sequence[int] | NDArray[np.integer]
