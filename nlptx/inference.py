@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from nlptx.nn import Layout
 
 if TYPE_CHECKING:
-    from nlptx.ngrams import Evidence
     from nlptx.model import Model
+    from nlptx.ngrams import Evidence
 
 # Words that go through the network together: enough to keep NumPy busy, and few enough for a core's cache.
 CHUNK = 2048

@@ -16,10 +16,10 @@ from nlptx.artifacts.container import Artifact, load, write
 from nlptx.artifacts.validation import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.embeddings import Embeddings
 from nlptx.errors import ArtifactError, CorruptError, SettingsError
-from nlptx.ngrams import Evidence
-from nlptx.ngrams.serialization import evidence_arrays, need_floats, read_evidence
 from nlptx.inference import infer
 from nlptx.network import Network, unset_network
+from nlptx.ngrams import Evidence
+from nlptx.ngrams.serialization import evidence_arrays, need_floats, read_evidence
 from nlptx.nn import flatten
 from nlptx.runtime.shared_memory import shared_copy, shared_empty
 from nlptx.sampling.rng_streams import Stream, generator

@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nlptx.ngrams.lsa import find_components, importance, weighted_rows
 from nlptx.ngrams.cross_fit import EvidenceShape, fit_evidence
 from nlptx.ngrams.logistic_regression import COMPONENT_INVERSE_PENALTY, fit_dense
+from nlptx.ngrams.lsa import find_components, importance, weighted_rows
 from nlptx.ngrams.naive_bayes import ngram_keys
 
 

@@ -20,12 +20,12 @@ from scipy.special import expit, softmax
 
 from nlptx.artifacts.container import write
 from nlptx.errors import CorruptError
+from nlptx.model import Model
+from nlptx.network import Network
 from nlptx.ngrams import LARGEST_VOCABULARY, Evidence, TextEvidence, evidence_width
 from nlptx.ngrams.cross_fit import FOLDS, EvidenceShape, fit_evidence
 from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, fit_linear
 from nlptx.ngrams.naive_bayes import find, log_count_ratios, ngram_keys
-from nlptx.model import Model
-from nlptx.network import Network
 from nlptx.nn import Layout
 from nlptx.settings import NetworkSettings, TrainSettings
 from nlptx.text import Tokenizer, Vocabulary

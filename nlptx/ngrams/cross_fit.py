@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.ngrams.lsa import TextComponents, find_components, importance, weighted_rows
 from nlptx.ngrams.features import Evidence, TextEvidence
 from nlptx.ngrams.logistic_regression import fit_dense, fit_linear
+from nlptx.ngrams.lsa import TextComponents, find_components, importance, weighted_rows
 from nlptx.ngrams.naive_bayes import evidence_width, find, log_count_ratios, ngram_keys
 from nlptx.runtime.parallel import in_order
 from nlptx.sampling.passages import Passage

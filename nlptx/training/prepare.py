@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError, LabelError
-from nlptx.ngrams import LARGEST_VOCABULARY, Evidence, TextEvidence
-from nlptx.ngrams.cross_fit import EvidenceShape, fit_evidence
 from nlptx.io.spill import Space
 from nlptx.labels import order_labels
+from nlptx.ngrams import LARGEST_VOCABULARY, Evidence, TextEvidence
+from nlptx.ngrams.cross_fit import EvidenceShape, fit_evidence
 from nlptx.sampling.passages import LONG_TEXT, Passage, draw_passages
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.sampling.splits import stratified_split
