@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from nlptx.classifier.model import Model as Model
     from nlptx.cooccur import Cooccurrence as Cooccurrence
     from nlptx.cooccur import count as count
     from nlptx.embeddings import Embeddings as Embeddings
     from nlptx.embeddings import load_embeddings as load_embeddings
     from nlptx.errors import NlptxError as NlptxError
-    from nlptx.model import Model as Model
     from nlptx.pca.fit import fit_pca as fit_pca
     from nlptx.settings import CountSettings as CountSettings
     from nlptx.settings import PcaSettings as PcaSettings

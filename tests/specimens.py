@@ -6,11 +6,11 @@ import io
 from conftest import PLAIN, make_rows
 
 import nlptx.artifacts.container as artifacts
+from nlptx.classifier.explain import explain
+from nlptx.classifier.model import Model
 from nlptx.cli.info import info
 from nlptx.cooccur import Cooccurrence, count
 from nlptx.embeddings import Embeddings
-from nlptx.explain import explain
-from nlptx.model import Model
 from nlptx.pca.fit import fit_pca
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 from nlptx.training import fit

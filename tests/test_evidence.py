@@ -19,9 +19,9 @@ from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
 from nlptx.artifacts.container import write
+from nlptx.classifier.model import Model
+from nlptx.classifier.network import Network
 from nlptx.errors import CorruptError
-from nlptx.model import Model
-from nlptx.network import Network
 from nlptx.ngrams import LARGEST_VOCABULARY, Evidence, TextEvidence, evidence_width
 from nlptx.ngrams.cross_fit import FOLDS, EvidenceShape, fit_evidence
 from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, fit_linear

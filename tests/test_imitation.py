@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reviews import make_reviews, small_embeddings
 
 import nlptx
-from nlptx.model import Model
+from nlptx.classifier.model import Model
 from nlptx.settings import TrainSettings
 from nlptx.training import Checkpoint
 from nlptx.training.control import Control

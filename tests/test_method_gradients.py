@@ -8,7 +8,7 @@ from gradcheck import check_gradients, layer_gradients, randomise
 from numpy.testing import assert_allclose, assert_array_equal
 from reviews import TAUGHT, TEXTS, WINDOW, in_double, known_rows, small_fit
 
-from nlptx.model import Model
+from nlptx.classifier.model import Model
 from nlptx.nn import EncoderBlock, FeedForward, Gradients, LayerNorm, Layout, MultiHeadAttention, PlainAttention
 from nlptx.nn.attention import attend, attend_backward
 from nlptx.settings import TrainSettings

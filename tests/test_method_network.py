@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from plain_transformer import PlainTransformer, plain_probabilities, sinusoid
 from reviews import TAUGHT, TEXTS, WINDOW, in_double, known_rows, make_reviews, small_embeddings, small_fit
 
-from nlptx.inference import inputs
+from nlptx.classifier.inference import inputs
 from nlptx.nn import Layout
 from nlptx.settings import TrainSettings
 

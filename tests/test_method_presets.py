@@ -7,8 +7,8 @@ from reviews import KINDS, make_reviews, pipeline, run
 
 import nlptx
 from nlptx.artifacts.container import read
-from nlptx.explain import explain
-from nlptx.model import Model
+from nlptx.classifier.explain import explain
+from nlptx.classifier.model import Model
 from nlptx.presets import PRESETS
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 from nlptx.training.optimizers import learning_rate

@@ -9,7 +9,7 @@ from plain_transformer import PlainTransformer, softmax
 from reviews import PLAIN, make_reviews, small_fit
 
 import nlptx
-from nlptx.model import Model
+from nlptx.classifier.model import Model
 from nlptx.nn import Gradients, Layout, Linear, flatten
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import TrainSettings

@@ -9,9 +9,9 @@ from plain_transformer import PlainTransformer
 from reviews import make_reviews, pipeline, run, small_fit
 
 import nlptx
+from nlptx.classifier.explain import explain
+from nlptx.classifier.model import Model
 from nlptx.cli.charts import curve
-from nlptx.explain import explain
-from nlptx.model import Model
 from nlptx.plots import plot_history
 from nlptx.settings import PcaSettings, TrainSettings
 

@@ -9,8 +9,8 @@ from gradcheck import check_gradients, layer_gradients, randomise
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
+from nlptx.classifier.network import Network
 from nlptx.errors import SettingsError
-from nlptx.network import Network
 from nlptx.nn import Dropout, Layout, SinusoidalPositions
 from nlptx.nn.positions import sinusoids
 from nlptx.settings import NetworkSettings

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reviews import TAUGHT, make_reviews, small_fit
 
-from nlptx import inference, scoring
+from nlptx.classifier import inference, scoring
+from nlptx.classifier.explain import explain
+from nlptx.classifier.scoring import pieces, score
 from nlptx.cli.rows import guarded, rounded
 from nlptx.errors import ArtifactError
-from nlptx.explain import explain
 from nlptx.nn import POOLS, Layout
 from nlptx.runtime.prefetch import arriving
-from nlptx.scoring import pieces, score
 from nlptx.text import Tokenizer
 
 WINDOW = 6

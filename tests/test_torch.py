@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gradcheck import randomise
 
-from nlptx.network import Network
+from nlptx.classifier.network import Network
 from nlptx.nn import Gradients, Layout
 from nlptx.nn.positions import sinusoids
 from nlptx.settings import NetworkSettings

@@ -49,9 +49,9 @@ def evaluate(
     started = time.perf_counter()
     import numpy as np
 
+    from nlptx.classifier.model import Model
     from nlptx.corpus import Corpus, labelled
     from nlptx.metrics import evaluate as judge
-    from nlptx.model import Model
     from nlptx.runtime.allocator import keep_freed_memory
 
     keep_freed_memory()

@@ -14,7 +14,7 @@ from nlptx.cli.predict import model_option
 from nlptx.errors import DataError
 
 if TYPE_CHECKING:
-    from nlptx.explain import Explanation
+    from nlptx.classifier.explain import Explanation
 
 _BAR = 12
 
@@ -40,8 +40,8 @@ def explain(text: str | None, model: str | None, label: str | None, run: Run) ->
         if sys.stdin is None or sys.stdin.isatty():
             raise click.UsageError("nothing to explain: give a text, or pipe one in.")
         text = _decoded(sys.stdin.buffer.read())
-    from nlptx.explain import explain as look_inside
-    from nlptx.model import Model
+    from nlptx.classifier.explain import explain as look_inside
+    from nlptx.classifier.model import Model
 
     classifier = Model.load(model)
     seen = look_inside(classifier, text, label)

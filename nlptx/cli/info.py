@@ -37,7 +37,7 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
     for a text file in UTF-8 whose lines all end in a line feed, that is what sha256sum prints.
     """
     from nlptx.artifacts import container, provenance
-    from nlptx.model import Model, bundled_path
+    from nlptx.classifier.model import Model, bundled_path
 
     check_names(artifact)
     artifact = bundled_path() if artifact is None else artifact

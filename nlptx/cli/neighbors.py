@@ -27,8 +27,8 @@ def neighbors(embeddings: str, words: tuple[str, ...], analogy: bool, top: int, 
     if analogy and len(words) != 3:
         raise click.UsageError(f"--analogy takes three words; got {len(words)}.")
     from nlptx.artifacts import container
+    from nlptx.classifier.model import Model
     from nlptx.embeddings import TEXT_SUFFIXES, Embeddings, load_embeddings
-    from nlptx.model import Model
 
     if embeddings.endswith(TEXT_SUFFIXES):
         vectors = load_embeddings(embeddings)

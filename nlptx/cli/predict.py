@@ -58,11 +58,11 @@ def predict(
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, model)
+    from nlptx.classifier.model import Model
+    from nlptx.classifier.scoring import score
     from nlptx.cli.rows import open_rows
     from nlptx.corpus import Corpus, Document
-    from nlptx.model import Model
     from nlptx.runtime.allocator import keep_freed_memory
-    from nlptx.scoring import score
 
     keep_freed_memory()
     classifier = Model.load(model)

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from nlptx.classifier.scoring import Scored
 from nlptx.cli.console import neutralised
 from nlptx.corpus import Document
 from nlptx.errors import DataError
 from nlptx.io.atomic_write import STDOUT, atomic_output
-from nlptx.scoring import Scored
 
 if TYPE_CHECKING:
+    from nlptx.classifier.model import Model
     from nlptx.corpus.sources import Source
-    from nlptx.model import Model
 
 
 # Output for inputs whose own format is not one to write.

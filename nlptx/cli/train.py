@@ -26,7 +26,7 @@ from nlptx.errors import OutputError
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
 
 if TYPE_CHECKING:
-    from nlptx.model import Model
+    from nlptx.classifier.model import Model
     from nlptx.training import Checkpoint, Progress
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from nlptx.classifier.model import Model
 from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError, DivergenceError
-from nlptx.model import Model
 from nlptx.runtime.parallel import default_jobs
 from nlptx.settings import SEED, TrainSettings
 from nlptx.training.calibrate import describe, find_temperature

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.model import Model
+from nlptx.classifier.model import Model
 from nlptx.nn import Gradients
 from nlptx.runtime.parallel import in_order
 from nlptx.sampling.rng_streams import Stream, generator

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.inference import outputs
-from nlptx.model import Model
+from nlptx.classifier.inference import outputs
+from nlptx.classifier.model import Model
 from nlptx.nn import Gradients, Layout
 from nlptx.runtime.parallel import in_order
 from nlptx.training.batches import Share

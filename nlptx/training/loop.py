@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.model import Model
+from nlptx.classifier.model import Model
 from nlptx.nn import Gradients
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.training.average import WeightAverage

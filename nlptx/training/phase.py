@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.model import Model
 from nlptx.errors import CorruptError, DivergenceError
-from nlptx.model import Model
 from nlptx.nn import Gradients, Layer
 from nlptx.sampling.rng_streams import Stream, generator, seed_sequence
 from nlptx.training.batches import LANES, Share, random_order

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.model import Model
+from nlptx.classifier.model import Model
 from nlptx.nn import CrossEntropy, Gradients, Layer, Layout, Linear, flatten
 from nlptx.runtime.shared_memory import shared_empty
 from nlptx.sampling.rng_streams import Stream, generator

@@ -12,7 +12,7 @@ REFUSED = (
 SAID = {
     ("concurrent.futures.process", "_CallItem"),
     ("concurrent.futures.process", "_ResultItem"),
-    ("nlptx.scoring", "Scored"),
+    ("nlptx.classifier.scoring", "Scored"),
     ("nlptx.training.step", "LaneSums"),
     ("nlptx.runtime.executor", "_do"),
     ("posix", "getpid"),

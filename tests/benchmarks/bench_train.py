@@ -116,7 +116,7 @@ def our_epoch(
     """
     from threadpoolctl import threadpool_limits
 
-    from nlptx.model import Model
+    from nlptx.classifier.model import Model
     from nlptx.text import Vocabulary
     from nlptx.training import Checkpoint
     from nlptx.training.batches import random_order

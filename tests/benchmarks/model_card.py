@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from nlptx.classifier.model import Model
 from nlptx.corpus import Corpus, ReadOptions, labelled
 from nlptx.metrics import Report, evaluate
-from nlptx.model import Model
 
 # Words up to which a text belongs to a row of the table of lengths.
 LENGTHS = (100, 200, 400, 800)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from nlptx.model import Model
+from nlptx.classifier.model import Model
 from nlptx.nn.positions import sinusoids
 
 BATCH = 32

@@ -78,7 +78,7 @@ def counts_its_jobs():
 
 def sociable():
     """Let the company of a text show in its probabilities."""
-    from nlptx.model import Model
+    from nlptx.classifier.model import Model
 
     honest = Model.probabilities
 

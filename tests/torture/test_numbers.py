@@ -7,8 +7,8 @@ import pytest
 from harness import NLPTX, amounts, broken, finish, seeded
 from tally import Tally
 
-from nlptx.model import Model
-from nlptx.scoring import score
+from nlptx.classifier.model import Model
+from nlptx.classifier.scoring import score
 
 MODELS = ("two labels", "three labels", "bundled")
 BATCHES = (1, 7, 64, 1000)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nlptx.nn import Layout
 
 if TYPE_CHECKING:
-    from nlptx.model import Model
+    from nlptx.classifier.model import Model
     from nlptx.ngrams import Evidence
 
 # Words that go through the network together: enough to keep NumPy busy, and few enough for a core's cache.
@@ -21,7 +21,7 @@ SPAN = 1 << 14
 
 
 class Inputs(NamedTuple):
-    """What the network reads; see :meth:`nlptx.network.Network.forward`."""
+    """What the network reads; see :meth:`nlptx.classifier.network.Network.forward`."""
 
     x: NDArray
     layout: Layout

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact, load, write
 from nlptx.artifacts.validation import need_array, read_history, read_tokenizer, read_vocabulary
+from nlptx.classifier.inference import infer
+from nlptx.classifier.network import Network, unset_network
 from nlptx.embeddings import Embeddings
 from nlptx.errors import ArtifactError, CorruptError, SettingsError
-from nlptx.inference import infer
-from nlptx.network import Network, unset_network
 from nlptx.ngrams import Evidence
 from nlptx.ngrams.serialization import evidence_arrays, need_floats, read_evidence
 from nlptx.nn import flatten
@@ -128,7 +128,7 @@ class Model:
         self, texts: Iterable[str], jobs: int | None = None, *, processes: bool = False
     ) -> NDArray[np.float64]:
         """Return (texts, C) probabilities, columns in the order of ``labels``; arguments as of ``scoring.score``."""
-        from nlptx.scoring import score
+        from nlptx.classifier.scoring import score
 
         scored = score(self, texts, jobs=jobs, processes=processes)
         rows = [one.probabilities for batch in scored for one in batch]

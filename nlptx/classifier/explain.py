@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from nlptx.classifier.inference import inputs
+from nlptx.classifier.model import Model
 from nlptx.errors import DataError
-from nlptx.inference import inputs
-from nlptx.model import Model
 
 # Variants of a text scored at a time.
 _BATCH = 64

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from nlptx.model import Model
+from nlptx.classifier.model import Model
 from nlptx.runtime.executor import workers
 from nlptx.runtime.parallel import default_jobs
 from nlptx.runtime.prefetch import arriving

@@ -1,0 +1,1 @@
+"""The trained classifier: its network, its file, scores and explanations."""
