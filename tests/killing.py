@@ -36,8 +36,8 @@ sys.argv = ["nlptx", *words]
 from nlptx.cli import main
 main()
 """
-STEP = ("nlptx.training.phase", "Phase", "take_step")
-JUDGE = ("nlptx.training.loop", "Training", "after_epoch")
+STEP = ("nlptx.training.trainer", "Phase", "take_step")
+JUDGE = ("nlptx.training.supervised", "Training", "after_epoch")
 SAVE = ("nlptx.training.checkpoint", "Checkpoint", "save")
 # Each entry of a file that is being written passes here.
 ENTRY = ("nlptx.artifacts.container", "", "write_array")

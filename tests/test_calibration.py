@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reviews import make_reviews, small_fit
 
 from nlptx.nn import LOSSES, CrossEntropy
-from nlptx.training.calibrate import LARGEST, LEAST_TEXTS, describe, find_temperature
+from nlptx.training.calibration import LARGEST, LEAST_TEXTS, describe, find_temperature
 
 
 def sample(loss, outputs, seed=1):

@@ -11,7 +11,7 @@ from nlptx.text import Tokenizer, Vocabulary, as_text
 from nlptx.tokens import lines, stream
 from nlptx.tokens.lines import in_blocks
 from nlptx.tokens.stream import TokenStream
-from nlptx.training.prepare import _encode
+from nlptx.training.dataset import _encode
 
 TEXTS = ["The film, the FILM!", "", "it isn't a film", "...", "Łódź \u0645\u0645 film\x00film", " ", "unheard-of " * 9]
 

@@ -29,8 +29,8 @@ from nlptx.ngrams.naive_bayes import find, log_count_ratios, ngram_keys
 from nlptx.nn import Layout
 from nlptx.settings import NetworkSettings, TrainSettings
 from nlptx.text import Tokenizer, Vocabulary
-from nlptx.training.batches import cut_shares, drop_words
-from nlptx.training.prepare import prepare
+from nlptx.training.batching import cut_shares, drop_words
+from nlptx.training.dataset import prepare
 
 START = -1  # the word before the first, here; ids begin at 0
 both = pytest.mark.parametrize("classes", [2, 3])

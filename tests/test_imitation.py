@@ -12,9 +12,9 @@ import nlptx
 from nlptx.classifier.model import Model
 from nlptx.settings import TrainSettings
 from nlptx.training import Checkpoint
-from nlptx.training.control import Control
-from nlptx.training.imitate import Imitation, soft_labels
-from nlptx.training.prepare import prepare
+from nlptx.training.context import Control
+from nlptx.training.dataset import prepare
+from nlptx.training.distillation import Imitation, soft_labels
 
 TEXTS, LABELS = make_reviews(80)
 FREE, _ = make_reviews(90, seed=7)

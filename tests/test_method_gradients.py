@@ -12,9 +12,9 @@ from nlptx.classifier.model import Model
 from nlptx.nn import EncoderBlock, FeedForward, Gradients, LayerNorm, Layout, MultiHeadAttention, PlainAttention
 from nlptx.nn.attention import attend, attend_backward
 from nlptx.settings import TrainSettings
-from nlptx.training.batches import Share
-from nlptx.training.judge import classify
-from nlptx.training.step import Lanes
+from nlptx.training.batching import Share
+from nlptx.training.gradients import Lanes
+from nlptx.training.loss import classify
 
 WHOLE_MODELS = {
     "as_taught": TAUGHT

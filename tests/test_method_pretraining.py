@@ -14,7 +14,7 @@ from nlptx.nn import Gradients, Layout, Linear, flatten
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import TrainSettings
 from nlptx.training import pretrain as pretraining
-from nlptx.training.pretrain import NextWord
+from nlptx.training.pretraining import NextWord
 
 
 def cycles(count, words=12, length=13):

@@ -12,11 +12,11 @@ import nlptx
 from nlptx.nn import Dropout, Gradients, Linear, flatten
 from nlptx.sampling.splits import stratified_split
 from nlptx.settings import TrainSettings
-from nlptx.training.average import WeightAverage
-from nlptx.training.batches import Share
-from nlptx.training.judge import classify
+from nlptx.training.batching import Share
+from nlptx.training.gradients import BatchGradient, clip
+from nlptx.training.loss import classify
 from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rate
-from nlptx.training.step import BatchGradient, clip
+from nlptx.training.weight_averaging import WeightAverage
 
 # ---------------------------------------------------------------- steps
 

@@ -12,8 +12,8 @@ from nlptx.errors import DataError, LabelError
 from nlptx.nn import Gradients
 from nlptx.settings import TrainSettings
 from nlptx.training import prepare as preparing
-from nlptx.training.batches import Share
-from nlptx.training.judge import balanced_weights, classify, validate
+from nlptx.training.batching import Share
+from nlptx.training.loss import balanced_weights, classify, validate
 
 
 def fit(texts, labels, valid=None, **settings):

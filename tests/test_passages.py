@@ -8,7 +8,7 @@ from reviews import make_reviews, small_embeddings
 import nlptx
 from nlptx.sampling.passages import LONG_TEXT, LONGEST, SHORTEST, draw_passages
 from nlptx.settings import TrainSettings
-from nlptx.training.prepare import prepare
+from nlptx.training.dataset import prepare
 
 LONG, LABELS = make_reviews(30, shortest=90, longest=140)
 SETTINGS = TrainSettings(width=0, epochs=1, batch=8, components=4, ngram_texts=1, valid_share=0.0, passages=1)

@@ -256,7 +256,7 @@ def test_a_checkpoint_of_another_training_is_refused(changed, says, stopped):
 
 
 def test_a_checkpoint_of_another_version_is_refused(stopped, monkeypatch):
-    monkeypatch.setattr("nlptx.training.identity.Identity.__init__.__defaults__", ("9.9",))
+    monkeypatch.setattr("nlptx.training.fingerprint.Identity.__init__.__defaults__", ("9.9",))
     with pytest.raises(ArtifactError, match=r"nlptx was .* and is 9\.9"):
         fit(stopped)
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from nlptx.nn import Gradients, Layout, MultiHeadAttention, attention
 from nlptx.nn.attention import tiles
 from nlptx.training import average
-from nlptx.training.average import WeightAverage
-from nlptx.training.batches import LANES, Share, cut_shares
-from nlptx.training.step import BatchGradient, Lanes, sum_rows
+from nlptx.training.batching import LANES, Share, cut_shares
+from nlptx.training.gradients import BatchGradient, Lanes, sum_rows
+from nlptx.training.weight_averaging import WeightAverage
 
 WORDS, WIDTH = 50, 3
 

@@ -12,7 +12,7 @@ import nlptx
 from nlptx.cli.training_data import read_training_data
 from nlptx.corpus.document import ReadOptions
 from nlptx.settings import TrainSettings
-from nlptx.training.identity import Identity
+from nlptx.training.fingerprint import Identity
 
 READING = ReadOptions(splits=("train", "unsup"))
 

@@ -17,7 +17,7 @@ from nlptx.errors import ArtifactError, CorruptError, OutputError
 from nlptx.io.atomic_write import STDOUT, remove_litter, stem_of
 from nlptx.io.lock import locked
 from nlptx.settings import CHECKPOINT_MINUTES
-from nlptx.training.identity import Identity
+from nlptx.training.fingerprint import Identity
 from nlptx.training.state import State
 
 KIND = "checkpoint"

@@ -13,7 +13,7 @@ SAID = {
     ("concurrent.futures.process", "_CallItem"),
     ("concurrent.futures.process", "_ResultItem"),
     ("nlptx.classifier.scoring", "Scored"),
-    ("nlptx.training.step", "LaneSums"),
+    ("nlptx.training.gradients", "LaneSums"),
     ("nlptx.runtime.executor", "_do"),
     ("posix", "getpid"),
 }

@@ -22,8 +22,8 @@ from baseline_task import Absent, Task
 from crossvalidate import folds, pool
 
 from nlptx.corpus import Corpus, ReadOptions, labelled
-from nlptx.labels import order_labels
 from nlptx.metrics import evaluate
+from nlptx.training.labels import order_labels
 
 FOLDS, SEED = 5, 1
 

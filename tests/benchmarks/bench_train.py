@@ -119,10 +119,10 @@ def our_epoch(
     from nlptx.classifier.model import Model
     from nlptx.text import Vocabulary
     from nlptx.training import Checkpoint
-    from nlptx.training.batches import random_order
-    from nlptx.training.control import Control
-    from nlptx.training.loop import Training
-    from nlptx.training.prepare import Examples
+    from nlptx.training.batching import random_order
+    from nlptx.training.context import Control
+    from nlptx.training.dataset import Examples
+    from nlptx.training.supervised import Training
 
     rng = np.random.default_rng(0)
     vocabulary = Vocabulary([str(number) for number in range(words)], np.ones(words, np.int64))

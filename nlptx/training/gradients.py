@@ -16,7 +16,7 @@ from nlptx.nn import Gradients
 from nlptx.runtime.crew import crew
 from nlptx.runtime.radix_sort import order_of
 from nlptx.runtime.shared_memory import shared_empty
-from nlptx.training.batches import LANES, Share
+from nlptx.training.batching import LANES, Share
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Lanes:
 
 
 class Task(Protocol):
-    """What is lost on a batch; see :class:`nlptx.training.phase.Phase`."""
+    """What is lost on a batch; see :class:`nlptx.training.trainer.Phase`."""
 
     def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Share], int]: ...
 

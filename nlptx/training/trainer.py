@@ -14,13 +14,13 @@ from nlptx.classifier.model import Model
 from nlptx.errors import CorruptError, DivergenceError
 from nlptx.nn import Gradients, Layer
 from nlptx.sampling.rng_streams import Stream, generator, seed_sequence
-from nlptx.training.batches import LANES, Share, random_order
-from nlptx.training.control import Control
+from nlptx.training.batching import LANES, Share, random_order
+from nlptx.training.context import Control
+from nlptx.training.dataset import Examples
+from nlptx.training.gradients import BatchGradient, Lanes, batch_gradients, clip
 from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rate
-from nlptx.training.prepare import Examples
 from nlptx.training.progress import Clock, Progress
 from nlptx.training.state import State, Stateful, collect, put_back
-from nlptx.training.step import BatchGradient, Lanes, batch_gradients, clip
 
 
 @dataclass

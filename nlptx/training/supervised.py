@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from nlptx.classifier.model import Model
 from nlptx.nn import Gradients
 from nlptx.sampling.rng_streams import Stream, generator
-from nlptx.training.average import WeightAverage
-from nlptx.training.batches import Share, cut_shares, drop_words
-from nlptx.training.control import Control
-from nlptx.training.judge import VALID_BATCH, balanced_weights, classify, validate
-from nlptx.training.phase import Phase
-from nlptx.training.prepare import Examples
+from nlptx.training.batching import Share, cut_shares, drop_words
+from nlptx.training.context import Control
+from nlptx.training.dataset import Examples
+from nlptx.training.loss import VALID_BATCH, balanced_weights, classify, validate
 from nlptx.training.state import Stateful
+from nlptx.training.trainer import Phase
+from nlptx.training.weight_averaging import WeightAverage
 
 # Points of the loss curve kept per epoch.
 _CURVE_POINTS = 20

@@ -15,11 +15,11 @@ from nlptx.classifier.model import Model
 from nlptx.nn import Gradients
 from nlptx.runtime.parallel import in_order
 from nlptx.sampling.rng_streams import Stream, generator
-from nlptx.training.batches import Share, cut_shares, drop_words
-from nlptx.training.control import Control
-from nlptx.training.judge import classify
-from nlptx.training.phase import Preparation
-from nlptx.training.prepare import Examples
+from nlptx.training.batching import Share, cut_shares, drop_words
+from nlptx.training.context import Control
+from nlptx.training.dataset import Examples
+from nlptx.training.loss import classify
+from nlptx.training.trainer import Preparation
 
 # Texts whose n-grams are looked up together.
 _TOGETHER = 64

@@ -11,8 +11,8 @@ from nlptx.classifier.inference import outputs
 from nlptx.classifier.model import Model
 from nlptx.nn import Gradients, Layout
 from nlptx.runtime.parallel import in_order
-from nlptx.training.batches import Share
-from nlptx.training.prepare import Examples
+from nlptx.training.batching import Share
+from nlptx.training.dataset import Examples
 
 # Texts validated at a time; few, as the attention weights of all of them are held.
 VALID_BATCH = 8

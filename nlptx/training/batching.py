@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nlptx.ngrams import TextEvidence
 
-# Sums go lane by lane, see :mod:`nlptx.training.step`; so shares are a multiple of the lanes, or fewer than them.
+# Sums go lane by lane, see :mod:`nlptx.training.gradients`; so shares are a multiple of the lanes, or fewer than them.
 LANES = 4
 # About the tokens of a share: enough to fill a matrix product, few enough for the caches.
 _SHARE_TOKENS = 1024

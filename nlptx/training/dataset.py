@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError, LabelError
 from nlptx.io.spill import Space
-from nlptx.labels import order_labels
 from nlptx.ngrams import LARGEST_VOCABULARY, Evidence, TextEvidence
 from nlptx.ngrams.cross_fit import EvidenceShape, fit_evidence
 from nlptx.sampling.passages import LONG_TEXT, Passage, draw_passages
@@ -21,6 +20,7 @@ from nlptx.settings import TrainSettings
 from nlptx.text import Vocabulary, as_text, rank_words
 from nlptx.tokens.lines import in_blocks
 from nlptx.tokens.stream import TokenStream
+from nlptx.training.labels import order_labels
 
 # Labels up to which n-gram evidence is counted: each adds its own column.
 _MOST_EVIDENCE = 20

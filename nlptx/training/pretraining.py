@@ -13,10 +13,10 @@ from nlptx.classifier.model import Model
 from nlptx.nn import CrossEntropy, Gradients, Layer, Layout, Linear, flatten
 from nlptx.runtime.shared_memory import shared_empty
 from nlptx.sampling.rng_streams import Stream, generator
-from nlptx.training.batches import Share, cut_shares
-from nlptx.training.control import Control
-from nlptx.training.phase import Preparation
-from nlptx.training.prepare import Examples
+from nlptx.training.batching import Share, cut_shares
+from nlptx.training.context import Control
+from nlptx.training.dataset import Examples
+from nlptx.training.trainer import Preparation
 
 # Positions whose scores over the vocabulary are held at once.
 _POSITIONS = 512

@@ -12,17 +12,17 @@ from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError, DivergenceError
 from nlptx.runtime.parallel import default_jobs
 from nlptx.settings import SEED, TrainSettings
-from nlptx.training.calibrate import describe, find_temperature
+from nlptx.training.calibration import describe, find_temperature
 from nlptx.training.checkpoint import Checkpoint
-from nlptx.training.control import Control
-from nlptx.training.identity import Identity
-from nlptx.training.imitate import Imitation
-from nlptx.training.judge import outputs_of
-from nlptx.training.loop import Training
-from nlptx.training.phase import Preparation
-from nlptx.training.prepare import Examples, TrainingData, prepare
-from nlptx.training.pretrain import Pretraining
+from nlptx.training.context import Control
+from nlptx.training.dataset import Examples, TrainingData, prepare
+from nlptx.training.distillation import Imitation
+from nlptx.training.fingerprint import Identity
+from nlptx.training.loss import outputs_of
+from nlptx.training.pretraining import Pretraining
 from nlptx.training.progress import Progress
+from nlptx.training.supervised import Training
+from nlptx.training.trainer import Preparation
 
 
 def fit(
