@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 from nlptx.errors import NlptxError
-from nlptx.pca.eigen import power_iteration
+from nlptx.pca.power_iteration import power_iteration
 
 # How the eigenvectors are searched: the textbook's two ways, some between, and the default.
 METHODS = {

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from nlptx.pca.slices import by_rows, inner, row_slices
+from nlptx.pca.row_blocks import by_rows, inner, row_slices
 from nlptx.runtime.parallel import in_order
 
 # Less than a slice, exactly one, a row more, and several.

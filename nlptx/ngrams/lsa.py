@@ -21,8 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.pca.eigen import power_iteration
 from nlptx.pca.operators import RowOperator
+from nlptx.pca.power_iteration import power_iteration
 
 # Relative residual of an eigenpair; a text's components need not be exact to tell texts apart.
 _TOLERANCE = 1e-2

@@ -19,11 +19,11 @@ Axis letters, used in all shapes:
 from nlptx.nn.activations import ACTIVATIONS
 from nlptx.nn.attention import MultiHeadAttention, PlainAttention
 from nlptx.nn.block import EncoderBlock
-from nlptx.nn.dense import Linear
 from nlptx.nn.dropout import Dropout
 from nlptx.nn.feedforward import FeedForward
 from nlptx.nn.layer import Gradients, Layer, Parameter, flatten
 from nlptx.nn.layout import Layout
+from nlptx.nn.linear import Linear
 from nlptx.nn.losses import LOSSES, CrossEntropy, Loss, SquaredError
 from nlptx.nn.norm import LayerNorm
 from nlptx.nn.pooling import POOLS

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.nn.dense import Linear
 from nlptx.nn.layer import Gradients, Layer
 from nlptx.nn.layout import Layout
+from nlptx.nn.linear import Linear
 
 # Attention weights handled together, so that they stay in a core's cache from the first product to the last.
 _TILE = 1 << 17

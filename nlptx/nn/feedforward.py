@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.nn.activations import ACTIVATIONS
-from nlptx.nn.dense import Linear
 from nlptx.nn.layer import Gradients, Layer
 from nlptx.nn.layout import Layout
+from nlptx.nn.linear import Linear
 
 
 class FeedForward(Layer):

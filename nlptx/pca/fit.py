@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 from nlptx.cooccur import Cooccurrence
 from nlptx.embeddings import Embeddings
 from nlptx.errors import DataError
-from nlptx.pca.eigen import power_iteration
 from nlptx.pca.operators import RowOperator, transform
+from nlptx.pca.power_iteration import power_iteration
 from nlptx.runtime.parallel import default_jobs
 from nlptx.settings import SEED, PcaSettings
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import NlptxError
-from nlptx.pca.slices import by_rows, inner
+from nlptx.pca.row_blocks import by_rows, inner
 
 Product = Callable[[NDArray], NDArray]
 # Wide enough for an efficient product; the wider, the more vectors are multiplied for the same degree.
