@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from nlptx.classifier.model import Model as Model
     from nlptx.cooccur import Cooccurrence as Cooccurrence
     from nlptx.cooccur import count as count
-    from nlptx.embeddings import Embeddings as Embeddings
-    from nlptx.embeddings import load_embeddings as load_embeddings
+    from nlptx.embeddings.embeddings import Embeddings as Embeddings
+    from nlptx.embeddings.embeddings import load_embeddings as load_embeddings
     from nlptx.errors import NlptxError as NlptxError
     from nlptx.pca.fit import fit_pca as fit_pca
     from nlptx.settings import CountSettings as CountSettings
     from nlptx.settings import PcaSettings as PcaSettings
     from nlptx.settings import TrainSettings as TrainSettings
-    from nlptx.training import fit as fit
+    from nlptx.training.fit import fit as fit
 
 _HOMES = {
     "Cooccurrence": "cooccur",
     "CountSettings": "settings",
-    "Embeddings": "embeddings",
-    "Model": "model",
+    "Embeddings": "embeddings.embeddings",
+    "Model": "classifier.model",
     "NlptxError": "errors",
     "PcaSettings": "settings",
     "TrainSettings": "settings",
     "count": "cooccur",
-    "fit": "training",
+    "fit": "training.fit",
     "fit_pca": "pca.fit",
-    "load_embeddings": "embeddings",
+    "load_embeddings": "embeddings.embeddings",
 }
 
 __all__ = [*_HOMES, "__version__"]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.embeddings.word_map import flat_places, word_groups
 from nlptx.errors import NlptxError, SettingsError
 from nlptx.io.atomic_write import atomic_output
-from nlptx.wordmap import flat_places, word_groups
 
 if TYPE_CHECKING:
-    from nlptx.embeddings import Embeddings
+    from nlptx.embeddings.embeddings import Embeddings
 
 FORMATS = ("png", "svg", "pdf")
 GOLDEN = 0.618  # hues this far apart differ from all recent ones

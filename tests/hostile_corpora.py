@@ -9,7 +9,7 @@ import lzma
 import tarfile
 
 from nlptx.corpus import Corpus, ReadOptions
-from nlptx.word2vec import read_word2vec
+from nlptx.embeddings.word2vec_format import read_word2vec
 
 ROWS = [('Good, "very" good\'s\nfilm', "pos"), ("schlecht 坏 \u202e\0", "neg"), ("", "pos"), ("a\tb " * 30, "5")]
 PACKERS = {"gz": lambda data: gzip.compress(data, mtime=0), "bz2": bz2.compress, "xz": lzma.compress}

@@ -10,11 +10,11 @@ from nlptx.classifier.explain import explain
 from nlptx.classifier.model import Model
 from nlptx.cli.info import info
 from nlptx.cooccur import Cooccurrence, count
-from nlptx.embeddings import Embeddings
+from nlptx.embeddings.embeddings import Embeddings
+from nlptx.embeddings.word2vec_format import write_word2vec
 from nlptx.pca.fit import fit_pca
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
-from nlptx.training import fit
-from nlptx.word2vec import write_word2vec
+from nlptx.training.fit import fit
 
 TEXTS = ["great film", "", "awful \0 \ud800 \u202e x", " ".join(PLAIN * 12)]
 TRAIN = {"epochs": 1, "warmup": 0, "heads": 2, "width": 8, "window": 32}

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from nlptx.artifacts.container import Artifact, read, write
-from nlptx.embeddings import KIND, Embeddings, load_embeddings
+from nlptx.embeddings.embeddings import KIND, Embeddings, load_embeddings
+from nlptx.embeddings.word2vec_format import read_word2vec, write_word2vec
 from nlptx.errors import CorruptError, DataError, OutputError, SettingsError, WrongKindError
 from nlptx.text import Tokenizer, Vocabulary
-from nlptx.word2vec import read_word2vec, write_word2vec
 
 
 def embeddings(table, **fields):

@@ -11,7 +11,7 @@ from reviews import make_reviews, small_embeddings
 import nlptx
 from nlptx.classifier.model import Model
 from nlptx.settings import TrainSettings
-from nlptx.training import Checkpoint
+from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.context import Control
 from nlptx.training.dataset import prepare
 from nlptx.training.distillation import Imitation, soft_labels

@@ -17,8 +17,8 @@ from nlptx.artifacts import container
 from nlptx.cli import nlptx as command_line
 from nlptx.errors import ArtifactError, CorruptError, DivergenceError, OutputError
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
-from nlptx.training import Checkpoint
 from nlptx.training import checkpoint as checkpointing
+from nlptx.training.checkpoint import Checkpoint
 
 TEXTS, LABELS = make_reviews(40)
 # 9 steps an epoch, of which 2 are of pre-training.

@@ -16,7 +16,7 @@ from nlptx.artifacts.container import Artifact, load, write
 from nlptx.artifacts.validation import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.classifier.inference import infer
 from nlptx.classifier.network import Network, unset_network
-from nlptx.embeddings import Embeddings
+from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import ArtifactError, CorruptError, SettingsError
 from nlptx.ngrams import Evidence
 from nlptx.ngrams.serialization import evidence_arrays, need_floats, read_evidence

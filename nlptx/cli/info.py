@@ -53,7 +53,7 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
 
             plot_history(history, plot)
     elif found.kind == "embeddings" and plot is not None:
-        from nlptx.embeddings import Embeddings
+        from nlptx.embeddings.embeddings import Embeddings
         from nlptx.plots import plot_words
 
         plot_words(container.build(found, Embeddings.from_artifact, artifact), plot)

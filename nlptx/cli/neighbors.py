@@ -28,7 +28,7 @@ def neighbors(embeddings: str, words: tuple[str, ...], analogy: bool, top: int, 
         raise click.UsageError(f"--analogy takes three words; got {len(words)}.")
     from nlptx.artifacts import container
     from nlptx.classifier.model import Model
-    from nlptx.embeddings import TEXT_SUFFIXES, Embeddings, load_embeddings
+    from nlptx.embeddings.embeddings import TEXT_SUFFIXES, Embeddings, load_embeddings
 
     if embeddings.endswith(TEXT_SUFFIXES):
         vectors = load_embeddings(embeddings)

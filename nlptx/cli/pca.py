@@ -36,9 +36,9 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
     from nlptx.artifacts import container
     from nlptx.cooccur import Cooccurrence
     from nlptx.counting.counts import KIND
-    from nlptx.embeddings import TEXT_SUFFIXES
+    from nlptx.embeddings.embeddings import TEXT_SUFFIXES
+    from nlptx.embeddings.word2vec_format import write_word2vec
     from nlptx.pca.fit import fit_pca
-    from nlptx.word2vec import write_word2vec
 
     cooccurrence = container.load(counts, KIND, Cooccurrence.from_artifact)
     with run.talk.meter("components") as meter:

@@ -27,7 +27,8 @@ from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
-    from nlptx.training import Checkpoint, Progress
+    from nlptx.training.checkpoint import Checkpoint
+    from nlptx.training.progress import Progress
 
 
 @click.command()
@@ -97,8 +98,9 @@ def train(
     check_names(*given)
     stage = Stage(run, output, given)
     run.talk.detail(f"settings: {settings.to_dict()}")
-    from nlptx.embeddings import load_embeddings
-    from nlptx.training import Checkpoint, fit
+    from nlptx.embeddings.embeddings import load_embeddings
+    from nlptx.training.checkpoint import Checkpoint
+    from nlptx.training.fit import fit
 
     with Checkpoint(output, checkpoint_minutes, resume, run.talk.note) as checkpoint:
         kept_card = read_card(card) if card else {}

@@ -12,7 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from nlptx.cooccur import Cooccurrence
-from nlptx.embeddings import Embeddings
+from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError
 from nlptx.pca.operators import RowOperator, transform
 from nlptx.pca.power_iteration import power_iteration

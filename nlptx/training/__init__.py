@@ -1,7 +1,1 @@
-"""Stage 3: labelled texts + word vectors -> a trained model. Nothing here prints."""
-
-from nlptx.training.checkpoint import Checkpoint
-from nlptx.training.fit import fit
-from nlptx.training.progress import Progress
-
-__all__ = ["Checkpoint", "Progress", "fit"]
+"""Stage 3: labelled texts and word vectors become a trained model. Nothing here prints."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.embeddings import Embeddings
+from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, LabelError
 from nlptx.io.spill import Space
 from nlptx.ngrams import LARGEST_VOCABULARY, Evidence, TextEvidence

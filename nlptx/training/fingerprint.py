@@ -12,7 +12,7 @@ import numpy as np
 
 from nlptx import __version__
 from nlptx.artifacts.container import Artifact
-from nlptx.embeddings import Embeddings
+from nlptx.embeddings.embeddings import Embeddings
 from nlptx.settings import TrainSettings
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from nlptx.classifier.model import Model
-from nlptx.embeddings import Embeddings
+from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, DivergenceError
 from nlptx.runtime.parallel import default_jobs
 from nlptx.settings import SEED, TrainSettings

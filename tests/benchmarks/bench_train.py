@@ -118,8 +118,8 @@ def our_epoch(
 
     from nlptx.classifier.model import Model
     from nlptx.text import Vocabulary
-    from nlptx.training import Checkpoint
     from nlptx.training.batching import random_order
+    from nlptx.training.checkpoint import Checkpoint
     from nlptx.training.context import Control
     from nlptx.training.dataset import Examples
     from nlptx.training.supervised import Training

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from nlptx.embeddings import Embeddings, load_embeddings
+from nlptx.embeddings.embeddings import Embeddings, load_embeddings
 
 SETS = {"MEN": "EN-MEN-TR-3k.txt", "WordSim-353 relatedness": "EN-WS-353-REL.txt"}
 

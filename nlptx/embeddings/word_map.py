@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.embeddings import Embeddings
+from nlptx.embeddings.embeddings import Embeddings
 
 # Groups are looked for among so many frequent words, at most a quarter of all, as vectors of rare words are noise; the
 # most frequent ones, which say little, are left out.

@@ -120,7 +120,7 @@ def load_embeddings(path: str) -> Embeddings:
         DataError: a line of a text file is not a word and its numbers.
     """
     if path.endswith(TEXT_SUFFIXES):
-        from nlptx.word2vec import read_word2vec
+        from nlptx.embeddings.word2vec_format import read_word2vec
 
         return read_word2vec(path)
     return load(path, KIND, Embeddings.from_artifact)

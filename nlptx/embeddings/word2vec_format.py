@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.embeddings import Embeddings
+from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, OutputError, SettingsError
 from nlptx.io.atomic_write import atomic_output
 from nlptx.text import Tokenizer, Vocabulary
