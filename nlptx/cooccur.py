@@ -19,8 +19,9 @@ from nlptx.counting.rows import count_rows
 from nlptx.errors import CorruptError
 from nlptx.io.spill import Space
 from nlptx.settings import CountSettings
-from nlptx.text import Tokenizer, Vocabulary
-from nlptx.tokens.lines import in_blocks
+from nlptx.text.blocks import in_blocks
+from nlptx.text.tokenizer import Tokenizer
+from nlptx.text.vocabulary import Vocabulary
 
 # Counts are sums of integers, exact up to here.
 _LARGEST_COUNT = 2.0**53

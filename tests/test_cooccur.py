@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from command import refused, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nlptx.tokens import lines, stream
 
 from nlptx.artifacts.container import read, write
 from nlptx.artifacts.provenance import command
@@ -24,9 +25,8 @@ from nlptx.counting.rows import count_rows
 from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
 from nlptx.io.spill import Space
 from nlptx.settings import CountSettings
-from nlptx.text import Tokenizer
-from nlptx.tokens import lines, stream
-from nlptx.tokens.lines import in_blocks
+from nlptx.text.blocks import in_blocks
+from nlptx.text.tokenizer import Tokenizer
 
 WEIGHTS = {
     "harmonic": lambda d, window: Fraction(1, d),

@@ -10,7 +10,8 @@ from nlptx.artifacts.container import Artifact, read, write
 from nlptx.embeddings.embeddings import KIND, Embeddings, load_embeddings
 from nlptx.embeddings.word2vec_format import read_word2vec, write_word2vec
 from nlptx.errors import CorruptError, DataError, OutputError, SettingsError, WrongKindError
-from nlptx.text import Tokenizer, Vocabulary
+from nlptx.text.tokenizer import Tokenizer
+from nlptx.text.vocabulary import Vocabulary
 
 
 def embeddings(table, **fields):

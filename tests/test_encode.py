@@ -4,13 +4,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from nlptx.tokens import lines, stream
 from numpy.testing import assert_array_equal
 
 from nlptx.io.spill import Space
-from nlptx.text import Tokenizer, Vocabulary, as_text
-from nlptx.tokens import lines, stream
-from nlptx.tokens.lines import in_blocks
-from nlptx.tokens.stream import TokenStream
+from nlptx.text.blocks import in_blocks
+from nlptx.text.token_stream import TokenStream
+from nlptx.text.tokenizer import Tokenizer
+from nlptx.text.vocabulary import Vocabulary, as_text
 from nlptx.training.dataset import _encode
 
 TEXTS = ["The film, the FILM!", "", "it isn't a film", "...", "Łódź \u0645\u0645 film\x00film", " ", "unheard-of " * 9]

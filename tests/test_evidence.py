@@ -28,7 +28,8 @@ from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, fit_linear
 from nlptx.ngrams.naive_bayes import find, log_count_ratios, ngram_keys
 from nlptx.nn import Layout
 from nlptx.settings import NetworkSettings, TrainSettings
-from nlptx.text import Tokenizer, Vocabulary
+from nlptx.text.tokenizer import Tokenizer
+from nlptx.text.vocabulary import Vocabulary
 from nlptx.training.batching import cut_shares, drop_words
 from nlptx.training.dataset import prepare
 

@@ -14,7 +14,7 @@ import nlptx
 from nlptx.errors import NlptxError
 from nlptx.pca.operators import RowOperator, transform
 from nlptx.settings import CountSettings, PcaSettings
-from nlptx.text import Vocabulary
+from nlptx.text.vocabulary import Vocabulary
 
 # One vector at a time, and each found one subtracted from the matrix.
 SLOW = {"eigenvalue_weight": 1.0, "block": 1, "degree": 1, "deflation": "subtraction"}

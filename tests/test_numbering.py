@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlptx.text import Tokenizer
-from nlptx.tokens.lines import as_lines, cut
-from nlptx.tokens.numbering import number_words
-from nlptx.tokens.scan import Scanner
+from nlptx.text.blocks import as_lines, cut
+from nlptx.text.scanner import Scanner
+from nlptx.text.tokenizer import Tokenizer
+from nlptx.text.word_ids import number_words
 
 TOKENIZER = Tokenizer("spaces", lowercase=False)
 SCANNER = Scanner(TOKENIZER)

@@ -6,7 +6,7 @@ import pytest
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.errors import CorruptError
-from nlptx.text import Tokenizer
+from nlptx.text.tokenizer import Tokenizer
 
 
 def artifact(arrays=None):

@@ -11,7 +11,7 @@ from nlptx.cooccur import Cooccurrence, count
 from nlptx.errors import DataError, NlptxError, SettingsError
 from nlptx.pca.fit import fit_pca
 from nlptx.settings import CountSettings, PcaSettings
-from nlptx.text import Vocabulary
+from nlptx.text.vocabulary import Vocabulary
 
 TRANSFORMS = {"ppmi": lambda x: dense_ppmi(x, 0.75), "log": np.log1p, "none": lambda x: x}
 

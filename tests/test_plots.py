@@ -7,7 +7,7 @@ from command import refused, run
 from nlptx.embeddings.embeddings import Embeddings, load_embeddings
 from nlptx.embeddings.word_map import flat_places, word_groups
 from nlptx.plots import plot_history, plot_words
-from nlptx.text import Vocabulary
+from nlptx.text.vocabulary import Vocabulary
 
 needs_matplotlib = pytest.fixture(lambda: pytest.importorskip("matplotlib", reason="pictures need the plot extra"))
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlptx.text import Tokenizer
-from nlptx.tokens.lines import as_lines
-from nlptx.tokens.scan import Scanner
+from nlptx.text.blocks import as_lines
+from nlptx.text.scanner import Scanner
+from nlptx.text.tokenizer import Tokenizer
 
 TOKENIZERS = [Tokenizer(name, lowercase) for name in ("words", "spaces") for lowercase in (True, False)]
 SCANNERS = [Scanner(tokenizer) for tokenizer in TOKENIZERS]

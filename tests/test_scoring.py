@@ -18,7 +18,7 @@ from nlptx.cli.rows import guarded, rounded
 from nlptx.errors import ArtifactError
 from nlptx.nn import POOLS, Layout
 from nlptx.runtime.prefetch import arriving
-from nlptx.text import Tokenizer
+from nlptx.text.tokenizer import Tokenizer
 
 WINDOW = 6
 MODELS = {

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlptx.errors import CorruptError
-from nlptx.text import Tokenizer, Vocabulary, rank_words, split_words
+from nlptx.text.tokenizer import Tokenizer, split_words
+from nlptx.text.vocabulary import Vocabulary, rank_words
 
 ACUTE = "\u0301"
 CURLY = "\u2019"

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact
 from nlptx.errors import CorruptError
-from nlptx.text import Tokenizer, Vocabulary
+from nlptx.text.tokenizer import Tokenizer
+from nlptx.text.vocabulary import Vocabulary
 
 # Beyond this a number of a history is no loss, step or share, and cannot be drawn.
 _LARGEST_NUMBER = 1e15

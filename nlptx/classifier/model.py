@@ -24,7 +24,7 @@ from nlptx.nn import flatten
 from nlptx.runtime.shared_memory import shared_copy, shared_empty
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import SEED, TrainSettings
-from nlptx.text import Vocabulary
+from nlptx.text.vocabulary import Vocabulary
 
 KIND = "model"
 # No training comes near; but a file may hold anything, and layer norm would turn an overflow into a harmless 0.

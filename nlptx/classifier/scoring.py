@@ -17,10 +17,10 @@ from nlptx.classifier.model import Model
 from nlptx.runtime.executor import workers
 from nlptx.runtime.parallel import default_jobs
 from nlptx.runtime.prefetch import arriving
-from nlptx.text import as_text
-from nlptx.tokens.lines import BLOCK, in_blocks
-from nlptx.tokens.numbering import number_words
-from nlptx.tokens.scan import Scanner
+from nlptx.text.blocks import BLOCK, in_blocks
+from nlptx.text.scanner import Scanner
+from nlptx.text.vocabulary import as_text
+from nlptx.text.word_ids import number_words
 
 # Texts that are scored together.
 BATCH = 512

@@ -14,7 +14,7 @@ from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.formats import read_blocks, read_table, read_text
 from nlptx.corpus.sources import STDIN, Source, damage_reported, open_input
 from nlptx.errors import LabelError
-from nlptx.tokens.lines import BLOCK, as_lines, cut
+from nlptx.text.blocks import BLOCK, as_lines, cut
 
 __all__ = ["STDIN", "Corpus", "Document", "ReadOptions", "check_label", "labelled"]
 
@@ -44,7 +44,7 @@ class Corpus:
         return self._from_each_source(self._documents)
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the texts alone, as blocks of lines, see :mod:`nlptx.tokens.lines`."""
+        """Yield the texts alone, as blocks of lines, see :mod:`nlptx.text.blocks`."""
         for some in cut(self._from_each_source(self._lines), BLOCK // 2):
             yield b"".join(some)
 

@@ -13,7 +13,7 @@ from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.sources import Source
 from nlptx.errors import DataError, DecodingError, NlptxError
 from nlptx.io import strict_json
-from nlptx.tokens.lines import BLOCK, as_lines
+from nlptx.text.blocks import BLOCK, as_lines
 
 _BOM = b"\xef\xbb\xbf"
 # Characters of a CSV field: where a quote is not closed, the rest of the file is one. The csv module's own limit,
@@ -32,7 +32,7 @@ def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
 
 
 def read_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[bytes, int]]:
-    """Read the lines of :func:`read_text`, as blocks of lines, see :mod:`nlptx.tokens.lines`, and how many each has.
+    """Read the lines of :func:`read_text`, as blocks of lines, see :mod:`nlptx.text.blocks`, and how many each has.
 
     A block is taken as it is if it can be; only one that must be mended, or has an error to tell, is taken apart. It
     waits until it is full, so for answers to lines as they arrive there is :func:`read_text`.

@@ -12,7 +12,7 @@ from nlptx.artifacts.container import Artifact
 from nlptx.counting.runs import Run
 from nlptx.io.spill import Spool
 from nlptx.settings import CountSettings
-from nlptx.text import Vocabulary
+from nlptx.text.vocabulary import Vocabulary
 
 KIND = "cooccurrence"
 

@@ -16,8 +16,9 @@ from nlptx.errors import DataError
 from nlptx.io.spill import Space
 from nlptx.runtime.parallel import default_jobs
 from nlptx.settings import CountSettings
-from nlptx.text import Tokenizer, Vocabulary, as_text, rank_words
-from nlptx.tokens.stream import TokenStream
+from nlptx.text.token_stream import TokenStream
+from nlptx.text.tokenizer import Tokenizer
+from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 
 # What a token takes while its block is counted, as a share of the memory: half of it.
 _BYTES_PER_TOKEN = 48
@@ -45,7 +46,7 @@ def count_rows(
     and are summed at the end, some rows at a time.
 
     Args:
-        blocks: of lines, a document each, see :mod:`nlptx.tokens.lines`.
+        blocks: of lines, a document each, see :mod:`nlptx.text.blocks`.
         settings: see :class:`CountSettings`.
         space: how much memory there is, and where the rest goes; the counts live until it is closed. It does not
             change them, unless more distinct words turn up than there is memory for: see :class:`TokenStream`.

@@ -12,7 +12,7 @@ from nlptx.artifacts.container import Artifact, load
 from nlptx.artifacts.validation import need_array, read_tokenizer, read_vocabulary
 from nlptx.errors import CorruptError, DataError
 from nlptx.settings import SEED
-from nlptx.text import Vocabulary
+from nlptx.text.vocabulary import Vocabulary
 
 KIND = "embeddings"
 TEXT_SUFFIXES = (".txt", ".vec")

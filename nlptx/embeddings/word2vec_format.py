@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, OutputError, SettingsError
 from nlptx.io.atomic_write import atomic_output
-from nlptx.text import Tokenizer, Vocabulary
+from nlptx.text.tokenizer import Tokenizer
+from nlptx.text.vocabulary import Vocabulary
 
 # No tokenizer gives such words, but JSON may hold half a character, and an artifact may be anyone's.
 _UNWRITABLE = re.compile("[ \n\ud800-\udfff]")

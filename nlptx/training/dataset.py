@@ -17,9 +17,9 @@ from nlptx.sampling.passages import LONG_TEXT, Passage, draw_passages
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.sampling.splits import stratified_split
 from nlptx.settings import TrainSettings
-from nlptx.text import Vocabulary, as_text, rank_words
-from nlptx.tokens.lines import in_blocks
-from nlptx.tokens.stream import TokenStream
+from nlptx.text.blocks import in_blocks
+from nlptx.text.token_stream import TokenStream
+from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 from nlptx.training.labels import order_labels
 
 # Labels up to which n-gram evidence is counted: each adds its own column.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from baseline_task import SEED, Answer, Task, certain, need, need_training
 
-from nlptx.text import Tokenizer
+from nlptx.text.tokenizer import Tokenizer
 
 # C of scikit-learn: weaker regularisation to the right.
 LOGISTIC_C = (0.1, 0.3, 1, 3, 10, 30)

@@ -17,7 +17,7 @@ import numpy as np
 from baseline_linear import nblr, nbsvm, tfidf
 from baseline_task import SEED, Absent, Answer, Task, certain, need, need_training
 
-from nlptx.text import Tokenizer
+from nlptx.text.tokenizer import Tokenizer
 
 
 def majority(task: Task) -> Answer:

@@ -9,7 +9,7 @@ from pathlib import Path
 from measure import Bench, Row, command, pair
 
 from nlptx.corpus import Corpus, ReadOptions
-from nlptx.text import split_words
+from nlptx.text.tokenizer import split_words
 
 WINDOW, MIN_COUNT = 5, 10
 

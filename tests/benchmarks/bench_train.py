@@ -70,7 +70,7 @@ def full_texts(tokens: int, rng: np.random.Generator, words: int = 20_000) -> li
 def real_texts(bench: Bench, most: int) -> tuple[int, list[NDArray[np.int32]]]:
     """Return the number of words, and the first ``most`` words of each of the first training reviews."""
     from nlptx.corpus import Corpus, ReadOptions
-    from nlptx.text import Tokenizer
+    from nlptx.text.tokenizer import Tokenizer
 
     corpus = Corpus([str(bench.data)], ReadOptions(splits=("train",)))
     read = (document.text for document in corpus)
@@ -117,7 +117,7 @@ def our_epoch(
     from threadpoolctl import threadpool_limits
 
     from nlptx.classifier.model import Model
-    from nlptx.text import Vocabulary
+    from nlptx.text.vocabulary import Vocabulary
     from nlptx.training.batching import random_order
     from nlptx.training.checkpoint import Checkpoint
     from nlptx.training.context import Control

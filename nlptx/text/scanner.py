@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.text import Tokenizer, clean
+from nlptx.text.tokenizer import Tokenizer, clean
 
 # What a character may be: outside all tokens, part of a word, a token of its own, or a combining mark, which is
 # part of the word before it.

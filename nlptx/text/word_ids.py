@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.tokens.scan import Scan, Scanner
+from nlptx.text.scanner import Scan, Scanner
 
 # Bytes of an integer. Words up to so many are one, words up to twice as many are two.
 _BYTES = 8

@@ -10,10 +10,10 @@ import numpy as np
 
 from nlptx.io.spill import Space
 from nlptx.runtime.parallel import in_order
-from nlptx.text import Tokenizer
-from nlptx.tokens.lines import BLOCK, cut
-from nlptx.tokens.numbering import number_words
-from nlptx.tokens.scan import Scanner
+from nlptx.text.blocks import BLOCK, cut
+from nlptx.text.scanner import Scanner
+from nlptx.text.tokenizer import Tokenizer
+from nlptx.text.word_ids import number_words
 
 # Characters handed to a thread at a time, unless memory is short.
 _CHUNK = 8_000_000

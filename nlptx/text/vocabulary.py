@@ -1,0 +1,87 @@
+"""The vocabulary: the words a stage knows, and their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import TYPE_CHECKING, TypeVar
+
+from nlptx.errors import CorruptError
+from nlptx.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Word = TypeVar("Word", str, bytes)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words a stage knows; a word's id is its place in ``words``.
+
+    Args:
+        words: distinct words; counted ones most frequent first, ties in code-point order, then those training added.
+        counts: (V,) int64, how often each was seen.
+        tokenizer: how text is cut before look-up.
+    """
+
+    words: Sequence[str]
+    counts: NDArray[np.int64]
+    tokenizer: Tokenizer = Tokenizer()
+    index: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        index = dict(zip(self.words, range(len(self.words)), strict=True))
+        if len(index) != len(self.words) or len(index) != len(self.counts):
+            raise CorruptError("a vocabulary lists a word twice, or words and counts disagree")
+        object.__setattr__(self, "index", index)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def encode(self, text: str) -> NDArray[np.int32]:
+        """Return the ids of the known words of ``text``, in order, as int32. Unknown words are left out."""
+        return self.encode_tokens(self.tokenizer(text))
+
+    def encode_tokens(self, tokens: Sequence[str]) -> NDArray[np.int32]:
+        """Return the ids of the known ``tokens``, in order, as int32."""
+        import numpy as np
+
+        ids = np.fromiter(map(self.index.get, tokens, repeat(-1)), np.int32, len(tokens))
+        return ids[ids >= 0]
+
+    def to_arrays(self) -> dict[str, NDArray]:
+        """Return the arrays that hold this vocabulary in an artifact."""
+        import numpy as np
+
+        return {
+            "words": np.frombuffer("\n".join(self.words).encode("utf-8", "surrogatepass"), np.uint8),
+            "word_counts": np.asarray(self.counts, np.int64),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray], tokenizer: Tokenizer) -> Vocabulary:
+        """Read a vocabulary back from :meth:`to_arrays`. Raises CorruptError where they disagree."""
+        blob, counts = arrays["words"], arrays["word_counts"]
+        try:
+            text = blob.tobytes().decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise CorruptError("the word list is not UTF-8") from error
+        return cls(text.split("\n") if text else [], counts, tokenizer)
+
+
+def as_text(word: bytes) -> str:
+    """Return a word given as its UTF-8 bytes; half a surrogate pair, which JSON can hold, among them."""
+    return word.decode("utf-8", "surrogatepass")
+
+
+def rank_words(counts: dict[Word, int], min_count: int, max_words: int) -> list[Word]:
+    """Return the words seen at least ``min_count`` times, most frequent first, at most ``max_words``.
+
+    Ties are in code-point order, whether words are text or its UTF-8 bytes.
+    """
+    kept = sorted(word for word, count in counts.items() if count >= min_count)
+    kept.sort(key=counts.__getitem__, reverse=True)  # equals stay as they are
+    return kept[:max_words]
