@@ -19,8 +19,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model as Model
-    from nlptx.cooccur import Cooccurrence as Cooccurrence
-    from nlptx.cooccur import count as count
+    from nlptx.cooccurrence.matrix import Cooccurrence as Cooccurrence
+    from nlptx.cooccurrence.matrix import count as count
     from nlptx.embeddings.embeddings import Embeddings as Embeddings
     from nlptx.embeddings.embeddings import load_embeddings as load_embeddings
     from nlptx.errors import NlptxError as NlptxError
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from nlptx.training.fit import fit as fit
 
 _HOMES = {
-    "Cooccurrence": "cooccur",
+    "Cooccurrence": "cooccurrence.matrix",
     "CountSettings": "settings",
     "Embeddings": "embeddings.embeddings",
     "Model": "classifier.model",
     "NlptxError": "errors",
     "PcaSettings": "settings",
     "TrainSettings": "settings",
-    "count": "cooccur",
+    "count": "cooccurrence.matrix",
     "fit": "training.fit",
     "fit_pca": "pca.fit",
     "load_embeddings": "embeddings.embeddings",

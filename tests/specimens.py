@@ -9,7 +9,7 @@ import nlptx.artifacts.container as artifacts
 from nlptx.classifier.explain import explain
 from nlptx.classifier.model import Model
 from nlptx.cli.info import info
-from nlptx.cooccur import Cooccurrence, count
+from nlptx.cooccurrence.matrix import Cooccurrence, count
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.embeddings.word2vec_format import write_word2vec
 from nlptx.pca.fit import fit_pca

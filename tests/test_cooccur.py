@@ -18,10 +18,10 @@ from nlptx.tokens import lines, stream
 
 from nlptx.artifacts.container import read, write
 from nlptx.artifacts.provenance import command
-from nlptx.cooccur import Cooccurrence, count
-from nlptx.counting import pairs, trays
-from nlptx.counting.counts import KIND
-from nlptx.counting.rows import count_rows
+from nlptx.cooccurrence import pairs, trays
+from nlptx.cooccurrence.count import count_rows
+from nlptx.cooccurrence.matrix import Cooccurrence, count
+from nlptx.cooccurrence.stored import KIND
 from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
 from nlptx.io.spill import Space
 from nlptx.settings import CountSettings

@@ -201,7 +201,7 @@ def test_reading_leaves_the_artifact_alone(tmp_path):
 
 
 def test_another_kind_of_artifact_is_refused(tmp_path):
-    from nlptx.cooccur import count
+    from nlptx.cooccurrence.matrix import count
     from nlptx.settings import CountSettings
 
     path = str(tmp_path / "cooccur.npz")

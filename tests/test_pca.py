@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from test_operators import dense_ppmi, standardized
 
 from nlptx.artifacts.container import write
-from nlptx.cooccur import Cooccurrence, count
+from nlptx.cooccurrence.matrix import Cooccurrence, count
 from nlptx.errors import DataError, NlptxError, SettingsError
 from nlptx.pca.fit import fit_pca
 from nlptx.settings import CountSettings, PcaSettings

@@ -186,7 +186,7 @@ def test_files_are_scored_alike_by_any_number_of_workers(work):
 
 COUNTED = """
 from nlptx.cli import main
-from nlptx.counting import pairs, trays
+from nlptx.cooccurrence import pairs, trays
 
 pairs._PAIRS, trays._PAIRS, trays._ENTRIES = 50, 100, 0  # many tasks, many groups, and each tray used many times
 main()
@@ -229,8 +229,8 @@ def test_where_not_all_processes_can_be_started_workers_are_threads():
 KILLED = """
 import os, signal
 from nlptx.cli import main
-from nlptx.counting import trays
-from nlptx.counting.pairs import PairCounter
+from nlptx.cooccurrence import trays
+from nlptx.cooccurrence.window_pairs import PairCounter
 
 PairCounter.count = lambda counter, rows: os.kill(os.getpid(), signal.SIGKILL)
 trays._PAIRS = 100  # so that there is work for all

@@ -61,8 +61,8 @@ def cooccur(
     stage = Stage(run, output, inputs)
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx.artifacts import container
+    from nlptx.cooccurrence.count import count_rows
     from nlptx.corpus import Corpus
-    from nlptx.counting.rows import count_rows
     from nlptx.io.spill import Space
     from nlptx.runtime.allocator import keep_freed_memory
 

@@ -34,8 +34,8 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
     stage = Stage(run, output, [counts])
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx.artifacts import container
-    from nlptx.cooccur import Cooccurrence
-    from nlptx.counting.counts import KIND
+    from nlptx.cooccurrence.matrix import Cooccurrence
+    from nlptx.cooccurrence.stored import KIND
     from nlptx.embeddings.embeddings import TEXT_SUFFIXES
     from nlptx.embeddings.word2vec_format import write_word2vec
     from nlptx.pca.fit import fit_pca

@@ -11,7 +11,7 @@ from dataclasses import asdict
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from nlptx.cooccur import Cooccurrence
+from nlptx.cooccurrence.matrix import Cooccurrence
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError
 from nlptx.pca.operators import RowOperator, transform

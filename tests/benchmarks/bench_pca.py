@@ -27,7 +27,7 @@ Solver = Callable[[], tuple[NDArray, NDArray]]
 
 def rows(bench: Bench) -> list[Row]:
     """Every transform against every peer."""
-    from nlptx.cooccur import count
+    from nlptx.cooccurrence.matrix import count
     from nlptx.corpus import Corpus, ReadOptions
     from nlptx.pca.operators import transform
     from nlptx.settings import CountSettings

@@ -65,7 +65,7 @@ def counts_its_jobs():
     """Tell in the artifact how it was made."""
     import dataclasses
 
-    from nlptx.counting import rows
+    from nlptx.cooccurrence import rows
 
     honest = rows.count_rows
 

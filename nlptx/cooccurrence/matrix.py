@@ -14,8 +14,8 @@ import scipy.sparse as sp
 
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import need_array, read_vocabulary
-from nlptx.counting.counts import index_type, matrix_artifact
-from nlptx.counting.rows import count_rows
+from nlptx.cooccurrence.count import count_rows
+from nlptx.cooccurrence.stored import index_type, matrix_artifact
 from nlptx.errors import CorruptError
 from nlptx.io.spill import Space
 from nlptx.settings import CountSettings
@@ -74,7 +74,7 @@ class Cooccurrence:
 
 
 def count(texts: Iterable[str], settings: CountSettings | None = None, jobs: int | None = None) -> Cooccurrence:
-    """Count which words occur near each other, with the matrix in memory; see :mod:`nlptx.counting.rows`."""
+    """Count which words occur near each other, with the matrix in memory; see :mod:`nlptx.cooccurrence.count`."""
     with Space() as space:
         counts = count_rows(in_blocks(texts), settings or CountSettings(), space, jobs)
         run, size = counts.run, len(counts.vocabulary)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.counting.placing import PlacedText
+from nlptx.cooccurrence.inverted_index import PlacedText
 from nlptx.runtime.radix_sort import order_of
 
 # Up to this window 1/d is a whole number of 1/lcm(1..window) units; beyond, it is rounded to this part of 1.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.counting.pairs import Rows
+from nlptx.cooccurrence.window_pairs import Rows
 from nlptx.io.spill import Space
 
 # Of a column and a sum.

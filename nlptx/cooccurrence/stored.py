@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact
-from nlptx.counting.runs import Run
+from nlptx.cooccurrence.spilled_matrix import Run
 from nlptx.io.spill import Spool
 from nlptx.settings import CountSettings
 from nlptx.text.vocabulary import Vocabulary

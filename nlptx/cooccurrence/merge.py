@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.counting.pairs import Rows
-from nlptx.counting.runs import BYTES_PER_ENTRY, Run
+from nlptx.cooccurrence.spilled_matrix import BYTES_PER_ENTRY, Run
+from nlptx.cooccurrence.window_pairs import Rows
 from nlptx.io.spill import Space
 from nlptx.runtime.parallel import in_order
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.counting.counts import Counts
-from nlptx.counting.pairs import PairCounter, unit_weights
-from nlptx.counting.placing import lay_out
-from nlptx.counting.runs import Run
-from nlptx.counting.trays import count_pairs
+from nlptx.cooccurrence.inverted_index import lay_out
+from nlptx.cooccurrence.parallel_count import count_pairs
+from nlptx.cooccurrence.spilled_matrix import Run
+from nlptx.cooccurrence.stored import Counts
+from nlptx.cooccurrence.window_pairs import PairCounter, unit_weights
 from nlptx.errors import DataError
 from nlptx.io.spill import Space
 from nlptx.runtime.parallel import default_jobs
@@ -99,7 +99,7 @@ def count_rows(
 
 
 def _merge(runs: list[Run], space: Space, jobs: int, one: int = 1) -> Run:
-    from nlptx.counting.merging import merge  # with SciPy, whose import takes as long as counting a small corpus
+    from nlptx.cooccurrence.merge import merge  # with SciPy, whose import takes as long as counting a small corpus
 
     return merge(runs, space, jobs, one)
 

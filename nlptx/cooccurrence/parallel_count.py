@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from nlptx.counting.pairs import PairCounter, Rows, Task
+from nlptx.cooccurrence.window_pairs import PairCounter, Rows, Task
 from nlptx.runtime.parallel import in_order
 from nlptx.runtime.shared_memory import shared_empty
 

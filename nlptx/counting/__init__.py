@@ -1,1 +1,0 @@
-"""Counting which words occur together: a row at a time, block by block, and the blocks summed in bounded memory."""
