@@ -8,7 +8,8 @@ import json
 import lzma
 import tarfile
 
-from nlptx.corpus import Corpus, ReadOptions
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.document import ReadOptions
 from nlptx.embeddings.word2vec_format import read_word2vec
 
 ROWS = [('Good, "very" good\'s\nfilm', "pos"), ("schlecht 坏 \u202e\0", "neg"), ("", "pos"), ("a\tb " * 30, "5")]

@@ -7,7 +7,8 @@ import lzma
 import pytest
 from hypothesis import HealthCheck, settings
 
-from nlptx.corpus import Corpus, ReadOptions
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError
 
 BOM = b"\xef\xbb\xbf"

@@ -135,7 +135,7 @@ def test_a_member_with_holes(version, tmp_path):
 
 def test_a_line_break_in_a_folder_of_an_archive_is_none_in_a_label(tmp_path):
     (tmp_path / "a.tar").write_bytes(member("p\nos/a.txt") + bytes(1024))
-    from nlptx.corpus import Corpus
+    from nlptx.corpus.corpus import Corpus
 
     (document,) = Corpus([str(tmp_path / "a.tar")])
     assert document.label == "p os"

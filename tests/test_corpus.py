@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import BOM, PACKERS, quick, read, refused, texts, write
 
-from nlptx.corpus import Corpus, ReadOptions, formats, labelled, sources
+from nlptx.corpus import formats, sources
+from nlptx.corpus.corpus import Corpus, labelled
+from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, DecodingError, LabelError, SettingsError
 
 # ---------------------------------------------------------------- plain text

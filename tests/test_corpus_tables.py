@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading import BOM, quick, read, refused, texts, write
 
-from nlptx.corpus import Corpus
+from nlptx.corpus.corpus import Corpus
 from nlptx.errors import DecodingError, NlptxError
 
 # ---------------------------------------------------------------- CSV

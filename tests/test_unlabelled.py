@@ -9,8 +9,8 @@ from conftest import TRAIN, make_rows, write_tsv
 from reviews import small_embeddings
 
 import nlptx
-from nlptx.cli.training_data import read_training_data
 from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.training_data import read_training_data
 from nlptx.settings import TrainSettings
 from nlptx.training.fingerprint import Identity
 

@@ -17,10 +17,9 @@ from nlptx.cli.options import (
     run_options,
     seed_option,
     settings_options,
-    special_reading,
 )
 from nlptx.cli.stage import Stage
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.document import ReadOptions, special_reading
 from nlptx.settings import CountSettings
 
 SPLITS = ("train", "unsup")
@@ -62,7 +61,7 @@ def cooccur(
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx.artifacts import container
     from nlptx.cooccurrence.count import count_rows
-    from nlptx.corpus import Corpus
+    from nlptx.corpus.corpus import Corpus
     from nlptx.io.spill import Space
     from nlptx.runtime.allocator import keep_freed_memory
 

@@ -50,7 +50,7 @@ def evaluate(
     import numpy as np
 
     from nlptx.classifier.model import Model
-    from nlptx.corpus import Corpus, labelled
+    from nlptx.corpus.corpus import Corpus, labelled
     from nlptx.metrics import evaluate as judge
     from nlptx.runtime.allocator import keep_freed_memory
 

@@ -208,14 +208,3 @@ def reading_options(splits: tuple[str, ...]) -> Callable[[Function], Function]:
         return wrapped
 
     return decorate
-
-
-def special_reading(reading: ReadOptions, splits: tuple[str, ...]) -> dict[str, Any]:
-    """Return the reading options that are not at a command's default, to be kept with what was read.
-
-    The format is left out, as it says how the texts arrived and not what they are: a corpus gives the same artifact
-    as a file of any format, and through a pipe, whose format must be told.
-    """
-    usual = ReadOptions(splits=splits)
-    kept = {name: value for name, value in vars(reading).items() if name != "format"}
-    return {name: value for name, value in kept.items() if value != getattr(usual, name)}

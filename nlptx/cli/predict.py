@@ -61,7 +61,8 @@ def predict(
     from nlptx.classifier.model import Model
     from nlptx.classifier.scoring import score
     from nlptx.cli.rows import open_rows
-    from nlptx.corpus import Corpus, Document
+    from nlptx.corpus.corpus import Corpus
+    from nlptx.corpus.document import Document
     from nlptx.runtime.allocator import keep_freed_memory
 
     keep_freed_memory()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nlptx.classifier.scoring import Scored
 from nlptx.cli.console import neutralised
-from nlptx.corpus import Document
+from nlptx.corpus.document import Document
 from nlptx.errors import DataError
 from nlptx.io.atomic_write import STDOUT, atomic_output
 

@@ -20,8 +20,8 @@ from nlptx.cli.options import (
 )
 from nlptx.cli.stage import Stage
 from nlptx.cli.stopping import stopping
-from nlptx.cli.training_data import SPLITS, TrainingTexts, read_card, read_training_data
 from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.training_data import SPLITS, TrainingTexts, read_card, read_training_data
 from nlptx.errors import OutputError
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NoReturn, Self, cast
 
+from nlptx.corpus.compression import is_packed, open_by_content, open_by_name
 from nlptx.corpus.document import SPLITS, ReadOptions
-from nlptx.corpus.packed import is_packed, open_by_content, open_by_name
 from nlptx.errors import DataError, SettingsError
 
 STDIN = "-"

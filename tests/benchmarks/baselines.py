@@ -21,7 +21,8 @@ from baseline_methods import METHODS
 from baseline_task import Absent, Task
 from crossvalidate import folds, pool
 
-from nlptx.corpus import Corpus, ReadOptions, labelled
+from nlptx.corpus.corpus import Corpus, labelled
+from nlptx.corpus.document import ReadOptions
 from nlptx.metrics import evaluate
 from nlptx.training.labels import order_labels
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from measure import Bench, Row, command, pair
 
-from nlptx.corpus import Corpus, ReadOptions
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.document import ReadOptions
 from nlptx.text.tokenizer import split_words
 
 WINDOW, MIN_COUNT = 5, 10

@@ -28,7 +28,8 @@ Solver = Callable[[], tuple[NDArray, NDArray]]
 def rows(bench: Bench) -> list[Row]:
     """Every transform against every peer."""
     from nlptx.cooccurrence.matrix import count
-    from nlptx.corpus import Corpus, ReadOptions
+    from nlptx.corpus.corpus import Corpus
+    from nlptx.corpus.document import ReadOptions
     from nlptx.pca.operators import transform
     from nlptx.settings import CountSettings
 

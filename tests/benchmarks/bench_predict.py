@@ -11,7 +11,8 @@ import numpy as np
 from measure import Bench, Row, Work, command, pair, watched
 
 from nlptx.classifier.model import Model
-from nlptx.corpus import Corpus, ReadOptions
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.document import ReadOptions
 
 _SHORT_LINES = (10_000, 100_000, 1_000_000)
 _DISTILBERT_TOKENS = 256

@@ -69,7 +69,8 @@ def full_texts(tokens: int, rng: np.random.Generator, words: int = 20_000) -> li
 
 def real_texts(bench: Bench, most: int) -> tuple[int, list[NDArray[np.int32]]]:
     """Return the number of words, and the first ``most`` words of each of the first training reviews."""
-    from nlptx.corpus import Corpus, ReadOptions
+    from nlptx.corpus.corpus import Corpus
+    from nlptx.corpus.document import ReadOptions
     from nlptx.text.tokenizer import Tokenizer
 
     corpus = Corpus([str(bench.data)], ReadOptions(splits=("train",)))

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from nlptx.classifier.model import Model
-from nlptx.corpus import Corpus, ReadOptions, labelled
+from nlptx.corpus.corpus import Corpus, labelled
+from nlptx.corpus.document import ReadOptions
 from nlptx.metrics import Report, evaluate
 
 # Words up to which a text belongs to a row of the table of lengths.

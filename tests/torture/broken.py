@@ -92,7 +92,7 @@ def sociable():
 
 def hoarding():
     """Read all of the text before the first of it is used."""
-    from nlptx import corpus
+    from nlptx.corpus import corpus
 
     honest = corpus.Corpus.__iter__
     corpus.Corpus.__iter__ = lambda self: iter(list(honest(self)))
@@ -100,7 +100,7 @@ def hoarding():
 
 def careless():
     """Open a file for each of the first texts, and close none. Most systems let a process have 1,024."""
-    from nlptx import corpus
+    from nlptx.corpus import corpus
 
     honest, kept = corpus.Corpus.__iter__, []
 
@@ -115,7 +115,7 @@ def careless():
 
 def forgetful():
     """Lose a text now and then."""
-    from nlptx import corpus
+    from nlptx.corpus import corpus
 
     honest = corpus.Corpus.__iter__
     corpus.Corpus.__iter__ = lambda self: (text for number, text in enumerate(honest(self)) if number % 999 != 998)

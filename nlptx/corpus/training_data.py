@@ -7,9 +7,8 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nlptx.cli.options import special_reading
-from nlptx.corpus import Corpus, Document, check_label
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.corpus import Corpus, check_label
+from nlptx.corpus.document import Document, ReadOptions, special_reading
 from nlptx.errors import DataError, SettingsError
 from nlptx.io import strict_json
 

@@ -1,0 +1,107 @@
+"""A corpus: the documents of some files, read one at a time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from nlptx.corpus.document import Document, ReadOptions
+from nlptx.corpus.formats import read_blocks, read_table, read_text
+from nlptx.corpus.sources import Source, damage_reported, open_input
+from nlptx.errors import LabelError
+from nlptx.text.blocks import BLOCK, as_lines, cut
+
+T = TypeVar("T")
+
+
+@dataclass
+class Corpus:
+    """The documents of some inputs, read one at a time; iterate once.
+
+    After the iteration ``documents``, ``sha256`` and ``source`` (the last one) describe what was read. The
+    digest covers texts and labels, not file names or compression: a corpus has the same one as a file, in a
+    pipe or in pieces.
+
+    Args:
+        inputs: paths of files, folders and archives, or ``-`` for standard input.
+        options: how to read them.
+    """
+
+    inputs: Iterable[str]
+    options: ReadOptions = ReadOptions()
+    documents: int = field(default=0, init=False)
+    source: Source | None = field(default=None, init=False, repr=False)
+    _digest: hashlib._Hash = field(default_factory=hashlib.sha256, init=False, repr=False)
+
+    def __iter__(self) -> Iterator[Document]:
+        return self._from_each_source(self._documents)
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the texts alone, as blocks of lines, see :mod:`nlptx.text.blocks`."""
+        for some in cut(self._from_each_source(self._lines), BLOCK // 2):
+            yield b"".join(some)
+
+    def _from_each_source(self, read: Callable[[Source], Iterator[T]]) -> Iterator[T]:
+        for name in self.inputs:
+            # Damage may show while an input is opened, and at any document of it.
+            with damage_reported(name):
+                for source in open_input(name, self.options):
+                    self.source = source
+                    yield from read(source)
+
+    def _documents(self, source: Source) -> Iterator[Document]:
+        for document in _read(source, self.options):
+            self._note(document)
+            yield document
+
+    def _lines(self, source: Source) -> Iterator[bytes]:
+        if source.format != "text":
+            yield from (as_lines([document.text]) for document in self._documents(source))
+            return
+        # Nothing of a line but its text is asked for, so it needs no Document.
+        for block, lines in read_blocks(source, self.options):
+            self.documents += lines
+            self._digest.update(block)
+            yield block
+
+    def _note(self, document: Document) -> None:
+        self.documents += 1
+        label = "" if document.label is None else document.label + "\t"
+        self._digest.update(f"{label}{document.text}\n".encode("utf-8", "surrogatepass"))
+
+    @property
+    def sha256(self) -> str:
+        """Digest of what has been read so far; of an unlabelled text file whose lines end in LF, that of its bytes."""
+        return self._digest.hexdigest()
+
+
+def _read(source: Source, options: ReadOptions) -> Iterator[Document]:
+    if source.format in ("csv", "tsv", "jsonl", "parquet"):
+        return read_table(source, options)
+    return read_text(source, options)
+
+
+def labelled(documents: Iterable[Document], label_column: str = ReadOptions.label_column) -> Iterator[Document]:
+    """Pass documents on. Raises LabelError, naming the place, at the first without a label."""
+    for document in documents:
+        check_label(document, label_column)
+        yield document
+
+
+def check_label(document: Document, label_column: str) -> None:
+    """Raise LabelError, naming the place, if the document has no label."""
+    if document.fields is not None and label_column not in document.fields:
+        raise LabelError(
+            f"no column {label_column!r}; the columns are {', '.join(document.fields)}",
+            where=document.where,
+            hint="Name the column with --label-column.",
+        )
+    if document.label is None:
+        raise LabelError(
+            "this text has no label",
+            where=document.where,
+            hint="Give .csv, .tsv or .jsonl files with a label column (--label-column),"
+            " or a folder with one sub-folder per label.",
+        )
