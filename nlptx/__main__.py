@@ -8,7 +8,7 @@ def main() -> None:
     # Until it is there to answer, Ctrl-C just ends the program: otherwise it would show where an import stood.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from nlptx.cli import main as run
+    from nlptx.cli.main import main as run
 
     run()
 

@@ -33,7 +33,7 @@ def counted(*args, **kwargs):
     return result
 setattr(holder, name, counted)
 sys.argv = ["nlptx", *words]
-from nlptx.cli import main
+from nlptx.cli.main import main
 main()
 """
 STEP = ("nlptx.training.trainer", "Phase", "take_step")

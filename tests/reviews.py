@@ -6,7 +6,7 @@ import numpy as np
 from click.testing import CliRunner
 
 import nlptx
-from nlptx.cli import nlptx as command_line
+from nlptx.cli.main import nlptx as command_line
 from nlptx.nn import flatten
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 

@@ -14,7 +14,7 @@ from reviews import make_reviews, small_embeddings
 
 import nlptx
 from nlptx.artifacts import container
-from nlptx.cli import nlptx as command_line
+from nlptx.cli.main import nlptx as command_line
 from nlptx.errors import ArtifactError, CorruptError, DivergenceError, OutputError
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
 from nlptx.training import checkpoint as checkpointing

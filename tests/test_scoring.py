@@ -14,7 +14,7 @@ from reviews import TAUGHT, make_reviews, small_fit
 from nlptx.classifier import inference, scoring
 from nlptx.classifier.explain import explain
 from nlptx.classifier.scoring import pieces, score
-from nlptx.cli.rows import guarded, rounded
+from nlptx.cli.prediction_writer import guarded, rounded
 from nlptx.errors import ArtifactError
 from nlptx.nn import POOLS, Layout
 from nlptx.runtime.prefetch import arriving

@@ -86,7 +86,7 @@ def test_data_flows_one_way(lower, upper):
 def test_help_imports_nothing_heavy(arguments):
     code = (
         "import sys; sys.argv = ['nlptx', *sys.argv[1:]]\n"
-        "from nlptx.cli import main\n"
+        "from nlptx.cli.main import main\n"
         "try: main()\n"
         "finally: print([m for m in ('numpy', 'scipy', 'pandas', 'rich') if m in sys.modules], file=sys.stderr)"
     )

@@ -139,7 +139,7 @@ import multiprocessing.context as context
 import os
 import signal
 import sys
-from nlptx.cli import main
+from nlptx.cli.main import main
 
 place, name = sys.argv.pop(1), sys.argv.pop(1)
 parent, start, strikes = os.getpid(), context.ForkProcess.start, [getattr(signal, name)]
@@ -185,7 +185,7 @@ def test_files_are_scored_alike_by_any_number_of_workers(work):
 
 
 COUNTED = """
-from nlptx.cli import main
+from nlptx.cli.main import main
 from nlptx.cooccurrence import pairs, trays
 
 pairs._PAIRS, trays._PAIRS, trays._ENTRIES = 50, 100, 0  # many tasks, many groups, and each tray used many times
@@ -228,7 +228,7 @@ def test_where_not_all_processes_can_be_started_workers_are_threads():
 
 KILLED = """
 import os, signal
-from nlptx.cli import main
+from nlptx.cli.main import main
 from nlptx.cooccurrence import trays
 from nlptx.cooccurrence.window_pairs import PairCounter
 

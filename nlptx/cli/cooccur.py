@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from nlptx.cli import check_names, inputs_or_stdin
+from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import (
     Run,
     memory_options,
@@ -18,7 +18,7 @@ from nlptx.cli.options import (
     seed_option,
     settings_options,
 )
-from nlptx.cli.stage import Stage
+from nlptx.cli.stage_run import Stage
 from nlptx.corpus.document import ReadOptions, special_reading
 from nlptx.settings import CountSettings
 

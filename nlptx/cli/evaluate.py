@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nlptx.cli import check_names, inputs_or_stdin, print_json
-from nlptx.cli.console import Talk
+from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import Run, reading_options, run_options
 from nlptx.cli.predict import model_option
-from nlptx.cli.stage import peak_memory
+from nlptx.cli.reporter import Talk, print_json
+from nlptx.cli.stage_run import peak_memory
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, LabelError, QualityGateError
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nlptx.cli import check_names, print_json
 from nlptx.cli.charts import bar
+from nlptx.cli.inputs import check_names
 from nlptx.cli.options import Run, run_options
 from nlptx.cli.predict import model_option
+from nlptx.cli.reporter import print_json
 from nlptx.errors import DataError
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nlptx.cli import check_names, print_json
 from nlptx.cli.charts import curve
+from nlptx.cli.inputs import check_names
 from nlptx.cli.options import Run, run_options
+from nlptx.cli.reporter import print_json
 
 if TYPE_CHECKING:
     from nlptx.artifacts.container import Artifact

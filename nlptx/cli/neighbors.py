@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from nlptx.cli import check_names, print_json
+from nlptx.cli.inputs import check_names
 from nlptx.cli.options import Run, run_options
+from nlptx.cli.reporter import print_json
 
 
 @click.command()

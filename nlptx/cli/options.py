@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from nlptx.cli.console import Talk
+from nlptx.cli.reporter import Talk
 from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
 from nlptx.presets import PRESETS
 from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, SEED, Settings

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from nlptx.cli import check_names
+from nlptx.cli.inputs import check_names
 from nlptx.cli.options import Run, output_option, preset_option, run_options, seed_option, settings_options
-from nlptx.cli.stage import Stage
+from nlptx.cli.stage_run import Stage
 from nlptx.settings import PcaSettings
 
 # Components shown one by one at the end.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from nlptx.cli import check_names, inputs_or_stdin
+from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import Function, Run, output_option, reading_options, run_options
 from nlptx.corpus.document import ReadOptions
 
@@ -60,7 +60,7 @@ def predict(
     check_names(*inputs, model)
     from nlptx.classifier.model import Model
     from nlptx.classifier.scoring import score
-    from nlptx.cli.rows import open_rows
+    from nlptx.cli.prediction_writer import open_rows
     from nlptx.corpus.corpus import Corpus
     from nlptx.corpus.document import Document
     from nlptx.runtime.allocator import keep_freed_memory

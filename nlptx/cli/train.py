@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nlptx.cli import check_names, inputs_or_stdin
-from nlptx.cli.console import Meter
+from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import (
     Run,
     output_option,
@@ -18,8 +17,9 @@ from nlptx.cli.options import (
     seed_option,
     settings_options,
 )
-from nlptx.cli.stage import Stage
-from nlptx.cli.stopping import stopping
+from nlptx.cli.reporter import Meter
+from nlptx.cli.stage_run import Stage
+from nlptx.cli.stop_signal import stopping
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.training_data import SPLITS, TrainingTexts, read_card, read_training_data
 from nlptx.errors import OutputError

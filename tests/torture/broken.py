@@ -123,7 +123,7 @@ def forgetful():
 
 def moody():
     """Score by the process id."""
-    from nlptx.cli import rows
+    from nlptx.cli.main import rows
 
     honest = rows.Rows._short
     rows.Rows._short = lambda *arguments: f"{honest(*arguments)}{os.getpid()}"
@@ -135,7 +135,7 @@ DEFECTS = {name: value for name, value in globals().items() if callable(value) a
 def main():
     defect = sys.argv.pop(1)
     DEFECTS[defect]()
-    from nlptx.cli import main as nlptx
+    from nlptx.cli.main import main as nlptx
 
     nlptx()
 

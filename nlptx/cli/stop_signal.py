@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from nlptx.cli import SIGNALLED
+from nlptx.cli.main import SIGNALLED
 
 
 class Stop:

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from nlptx.cli import print_json
 from nlptx.cli.options import Run
+from nlptx.cli.reporter import print_json
 from nlptx.io.atomic_write import STDOUT, check_writable
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nlptx.classifier.scoring import Scored
-from nlptx.cli.console import neutralised
+from nlptx.cli.reporter import neutralised
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError
 from nlptx.io.atomic_write import STDOUT, atomic_output

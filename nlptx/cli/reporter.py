@@ -183,3 +183,12 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
         yield meter
     finally:
         progress.stop()
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print one JSON object on standard output."""
+    import json
+
+    import click
+
+    click.echo(json.dumps(value, ensure_ascii=True, allow_nan=False))

@@ -1,0 +1,202 @@
+"""The entry point: finds the command, runs it, and turns its outcome into an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib
+import os
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from nlptx import __version__
+from nlptx.cli.reporter import print_error
+from nlptx.errors import NlptxError
+
+# What help says of each; its module, of the same name, is imported only to run it.
+COMMANDS = {
+    "cooccur": "Count which words occur near each other.",
+    "pca": "Turn counts into word vectors.",
+    "train": "Fit a transformer on labelled text.",
+    "predict": "Score text.",
+    "evaluate": "Compare predictions with true labels.",
+    "neighbors": "Show the words nearest to a word.",
+    "explain": "Show why a text got its score.",
+    "info": "Describe an artifact and where it came from.",
+}
+INTERRUPTED, READER_GONE = 130, 141
+# A process that a signal ends has this exit code plus the signal's number.
+SIGNALLED = 128
+# What the system says of a device that takes no more.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+class _Terminated(BaseException):
+    """SIGTERM or SIGHUP came. Not an Exception, which some reader on the way could take for damage in what it reads."""
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module only when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"nlptx.cli.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
+        command.short_help = COMMANDS[cmd_name]
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                parameter.show_envvar = True
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "NLPTX", "max_content_width": 100},
+)
+@click.version_option(__version__, "--version", message="nlptx %(version)s")
+def nlptx() -> None:
+    """Text classification from raw text to a trained transformer, in NumPy and SciPy alone.
+
+    \b
+    nlptx cooccur reviews/ -o cooccur.npz                       count which words occur together
+    nlptx pca cooccur.npz -o embeddings.npz                     turn the counts into word vectors
+    nlptx train labelled.tsv -e embeddings.npz -o model.npz     fit a transformer on them
+    nlptx predict -m model.npz reviews.txt > scores.tsv         score text
+
+    Each stage reads files (or - for standard input) and writes one file.
+    """
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with the code the outcome calls for."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as it is while the program starts
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _terminate)
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as nohup sets it
+        signal.signal(signal.SIGHUP, _terminate)
+    closed = _mend_streams()
+    code = 0
+    try:
+        code = _complete() or _run(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_stdout()
+        code = READER_GONE
+    except OSError as error:
+        if os.environ.get("NLPTX_DEBUG"):
+            raise
+        _drop_stdout()
+        if code == 0:  # else an error has been told, maybe this one: the buffer keeps what could not be written
+            # An error in writing anywhere else comes with the name of the file.
+            lost = error.errno in _FULL or (closed and error.errno == errno.EBADF)
+            where = error.filename or ("standard output" if lost else None)
+            print_error(f"error: {where}: {error.strerror}" if where else f"error: {error.strerror or error}")
+            code = 1
+    _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """Exit, without waiting for a thread that may still be reading standard input."""
+    if any(thread.daemon for thread in threading.enumerate()):
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
+def _mend_streams() -> bool:
+    """Let nothing else take the place of a closed stream, and no character stop a report.
+
+    Returns:
+        whether standard output is closed.
+    """
+    closed = sys.stdout is None
+    if sys.stdin is None:
+        os.open(os.devnull, os.O_RDONLY)  # takes descriptor 0, which another file would get else
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115  # results that go there are lost: fail
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for name in ("stdout", "stderr"):
+        getattr(sys, name).reconfigure(errors="replace")
+    return closed
+
+
+def _complete() -> int:
+    """Answer the shell if it asks for completions; 0 if it does not."""
+    instruction = os.environ.get("_NLPTX_COMPLETE")
+    if not instruction:
+        return 0
+    from click.shell_completion import shell_complete
+
+    sys.stdout.flush()
+    _leave(shell_complete(nlptx, {}, "nlptx", "_NLPTX_COMPLETE", instruction))
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        with nlptx.make_context("nlptx", arguments) as context:
+            nlptx.invoke(context)
+        return 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        with contextlib.suppress(BrokenPipeError):
+            _with_variable(error).show()
+        return error.exit_code
+    except NlptxError as error:
+        if os.environ.get("NLPTX_DEBUG"):
+            raise
+        print_error(f"error: {error}")
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        print_error("interrupted")
+        return INTERRUPTED
+    except _Terminated as signalled:
+        return SIGNALLED + int(signalled.args[0])
+    except MemoryError:
+        if os.environ.get("NLPTX_DEBUG"):
+            raise
+        print_error("error: out of memory\n  Give less text at a time, or fewer words (--max-words).")
+        return 1
+    except OSError:
+        raise  # main knows whether the reader went away
+    except Exception as error:
+        if os.environ.get("NLPTX_DEBUG"):
+            raise
+        print_error(f"error: unexpected {type(error).__name__}: {error}\n  Set NLPTX_DEBUG=1 to see where.")
+        return 1
+
+
+def _with_variable(error: click.ClickException) -> click.ClickException:
+    """Name the environment variable that a bad value came from, if it did."""
+    if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None or not error.param.name:
+        return error
+    if error.ctx.get_parameter_source(error.param.name) is not click.core.ParameterSource.ENVIRONMENT:
+        return error
+    variable = f"{error.ctx.auto_envvar_prefix}_{error.param.name.upper()}"
+    return click.BadParameter(f"{error.message.rstrip('.')} (from {variable}).", error.ctx, error.param)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    """Turn a signal into an exception, so that temporary files are removed on the way out."""
+    raise _Terminated(number)
+
+
+def _drop_stdout() -> None:
+    """Point standard output nowhere, so that the interpreter's last flush does not fail too."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
