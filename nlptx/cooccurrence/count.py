@@ -51,8 +51,8 @@ def count_rows(
         space: how much memory there is, and where the rest goes; the counts live until it is closed. It does not
             change them, unless more distinct words turn up than there is memory for: see :class:`TokenStream`.
         jobs: workers; all cores by default. They do not change the counts.
-        processes: whether those that count are processes, see :func:`nlptx.runtime.executor.workers`; else they are threads,
-            as those that read are.
+        processes: whether the workers that count are processes, see :func:`nlptx.runtime.executor.workers`, or threads;
+            those that read are threads.
 
     Raises:
         DataError: no text, or no word is frequent enough.

@@ -1,7 +1,7 @@
 """A crew: this process and some helpers, who do their parts of one task after another at the same time.
 
-Unlike :mod:`nlptx.runtime.executor`, where any worker takes the next item, all members get every task, and know their part of it
-by their number. A round trip through pipes takes a tenth of a millisecond, so parts of some milliseconds are worth it.
+Unlike :mod:`nlptx.runtime.executor`, where any worker takes the next item, all members get every task, and know their
+part of it by their number. A round trip through pipes takes a tenth of a millisecond, so parts of some milliseconds are worth it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def crew(work: Callable[[T, int], R], members: int, *, processes: bool = False) 
     """Yield a function that has every member do ``work(task, member)``, and returns what they return, in order.
 
     Forked processes do not wait for each other, where threads share the interpreter's lock. They share what is in
-    memory now, and later what is in arrays of :mod:`nlptx.runtime.shared_memory`: of any other that this process changes, they go on
-    seeing what it was. Tasks and results travel through pipes.
+    memory now, and later what is in arrays of :mod:`nlptx.runtime.shared_memory`: of any other that this process
+    changes, they go on seeing what it was. Tasks and results travel through pipes.
 
     Args:
         work: what is done; ``member`` counts from 0, which is this process or thread.

@@ -18,8 +18,8 @@ def in_order(work: Callable[[T], R], items: Iterable[T], jobs: int, *, processes
     """Yield ``work(item)`` for each item, in order; at most ``jobs + 1`` are under way, done or with the caller.
 
     The workers are started for each call, which leaves nothing to shut down. Threads take a fraction of a millisecond
-    for it, and NumPy and SciPy release the interpreter lock; processes, see :func:`nlptx.runtime.executor.workers`, some
-    milliseconds, and never wait for that lock.
+    for it, and NumPy and SciPy release the interpreter lock; processes take some milliseconds, and never wait for that
+    lock, see :func:`nlptx.runtime.executor.workers`.
     """
     if jobs == 1:
         yield from map(work, items)

@@ -49,7 +49,7 @@ class Phase:
 
     Args:
         model: trained in place.
-        flat: (P,) the parameters; like the word vectors, in memory that helpers see, see :mod:`nlptx.runtime.shared_memory`.
+        flat: (P,) the parameters; like the word vectors, in memory that workers share, see :mod:`nlptx.runtime.shared_memory`.
         layer: whose parameters they are.
         train: the examples.
         epochs: to take.

@@ -83,11 +83,11 @@ def power_iteration(operator: Any, jobs: int) -> Solver:
     """Ours, with one BLAS thread for each of its own, as ``fit_pca`` runs it."""
     from threadpoolctl import threadpool_limits
 
-    from nlptx.pca import eigen
+    from nlptx.pca import power_iteration
 
     def solve() -> tuple[NDArray, NDArray]:
         with threadpool_limits(1):
-            pairs = eigen.power_iteration(
+            pairs = power_iteration.power_iteration(
                 operator.moments,
                 operator.shape[1],
                 COMPONENTS,

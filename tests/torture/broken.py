@@ -65,15 +65,15 @@ def counts_its_jobs():
     """Tell in the artifact how it was made."""
     import dataclasses
 
-    from nlptx.cooccurrence import rows
+    from nlptx.cooccurrence import count
 
-    honest = rows.count_rows
+    honest = count.count_rows
 
     def count_rows(blocks, settings, space, jobs, **how):
         counts = honest(blocks, settings, space, jobs, **how)
         return dataclasses.replace(counts, details={**counts.details, "jobs": jobs})
 
-    rows.count_rows = count_rows
+    count.count_rows = count_rows
 
 
 def sociable():
@@ -123,10 +123,10 @@ def forgetful():
 
 def moody():
     """Score by the process id."""
-    from nlptx.cli.main import rows
+    from nlptx.cli import prediction_writer
 
-    honest = rows.Rows._short
-    rows.Rows._short = lambda *arguments: f"{honest(*arguments)}{os.getpid()}"
+    honest = prediction_writer.Rows._short
+    prediction_writer.Rows._short = lambda *arguments: f"{honest(*arguments)}{os.getpid()}"
 
 
 DEFECTS = {name: value for name, value in globals().items() if callable(value) and not name.startswith("_")}

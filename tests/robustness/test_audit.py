@@ -10,7 +10,7 @@ import pytest
 from command import NLPTX, environment
 from conftest import COUNT, PCA, TRAIN
 
-HOOK = Path(__file__).parent / "audit"
+HOOK = Path(__file__).parents[1] / "helpers" / "audit"
 # The C library, and the linear algebra that threadpoolctl asks for the number of its threads.
 LIBRARIES = re.compile(
     r"None|.*\b(lib(scipy_)?openblas|libmkl|libblis|libflexiblas|libgomp|libomp|libiomp|vcomp|libc\.)[^/]*"

@@ -186,9 +186,9 @@ def test_files_are_scored_alike_by_any_number_of_workers(work):
 
 COUNTED = """
 from nlptx.cli.main import main
-from nlptx.cooccurrence import pairs, trays
+from nlptx.cooccurrence import parallel_count, window_pairs
 
-pairs._PAIRS, trays._PAIRS, trays._ENTRIES = 50, 100, 0  # many tasks, many groups, and each tray used many times
+window_pairs._PAIRS, parallel_count._PAIRS, parallel_count._ENTRIES = 50, 100, 0
 main()
 """
 
@@ -229,11 +229,11 @@ def test_where_not_all_processes_can_be_started_workers_are_threads():
 KILLED = """
 import os, signal
 from nlptx.cli.main import main
-from nlptx.cooccurrence import trays
+from nlptx.cooccurrence import parallel_count
 from nlptx.cooccurrence.window_pairs import PairCounter
 
 PairCounter.count = lambda counter, rows: os.kill(os.getpid(), signal.SIGKILL)
-trays._PAIRS = 100  # so that there is work for all
+parallel_count._PAIRS = 100  # so that there is work for all
 main()
 """
 

@@ -13,7 +13,7 @@ from nlptx.classifier.model import Model
 from nlptx.nn import Gradients, Layout, Linear, flatten
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import TrainSettings
-from nlptx.training import pretrain as pretraining
+from nlptx.training import pretraining
 from nlptx.training.pretraining import NextWord
 
 

@@ -291,7 +291,7 @@ def peak_memory(model, lines, folder):
     rng = random.Random(lines)
     path.write_text("".join(" ".join(rng.choices(PLAIN, k=10)) + "\n" for _ in range(lines)))
     code = (
-        "import sys; from nlptx.cli import nlptx\n"
+        "import sys; from nlptx.cli.main import nlptx\n"
         "nlptx(sys.argv[1:], standalone_mode=False)\n"
         # Not ru_maxrss, which begins with what the tests' own process has.
         "print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])"

@@ -14,17 +14,17 @@ import scipy.sparse as sp
 from command import refused, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nlptx.tokens import lines, stream
 
 from nlptx.artifacts.container import read, write
 from nlptx.artifacts.provenance import command
-from nlptx.cooccurrence import pairs, trays
+from nlptx.cooccurrence import parallel_count, window_pairs
 from nlptx.cooccurrence.count import count_rows
 from nlptx.cooccurrence.matrix import Cooccurrence, count
 from nlptx.cooccurrence.stored import KIND
 from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
 from nlptx.io.spill import Space
 from nlptx.settings import CountSettings
+from nlptx.text import blocks, token_stream
 from nlptx.text.blocks import in_blocks
 from nlptx.text.tokenizer import Tokenizer
 
@@ -179,13 +179,13 @@ def test_text_is_cut_and_folded_as_asked():
 
 
 def test_harmonic_weights_are_exact_up_to_window_20():
-    units, one = pairs.unit_weights("harmonic", 20)
+    units, one = window_pairs.unit_weights("harmonic", 20)
     assert [Fraction(int(unit), one) for unit in units] == [Fraction(1, d) for d in range(1, 21)]
 
 
 @pytest.mark.parametrize("window", [21, 50, 1000])
 def test_harmonic_weights_beyond_window_20_are_rounded_to_the_nearest_unit(window):
-    units, one = pairs.unit_weights("harmonic", window)
+    units, one = window_pairs.unit_weights("harmonic", window)
     assert len(units) == window
     for d, unit in enumerate(units.tolist(), start=1):
         assert abs(Fraction(unit, one) - Fraction(1, d)) <= Fraction(1, 2**27)
@@ -223,7 +223,7 @@ def test_jobs_do_not_change_a_small_result():
 def test_the_pairs_counted_at_once_do_not_change_the_counts(monkeypatch, pairs_at_once, jobs):
     documents = sample(documents=8)
     whole = count_words(documents, window=4, min_count=2)
-    monkeypatch.setattr(pairs, "_PAIRS", pairs_at_once)
+    monkeypatch.setattr(window_pairs, "_PAIRS", pairs_at_once)
     same(count_words(documents, jobs, window=4, min_count=2), whole)
 
 
@@ -232,9 +232,9 @@ def test_the_pairs_counted_at_once_do_not_change_the_counts(monkeypatch, pairs_a
 def test_how_rows_are_handed_out_does_not_change_the_counts(monkeypatch, entries, pairs_at_once, jobs):
     documents = sample()
     whole = count_words(documents)
-    monkeypatch.setattr(pairs, "_PAIRS", 50)
-    monkeypatch.setattr(trays, "_ENTRIES", entries)
-    monkeypatch.setattr(trays, "_PAIRS", pairs_at_once)
+    monkeypatch.setattr(window_pairs, "_PAIRS", 50)
+    monkeypatch.setattr(parallel_count, "_ENTRIES", entries)
+    monkeypatch.setattr(parallel_count, "_PAIRS", pairs_at_once)
     same(count_words(documents, jobs), whole)
 
 
@@ -242,7 +242,7 @@ def test_how_rows_are_handed_out_does_not_change_the_counts(monkeypatch, entries
 def test_frequent_and_rare_words_are_counted_alike(monkeypatch, dense):
     documents = sample()
     expected, _ = reference(documents, 3, "harmonic", 1)
-    monkeypatch.setattr(pairs, "_DENSE_PAIRS", dense)
+    monkeypatch.setattr(window_pairs, "_DENSE_PAIRS", dense)
     found = count_words(documents, window=3, min_count=1)
     assert tabulate(found) == {pair: float(weight) for pair, weight in expected.items()}
 
@@ -251,8 +251,8 @@ def test_frequent_and_rare_words_are_counted_alike(monkeypatch, dense):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_size_of_a_chunk_of_text_does_not_change_the_counts(monkeypatch, chunk, jobs):
     whole = count_words(sample())
-    monkeypatch.setattr(stream, "_CHUNK", chunk)
-    monkeypatch.setattr(lines, "BLOCK", chunk // 3)
+    monkeypatch.setattr(token_stream, "_CHUNK", chunk)
+    monkeypatch.setattr(blocks, "BLOCK", chunk // 3)
     same(count_words(sample(), jobs), whole)
 
 
@@ -278,7 +278,7 @@ def test_a_corpus_counted_in_blocks_gives_the_same_bytes(tmp_path, monkeypatch, 
     documents = sample()
     options = {"window": 4, "min_count": 2, "weighting": weighting}
     write(str(tmp_path / "whole.npz"), count_words(documents, **options).to_artifact())
-    monkeypatch.setattr(stream, "_BYTES_PER_WORD", 0.1)
+    monkeypatch.setattr(token_stream, "_BYTES_PER_WORD", 0.1)
     assert count_in(Space(memory, str(tmp_path)), documents, **options) == (tmp_path / "whole.npz").read_bytes()
     assert {path.name for path in tmp_path.iterdir()} == {"whole.npz", "counts.npz"}
 
@@ -286,7 +286,7 @@ def test_a_corpus_counted_in_blocks_gives_the_same_bytes(tmp_path, monkeypatch, 
 def test_a_block_without_a_known_word_counts_nothing(tmp_path, monkeypatch):
     documents = [["a", "b"], *([f"once{n}"] for n in range(50)), ["b", "a"]]
     write(str(tmp_path / "whole.npz"), count_words(documents, min_count=2).to_artifact())
-    monkeypatch.setattr(stream, "_BYTES_PER_WORD", 0.1)
+    monkeypatch.setattr(token_stream, "_BYTES_PER_WORD", 0.1)
     assert count_in(Space(200, str(tmp_path)), documents, min_count=2) == (tmp_path / "whole.npz").read_bytes()
 
 
@@ -303,10 +303,10 @@ def test_a_folder_for_temporary_files_that_is_not_there(tmp_path):
 
 def test_many_distinct_words_in_many_chunks_are_all_counted(monkeypatch):
     # More words than the running totals have room for at first, growing chunk by chunk.
-    monkeypatch.setattr(stream, "_CHUNK", 5000)
-    monkeypatch.setattr(lines, "BLOCK", 1)
+    monkeypatch.setattr(token_stream, "_CHUNK", 5000)
+    monkeypatch.setattr(blocks, "BLOCK", 1)
     documents = [[f"w{n}" for n in range(start, start + 900)] for start in range(0, 6000, 600)]
-    found = stream.TokenStream(Space())  # never so large that it would open a file
+    found = token_stream.TokenStream(Space())  # never so large that it would open a file
     found.read(in_blocks(map(" ".join, documents)), Tokenizer("spaces"), 1)
     assert found.counts() == {word.encode(): n for word, n in Counter(chain.from_iterable(documents)).items()}
     numbers = {number: word.decode() for word, number in found.numbers.items()}
@@ -316,10 +316,10 @@ def test_many_distinct_words_in_many_chunks_are_all_counted(monkeypatch):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_words_dropped_for_want_of_memory_are_told(monkeypatch, jobs):
     # Two frequent words among many that come once: those go, and the frequent ones keep every count.
-    monkeypatch.setattr(stream, "_CHUNK", 300)
-    monkeypatch.setattr(lines, "BLOCK", 1)
+    monkeypatch.setattr(token_stream, "_CHUNK", 300)
+    monkeypatch.setattr(blocks, "BLOCK", 1)
     documents = [["often", "again", f"once{n}"] for n in range(500)]
-    with Space(2 * stream._BYTES_PER_WORD * 100) as space:
+    with Space(2 * token_stream._BYTES_PER_WORD * 100) as space:
         counted = count_rows(
             in_blocks(map(" ".join, documents)), CountSettings(tokenizer="spaces", min_count=3), space, jobs
         )

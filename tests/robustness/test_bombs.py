@@ -156,10 +156,10 @@ def forged(path, data, settings=(), details=(), **arrays):
     specimen.header["details"] |= dict(details)
     specimen.arrays |= arrays
     specimen.header["arrays"] = sorted(specimen.arrays)
-    return container(path, json.dumps(specimen.header).encode(), specimen.arrays)
+    return archive(path, json.dumps(specimen.header).encode(), specimen.arrays)
 
 
-def container(path, header, arrays):
+def archive(path, header, arrays):
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("header.npy", npy(np.frombuffer(header, np.uint8)))
         for name, array in arrays.items():
@@ -212,12 +212,12 @@ def test_many_labels_take_no_square_of_memory(made, tmp_path):
     ids=["depth", "some-depth", "digits", "kind", "nan", "overflow", "twice"],
 )
 def test_a_header_that_is_no_plain_json(header, tmp_path):
-    refused(container(tmp_path / "a.npz", header, {}), error=CorruptError)
+    refused(archive(tmp_path / "a.npz", header, {}), error=CorruptError)
 
 
 def test_names_in_a_message_are_cut(made, tmp_path):
     header = Specimen(made["model"]).header | {"arrays": ["x" * 10] * 100_000}
-    refused(container(tmp_path / "a.npz", json.dumps(header).encode(), {}), error=CorruptError)
+    refused(archive(tmp_path / "a.npz", json.dumps(header).encode(), {}), error=CorruptError)
 
 
 def test_a_message_is_never_more_than_a_line_and_its_hint(tmp_path):

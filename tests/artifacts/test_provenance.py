@@ -8,7 +8,7 @@ import pytest
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.provenance import chain, command
 from nlptx.cli.main import nlptx
-from nlptx.cli.options import from nlptx.corpus.document import ReadOptions, special_reading
+from nlptx.corpus.document import ReadOptions, special_reading
 from nlptx.errors import CorruptError
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nlptx.nn import Gradients, Layout, MultiHeadAttention, attention
 from nlptx.nn.attention import tiles
-from nlptx.training import average
+from nlptx.training import weight_averaging
 from nlptx.training.batching import LANES, Share, cut_shares
 from nlptx.training.gradients import BatchGradient, Lanes, sum_rows
 from nlptx.training.weight_averaging import WeightAverage
@@ -112,7 +112,7 @@ def test_an_average_taken_block_by_block_is_the_average(monkeypatch: pytest.Monk
     start = np.random.default_rng(1).normal(size=(7, WIDTH))
     results = []
     for block in (1, 2 * WIDTH, 1 << 16):
-        monkeypatch.setattr(average, "_BLOCK", block)
+        monkeypatch.setattr(weight_averaging, "_BLOCK", block)
         weights = start.copy()
         taken = WeightAverage([weights], 0.9)
         for _ in range(5):

@@ -4,10 +4,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from nlptx.tokens import lines, stream
 from numpy.testing import assert_array_equal
 
 from nlptx.io.spill import Space
+from nlptx.text import blocks, token_stream
 from nlptx.text.blocks import in_blocks
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
@@ -31,8 +31,8 @@ def encoded(texts, vocabulary, most, jobs):
 @pytest.mark.parametrize("most", [None, 2])
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_texts_are_encoded_as_one_by_one(monkeypatch, name, chunk, most, jobs):
-    monkeypatch.setattr(stream, "_CHUNK", chunk)
-    monkeypatch.setattr(lines, "BLOCK", 1)
+    monkeypatch.setattr(token_stream, "_CHUNK", chunk)
+    monkeypatch.setattr(blocks, "BLOCK", 1)
     tokenizer = Tokenizer(name)
     wanted = Counter(word for text in TEXTS for word in tokenizer(text))
     words = sorted(wanted)[::2]  # every other word is unknown

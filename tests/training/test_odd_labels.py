@@ -11,7 +11,7 @@ import nlptx
 from nlptx.errors import DataError, LabelError
 from nlptx.nn import Gradients
 from nlptx.settings import TrainSettings
-from nlptx.training import prepare as preparing
+from nlptx.training import dataset
 from nlptx.training.batching import Share
 from nlptx.training.loss import balanced_weights, classify, validate
 
@@ -66,8 +66,8 @@ def test_weights_repeat_texts(loss):
     assert total == pytest.approx(wanted_total, rel=1e-5)
     assert np.abs(wanted_flat).max() > 0
     assert_allclose(flat, wanted_flat, atol=1e-6)
-    examples = preparing.Examples(ids, targets)
-    repeated = preparing.Examples([ids[row] for row in tripled], targets[tripled])
+    examples = dataset.Examples(ids, targets)
+    repeated = dataset.Examples([ids[row] for row in tripled], targets[tripled])
     one, all_of_them = validate(model, examples, 1, weights), validate(model, repeated, 1)
     assert one[0] * 6 == pytest.approx(all_of_them[0] * len(tripled), rel=1e-5)
 
@@ -172,7 +172,7 @@ def test_evidence_is_for_twenty_labels_and_train_says_so(count, evidence):
 
 
 def test_evidence_is_for_so_many_words_and_train_says_so(monkeypatch):
-    monkeypatch.setattr(preparing, "LARGEST_VOCABULARY", 10)
+    monkeypatch.setattr(dataset, "LARGEST_VOCABULARY", 10)
     model, notes = fit(*make_reviews(40), epochs=1)
     assert model.evidence is None
     assert notes == [f"no n-gram evidence: there are {len(model.vocabulary)} words, and it is for 10 at most"]
