@@ -105,14 +105,14 @@ BLOEM_EPOCHS ?= 1
 bloem_TRAIN = --preset bloem --epochs $(BLOEM_EPOCHS)
 # Reviews without labels help with sentences too. Few short texts gain by n-grams seen once, by leaving out more words
 # and by every label there is.
-sst2_TRAIN = --epochs 4 --ngram-texts 1 --word-dropout 0.2 --valid-share 0 --unlabelled $(DATA)
+sst2_TRAIN = --epochs 4 --ngram-min-texts 1 --word-dropout 0.2 --valid-share 0 --unlabelled $(DATA)
 sst5_TRAIN = $(sst2_TRAIN)
 # Questions turn on rarer words and on how they are used: vectors of narrow windows, standardised and whitened, which
 # gives every component the same say, suit them better; so do n-grams seen once. Five thousand short texts have no
 # components that help.
 trec_COOCCUR = --window 5
 trec_PCA = --smoothing 0.75 --standardize --eigenvalue-weight 0
-trec_TRAIN = --label-order none --ngram-texts 1 --components 0 --width 128 --blocks 2 --word-dropout 0.2 --valid-share 0 --epochs 5
+trec_TRAIN = --label-order none --ngram-min-texts 1 --lsa-components 0 --width 128 --blocks 2 --word-dropout 0.2 --valid-share 0 --epochs 5
 FOLDS ?= 5
 # SEEDS="2 3": train imdb, sst2 and sst5 with each of these seeds too; `make results` shows mean and spread of all.
 SEEDS ?=
@@ -190,14 +190,14 @@ build/cr/evaluate.json: $(CR) nlptx/default_model.npz | $(INSTALLED)
 $(eval $(call TABLE,cr,$$(CR)))
 
 # What each part is worth: the run of imdb without it, same seed, same word vectors.
-imdb-no-imitation_TRAIN = --imitate 0
+imdb-no-distillation_TRAIN = --distill 0
 imdb-no-unlabelled_TRAIN = --split train
-imdb-no-components_TRAIN = --components 0 --imitate 0
+imdb-no-lsa_TRAIN = --lsa-components 0 --distill 0
 imdb-no-ngrams_TRAIN = --ngrams 0
 # And with what is not the default.
 imdb-passages_TRAIN = --passages 1
 imdb-every-label_TRAIN = --valid-share 0
-ABLATIONS := imdb-no-imitation imdb-no-unlabelled imdb-no-components imdb-no-ngrams imdb-passages imdb-every-label
+ABLATIONS := imdb-no-distillation imdb-no-unlabelled imdb-no-lsa imdb-no-ngrams imdb-passages imdb-every-label
 define ABLATION
 $(call RUN,$(1),$(1),imdb,$$(DATA),$$(DATA),--resume)
 $(call TABLE,$(1),$$(DATA))
@@ -241,7 +241,7 @@ results: $(foreach name,imdb sst2 sst5,$(SEEDS:%=build/$(name)/seed-%/evaluate.j
 
 # The model that comes with nlptx: all labelled texts at hand, small enough for the wheel. What its card says of it was
 # measured on a sister that has not seen the part test.
-default_TRAIN = --passages 1 --new-words 0 --ngram-texts 7 --half --valid-share 0.04 --valid-most 10000
+default_TRAIN = --passages 1 --new-word-min-count 0 --ngram-min-texts 7 --float16 --valid-share 0.04 --valid-max 10000
 default_TEXTS = $(DATA) data/train.tsv data/opinions.tsv
 DEFAULT := build/default
 # Kernels that every x86-64 processor of the last ten years has, so that all of them give the same bytes.

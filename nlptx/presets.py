@@ -10,7 +10,7 @@ _GOLDSTRAW: dict[str, dict[str, Any]] = {
     "pca": {"components": 50, "transform": "none", "standardize": True, "eigenvalue_weight": 1.0},
     "train": {
         "width": 0,
-        "window": 12,
+        "attention_window": 12,
         "long_texts": "head",
         "blocks": 2,
         "heads": 3,
@@ -20,7 +20,7 @@ _GOLDSTRAW: dict[str, dict[str, Any]] = {
         "pool": "flatten",
         "loss": "squared-error",
         "ngrams": 0,
-        "imitate": 0,
+        "distill": 0,
         "calibrate": False,
         "freeze": True,
         "optimizer": "sgd",
@@ -31,7 +31,7 @@ _GOLDSTRAW: dict[str, dict[str, Any]] = {
         "clip": 0.0,
         "dropout": 0.0,
         "word_dropout": 0.0,
-        "average": 0.0,
+        "weight_averaging": 0.0,
         "weight_decay": 0.0,
     },
 }
@@ -42,7 +42,7 @@ _BLOEM: dict[str, dict[str, Any]] = {
     "pca": {"components": 128},
     "train": {
         "width": 0,
-        "window": 512,
+        "attention_window": 512,
         "long_texts": "head",
         "blocks": 6,
         "heads": 8,
@@ -56,11 +56,11 @@ _BLOEM: dict[str, dict[str, Any]] = {
         "batch": 4,
         "clip": 1.0,
         "ngrams": 0,
-        "imitate": 0,
+        "distill": 0,
         "calibrate": False,
         "epochs": 80,
         "word_dropout": 0.0,
-        "average": 0.0,
+        "weight_averaging": 0.0,
     },
 }
 

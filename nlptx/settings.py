@@ -165,7 +165,7 @@ class NetworkSettings(Settings):
         "Softmax and cross-entropy, or (two classes) one sigmoid neuron and squared error.",
         choices=("cross-entropy", "squared-error"),
     )
-    window: int = setting(128, "Words that attend to each other.", low=1, high=65_536)
+    attention_window: int = setting(128, "Words that attend to each other.", low=1, high=65_536)
     long_texts: str = setting(
         "split",
         "Texts longer than the window: split them into windows, or read only their head.",
@@ -181,7 +181,7 @@ class NetworkSettings(Settings):
     @property
     def most_words(self) -> int | None:
         """Words of a text that are read at all; None for all of them."""
-        return self.window if self.long_texts == "head" else None
+        return self.attention_window if self.long_texts == "head" else None
 
 
 @dataclass(frozen=True)
@@ -201,11 +201,13 @@ class TrainSettings(NetworkSettings):
     weight_decay: float = setting(0.01, "AdamW: decay of weight matrices per unit of learning rate.", low=0)
     clip: float = setting(1.0, "Largest norm of the gradient; 0 for no limit.", low=0)
     word_dropout: float = setting(0.1, "Share of words left out of a training text.", low=0, high=0.95)
-    average: float = setting(0.99, "Decay of the running average of the weights; 0 for none.", low=0, high=0.99999)
+    weight_averaging: float = setting(
+        0.99, "Decay of the running average of the weights; 0 for none.", low=0, high=0.99999
+    )
     patience: int = setting(2, "Stop after this many epochs without improvement; 0 never.", low=0)
     valid_share: float = setting(0.1, "Share of the training data held out for validation.", low=0, high=0.9)
-    valid_most: int = setting(1000, "Hold out about this many texts at most.", low=1)
-    new_words: int = setting(
+    valid_max: int = setting(1000, "Hold out about this many texts at most.", low=1)
+    new_word_min_count: int = setting(
         2, "Learn vectors for training words the embeddings lack, seen this often; 0 for none.", low=0
     )
     calibrate: bool = setting(True, "Fit the temperature of the probabilities on the held-out texts.")
@@ -221,16 +223,16 @@ class TrainSettings(NetworkSettings):
         low=0,
         high=3,
     )
-    components: int = setting(
+    lsa_components: int = setting(
         300, "Principal components of the texts, of their n-grams, to learn from as well; 0 for none.", low=0
     )
-    imitate: int = setting(
+    distill: int = setting(
         1,
         "Epochs over the texts without labels, if there are any, in which the network learns what the n-grams say.",
         low=0,
     )
-    ngram_texts: int = setting(2, "Leave out n-grams found in fewer training texts than this.", low=1)
-    half: bool = setting(False, "Store word vectors and n-grams in half precision, for a smaller file.")
+    ngram_min_texts: int = setting(2, "Leave out n-grams found in fewer training texts than this.", low=1)
+    float16: bool = setting(False, "Store word vectors and n-grams in half precision, for a smaller file.")
     passages: int = setting(
         0,
         "Passages of each long training text, of 10 to 40 words, that are learned as texts of their own; 0 for none.",

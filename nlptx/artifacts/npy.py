@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import CorruptError
-from nlptx.io.spill import Spool, as_bytes
+from nlptx.io.spill import SpilledArray, as_bytes
 
 # Types of arrays as .npy files name them; |S3 is for the word csr, by which SciPy knows a sparse matrix.
 DTYPES = {"|u1", "<i4", "<i8", "<f2", "<f4", "<f8", "|S3"}
@@ -22,9 +22,9 @@ _NPY = re.compile(
 )
 
 
-def write_array(container: zipfile.ZipFile, name: str, array: NDArray | Spool) -> None:
+def write_array(container: zipfile.ZipFile, name: str, array: NDArray | SpilledArray) -> None:
     """Write one entry, a growing array part by part."""
-    parts = array.parts() if isinstance(array, Spool) else [np.asarray(array, order="C")]
+    parts = array.parts() if isinstance(array, SpilledArray) else [np.asarray(array, order="C")]
     # Without a date of its own, an entry has that of 1980.
     with container.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
         described = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from nlptx.classifier.inference import inputs
+from nlptx.classifier.inference import network_inputs
 from nlptx.classifier.model import Model
 from nlptx.errors import DataError
 
@@ -51,14 +51,14 @@ def explain(model: Model, text: str, label: str | None = None) -> Explanation:
         raise DataError("the text has no word that the model knows")
     if label is not None and label not in model.labels:
         raise DataError(f"{label!r} is not one of the model's labels: {', '.join(model.labels)}")
-    steady = model.steady()
+    overflow_safe = model.overflow_safe()
     # As when predicting: the BLAS may sum in another order on more threads. An overflow shows in the probabilities.
     with threadpool_limits(1), np.errstate(all="ignore"):
-        probabilities, worth, chosen = _leave_one_out(steady, ids, label)
-        x, layout, *evidence = inputs(steady, [ids], apart=True)
-        _, cache = steady.network.forward(x, layout, None, *evidence)
+        probabilities, worth, chosen = _leave_one_out(overflow_safe, ids, label)
+        x, layout, *ngram_features = network_inputs(overflow_safe, [ids], apart=True)
+        _, cache = overflow_safe.network.forward(x, layout, None, *ngram_features)
     attention = []
-    for runs in steady.network.encoder.attention_weights(cache[0]):
+    for runs in overflow_safe.network.encoder.attention_weights(cache[0]):
         whole = np.zeros((runs[0].shape[1], len(ids), len(ids)), runs[0].dtype)
         for (row, count, length), weights in zip(layout.runs, runs, strict=True):
             for window in range(count):

@@ -12,7 +12,7 @@ from nlptx.nn import Layout
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
-    from nlptx.ngrams import Evidence
+    from nlptx.ngrams import NgramFeatures
 
 # Words that go through the network together: enough to keep NumPy busy, and few enough for a core's cache.
 CHUNK = 2048
@@ -20,16 +20,16 @@ CHUNK = 2048
 SPAN = 1 << 14
 
 
-class Inputs(NamedTuple):
+class NetworkInputs(NamedTuple):
     """What the network reads; see :meth:`nlptx.classifier.network.Network.forward`."""
 
     x: NDArray
     layout: Layout
-    places: NDArray | None
-    whole: NDArray | None
+    token_features: NDArray | None
+    text_features: NDArray | None
 
 
-def inputs(model: Model, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> Inputs:
+def network_inputs(model: Model, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> NetworkInputs:
     """Return what the network reads of texts of at least one known word, all of them at once.
 
     Args:
@@ -37,21 +37,21 @@ def inputs(model: Model, encoded: Sequence[NDArray[np.int32]], *, apart: bool = 
         encoded: (T,) word ids of each text.
         apart: see :class:`nlptx.nn.Layout`.
     """
-    settings, evidence = model.settings, model.evidence
-    layout = Layout(np.array([len(ids) for ids in encoded]), settings.window, settings.causal, apart)
+    settings, ngram_features = model.settings, model.ngram_features
+    layout = Layout(np.array([len(ids) for ids in encoded]), settings.attention_window, settings.causal, apart)
     ids = np.concatenate(encoded)
-    places = whole = None
-    if evidence is not None:
-        found = evidence.find(ids, layout.lengths)
-        places = evidence.of_places(found)
-        whole = evidence.of_texts(found, layout.lengths)
-    return Inputs(_vectors(model, ids), layout, places, whole)
+    token_features = text_features = None
+    if ngram_features is not None:
+        found = ngram_features.find(ids, layout.lengths)
+        token_features = ngram_features.token_features_of(found)
+        text_features = ngram_features.text_features_of(found, layout.lengths)
+    return NetworkInputs(_vectors(model, ids), layout, token_features, text_features)
 
 
-def outputs(model: Model, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> NDArray:
-    """Run the network over texts, all of them at once: (B, outputs); arguments as of :func:`inputs`."""
+def network_outputs(model: Model, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> NDArray:
+    """Run the network over texts, all of them at once: (B, outputs); arguments as of :func:`network_inputs`."""
     with np.errstate(all="ignore"):  # whoever uses the outputs sees it
-        return model.network.apply(*inputs(model, encoded, apart=apart))
+        return model.network.apply(*network_inputs(model, encoded, apart=apart))
 
 
 def infer(model: Model, encoded: Sequence[NDArray[np.int32]]) -> NDArray:
@@ -61,25 +61,25 @@ def infer(model: Model, encoded: Sequence[NDArray[np.int32]]) -> NDArray:
     side by side; the pool then merges what it made of the windows of a text. No bit of a text's outputs depends
     on the texts beside it.
     """
-    network, settings, evidence = model.network, model.settings, model.evidence
-    texts = Layout(np.array([len(ids) for ids in encoded]), settings.window)
+    network, settings, ngram_features = model.network, model.settings, model.ngram_features
+    texts = Layout(np.array([len(ids) for ids in encoded]), settings.attention_window)
     ids = np.concatenate(encoded)
-    found, whole = np.empty((len(ids), 0), np.int32), None
-    if evidence is not None:
-        found, whole = _evidence(evidence, ids, texts)
+    found, text_features = np.empty((len(ids), 0), np.int32), None
+    if ngram_features is not None:
+        found, text_features = _ngram_features(ngram_features, ids, texts)
     lengths = texts.windows
     starts = np.cumsum(lengths) - lengths
     parts = np.empty((len(lengths), network.pool.width), model.flat.dtype)
     log_weights = np.empty(len(lengths))
     for rows in _passes(lengths):
-        layout = Layout(lengths[rows], settings.window, settings.causal, apart=True)
+        layout = Layout(lengths[rows], settings.attention_window, settings.causal, apart=True)
         words = np.arange(layout.tokens) + np.repeat(starts[rows] - layout.starts, layout.lengths)
-        places = None if evidence is None else evidence.of_places(found[words])
-        x = network.encode(_vectors(model, ids[words]), layout, places)
+        token_features = None if ngram_features is None else ngram_features.token_features_of(found[words])
+        x = network.encode(_vectors(model, ids[words]), layout, token_features)
         parts[rows] = network.pool.apply(x, layout)
         log_weights[rows] = network.pool.log_weights(x, layout)
     y = network.pool.merge(parts, log_weights, Layout(texts.pieces))
-    return network.decide(y, Layout(np.ones(len(y), np.int64), apart=True), whole)
+    return network.decide(y, Layout(np.ones(len(y), np.int64), apart=True), text_features)
 
 
 def _vectors(model: Model, ids: NDArray[np.int32]) -> NDArray:
@@ -103,26 +103,26 @@ def _groups(lengths: NDArray[np.int64], most: int) -> Iterator[slice]:
         first, before = after, int(ends[after - 1])
 
 
-def _evidence(
-    evidence: Evidence, ids: NDArray[np.int32], texts: Layout
+def _ngram_features(
+    ngram_features: NgramFeatures, ids: NDArray[np.int32], texts: Layout
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Return which n-grams end at each word (N, order), and what the linear models say of each text (B, M E)."""
-    found = np.empty((len(ids), evidence.order), np.int32)
-    whole = np.empty((len(texts.lengths), len(evidence.bias)), np.float32)
+    found = np.empty((len(ids), ngram_features.order), np.int32)
+    text_features = np.empty((len(texts.lengths), len(ngram_features.bias)), np.float32)
     for rows in _groups(texts.lengths, SPAN):
         lengths = texts.lengths[rows]
         first = int(texts.starts[rows][0])
         after = first + int(lengths.sum())
         if after - first <= SPAN:
-            found[first:after] = evidence.find(ids[first:after], lengths)
-            whole[rows] = evidence.of_texts(found[first:after], lengths)
+            found[first:after] = ngram_features.find(ids[first:after], lengths)
+            text_features[rows] = ngram_features.text_features_of(found[first:after], lengths)
             continue
-        heard = np.zeros(len(evidence.keys) + 1, bool)
+        heard = np.zeros(len(ngram_features.keys) + 1, bool)
         for start in range(first, after, SPAN):
             end = min(start + SPAN, after)
-            before = max(first, start - evidence.order + 1)  # n-grams reach back across the cut
-            found[start:end] = evidence.find(ids[before:end], [end - before])[start - before :]
+            before = max(first, start - ngram_features.order + 1)  # n-grams reach back across the cut
+            found[start:end] = ngram_features.find(ids[before:end], [end - before])[start - before :]
             heard[found[start:end]] = True
         distinct = np.flatnonzero(heard[:-1])[:, None]
-        whole[rows] = evidence.of_texts(distinct, [len(distinct)], [after - first])
-    return found, whole
+        text_features[rows] = ngram_features.text_features_of(distinct, [len(distinct)], [after - first])
+    return found, text_features

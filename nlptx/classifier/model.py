@@ -18,8 +18,8 @@ from nlptx.classifier.inference import infer
 from nlptx.classifier.network import Network, unset_network
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import ArtifactError, CorruptError, SettingsError
-from nlptx.ngrams import Evidence
-from nlptx.ngrams.serialization import evidence_arrays, need_floats, read_evidence
+from nlptx.ngrams import NgramFeatures
+from nlptx.ngrams.serialization import feature_arrays, need_floats, read_ngram_features
 from nlptx.nn import flatten
 from nlptx.runtime.shared_memory import shared_copy, shared_empty
 from nlptx.sampling.rng_streams import Stream, generator
@@ -47,7 +47,7 @@ class Model:
         history: what training recorded, as JSON values.
         made_from: header of the embeddings.
         seed: of the training.
-        evidence: what its n-grams say of a text, or None.
+        ngram_features: what its n-grams say of a text, or None.
         source: documents and digest of the training data, where known.
         temperature: by which outputs are divided, so that probabilities mean what they say.
         card: what its makers say of it, as JSON values; shown by ``nlptx info``.
@@ -64,7 +64,7 @@ class Model:
     history: dict[str, Any]
     made_from: dict[str, Any] | None = None
     seed: int = SEED
-    evidence: Evidence | None = None
+    ngram_features: NgramFeatures | None = None
     source: dict[str, Any] = field(default_factory=dict)
     temperature: float = 1.0
     card: dict[str, Any] = field(default_factory=dict)
@@ -79,13 +79,15 @@ class Model:
         priors: NDArray[np.float64],
         settings: TrainSettings,
         seed: int,
-        evidence: Evidence | None = None,
+        ngram_features: NgramFeatures | None = None,
     ) -> Self:
         """Return an untrained model. Raises SettingsError where the settings do not fit the data."""
-        network = Network(settings, table.shape[1], len(labels), generator(seed, Stream.WEIGHTS), *_widths(evidence))
+        network = Network(
+            settings, table.shape[1], len(labels), generator(seed, Stream.WEIGHTS), *_widths(ngram_features)
+        )
         # Where processes that help with the training see them change.
         flat, table = flatten(network, table.dtype, shared_empty), shared_copy(table)
-        return cls(vocabulary, table, labels, values, priors, settings, network, flat, {}, None, seed, evidence)
+        return cls(vocabulary, table, labels, values, priors, settings, network, flat, {}, None, seed, ngram_features)
 
     @property
     def parameters(self) -> int:
@@ -96,16 +98,16 @@ class Model:
         """Return the ids of the known words the network will read."""
         return self.vocabulary.encode(text)[: self.settings.most_words]
 
-    def in_double(self) -> Self:
+    def as_float64(self) -> Self:
         """Return the same model computing in float64."""
         network = copy.deepcopy(self.network)
         return replace(self, network=network, flat=flatten(network, np.float64))
 
-    def steady(self) -> Self:
+    def overflow_safe(self) -> Self:
         """Return the model as it scores: itself, or in float64 if weights are so large that float32 may overflow."""
-        arrays = [self.flat, self.table] + ([] if self.evidence is None else [self.evidence.ratios])
+        arrays = [self.flat, self.table] + ([] if self.ngram_features is None else [self.ngram_features.ratios])
         largest = max(max(array.max(initial=0), -array.min(initial=0)) for array in arrays)
-        return self if largest <= _LARGEST_WEIGHT else self.in_double()
+        return self if largest <= _LARGEST_WEIGHT else self.as_float64()
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         """Return (B, C) probabilities for encoded texts; the priors for empty ones.
@@ -161,11 +163,11 @@ class Model:
             "tokenizer": tokenizer.name,
             "lowercase": tokenizer.lowercase,
         }
-        dtype = np.float16 if self.settings.half else np.float32
+        dtype = np.float16 if self.settings.float16 else np.float32
         table = self.table.astype(dtype, copy=False)
         arrays = {"table": table, "flat": self.flat, "priors": self.priors, **self.vocabulary.to_arrays()}
-        if self.evidence is not None:
-            arrays |= evidence_arrays(self.evidence, dtype)
+        if self.ngram_features is not None:
+            arrays |= feature_arrays(self.ngram_features, dtype)
         return Artifact(KIND, self.settings.to_dict(), arrays, self.made_from, details, self.seed)
 
     def save(self, path: str) -> None:
@@ -202,16 +204,16 @@ class Model:
         if not isinstance(card, dict):
             raise CorruptError("its card is damaged")
         vocabulary = read_vocabulary(artifact, read_tokenizer(details))
-        table = need_floats(artifact, "table", settings.half, (len(vocabulary), None))
+        table = need_floats(artifact, "table", settings.float16, (len(vocabulary), None))
         flat = need_array(artifact, "flat", "float32", (None,))
         priors = need_array(artifact, "priors", "float64", (len(labels),))
         if (priors < 0).any() or (priors > 1).any() or abs(priors.sum() - 1) > 1e-6:
             raise CorruptError("its prior probabilities do not sum to 1")
-        evidence = read_evidence(artifact, settings, len(vocabulary), len(labels))
-        network = unset_network(settings, table.shape[1], len(labels), _widths(evidence), len(flat))
+        ngram_features = read_ngram_features(artifact, settings, len(vocabulary), len(labels))
+        network = unset_network(settings, table.shape[1], len(labels), _widths(ngram_features), len(flat))
         own = flatten(network)
         own[:] = flat
-        made = (history, artifact.made_from, artifact.seed, evidence, source, temperature, card)
+        made = (history, artifact.made_from, artifact.seed, ngram_features, source, temperature, card)
         return cls(vocabulary, table, labels, values, priors, settings, network, own, *made)
 
 
@@ -223,6 +225,6 @@ def bundled_path() -> str:
     return path
 
 
-def _widths(evidence: Evidence | None) -> tuple[int, int]:
+def _widths(ngram_features: NgramFeatures | None) -> tuple[int, int]:
     """Return how many features of each place, and of each text, the evidence gives."""
-    return (0, 0) if evidence is None else (evidence.order * evidence.width, len(evidence.bias))
+    return (0, 0) if ngram_features is None else (ngram_features.order * ngram_features.width, len(ngram_features.bias))

@@ -1,4 +1,4 @@
-"""The whole network: word vectors (+ evidence) -> encoder blocks -> one vector a text -> outputs."""
+"""The text_features network: word vectors (+ ngram_features) -> encoder blocks -> one vector a text -> outputs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Encoder(Layer):
         if settings.positions == "sinusoidal":
             self.positions = SinusoidalPositions()
         elif settings.positions == "learned":
-            self.positions = LearnedPositions(settings.window, width, rng)
+            self.positions = LearnedPositions(settings.attention_window, width, rng)
         self.dropout = Dropout(settings.dropout)
         self.blocks = [_block(settings, width, rng) for _ in range(settings.blocks)]
         self.norm = LayerNorm(width, settings.norm_gain) if settings.norm == "pre" else None
@@ -101,8 +101,8 @@ class Network(Layer):
         components: R, length of the word vectors.
         classes: C.
         rng: source of the initial weights.
-        place_features: features of each place; 0 for none.
-        text_features: M E, outputs of M linear models; 0 for none.
+        token_feature_width: features of each place; 0 for none.
+        text_feature_width: M E, outputs of M linear models; 0 for none.
 
     Raises:
         SettingsError: the settings do not fit each other or the data.
@@ -114,27 +114,31 @@ class Network(Layer):
         components: int,
         classes: int,
         rng: np.random.Generator,
-        place_features: int = 0,
-        text_features: int = 0,
+        token_feature_width: int = 0,
+        text_feature_width: int = 0,
     ) -> None:
         if settings.loss == "squared-error" and classes != 2:
             raise SettingsError(f"--loss squared-error is for 2 labels; the data has {classes}")
         self.loss = LOSSES[settings.loss](classes)
         self.encoder = Encoder(settings, components, rng)
-        self.pool = POOLS[settings.pool](self.encoder.width, settings.window)
+        self.pool = POOLS[settings.pool](self.encoder.width, settings.attention_window)
         self.dropout = Dropout(settings.dropout)
         self.head = Linear(self.pool.width, self.loss.outputs, rng)
-        self.places = Linear(place_features, components, rng, bias=False) if place_features else None
-        self.whole = Linear(text_features, self.loss.outputs, rng, bias=False) if text_features else None
-        if self.whole is not None:
+        self.token_projection = (
+            Linear(token_feature_width, components, rng, bias=False) if token_feature_width else None
+        )
+        self.text_projection = (
+            Linear(text_feature_width, self.loss.outputs, rng, bias=False) if text_feature_width else None
+        )
+        if self.text_projection is not None:
             # Of two classes, one number speaks for the second and against the first.
             one = np.array([[-0.5, 0.5]]) if self.loss.outputs == 2 else np.eye(self.loss.outputs)
-            models = text_features // len(one)
-            self.whole.weight.value[...] = np.tile(one, (models, 1)) / models
+            models = text_feature_width // len(one)
+            self.text_projection.weight.value[...] = np.tile(one, (models, 1)) / models
 
     def sublayers(self) -> Sequence[tuple[str, Layer]]:
-        evidence = (("places", self.places), ("whole", self.whole))
-        given = [(name, layer) for name, layer in evidence if layer is not None]
+        ngram_features = (("token_projection", self.token_projection), ("text_projection", self.text_projection))
+        given = [(name, layer) for name, layer in ngram_features if layer is not None]
         return [("encoder", self.encoder), ("pool", self.pool), ("head", self.head), *given]
 
     def forward(
@@ -142,8 +146,8 @@ class Network(Layer):
         x: NDArray,
         layout: Layout,
         rng: np.random.Generator | None,
-        places: NDArray | None = None,
-        whole: NDArray | None = None,
+        token_features: NDArray | None = None,
+        text_features: NDArray | None = None,
     ) -> tuple[NDArray, Any]:
         """Return the outputs (B, outputs).
 
@@ -151,46 +155,58 @@ class Network(Layer):
             x: (N, R) word vectors.
             layout: of the batch.
             rng: for dropout; None outside training.
-            places: (N, place_features), if there are any.
-            whole: (B, text_features), if there are any.
+            token_features: (N, token_feature_width), if there are any.
+            text_features: (B, text_feature_width), if there are any.
         """
-        x = self._with_places(x, layout, places)
+        x = self._with_token_features(x, layout, token_features)
         x, encoder_cache = self.encoder.forward(x, layout, rng)
         x, pool_cache = self.pool.forward(x, layout, rng)
         x, dropout_cache = self.dropout.forward(x, layout, rng)
         x, head_cache = self.head.forward(x, layout.pooled)
-        y = self._with_whole(x, layout.pooled, whole)
-        return y, (encoder_cache, pool_cache, dropout_cache, head_cache, places, whole)
+        y = self._with_text_features(x, layout.pooled, text_features)
+        return y, (encoder_cache, pool_cache, dropout_cache, head_cache, token_features, text_features)
 
-    def apply(self, x: NDArray, layout: Layout, places: NDArray | None = None, whole: NDArray | None = None) -> NDArray:
+    def apply(
+        self, x: NDArray, layout: Layout, token_features: NDArray | None = None, text_features: NDArray | None = None
+    ) -> NDArray:
         """Return the outputs (B, outputs) outside training; arguments as of :meth:`forward`."""
-        return self.decide(self.pool.apply(self.encode(x, layout, places), layout), layout.pooled, whole)
+        return self.decide(
+            self.pool.apply(self.encode(x, layout, token_features), layout), layout.pooled, text_features
+        )
 
-    def encode(self, x: NDArray, layout: Layout, places: NDArray | None = None) -> NDArray:
+    def encode(self, x: NDArray, layout: Layout, token_features: NDArray | None = None) -> NDArray:
         """Return the vectors in context (N, D), before they are pooled."""
-        return self.encoder.apply(self._with_places(x, layout, places), layout)
+        return self.encoder.apply(self._with_token_features(x, layout, token_features), layout)
 
-    def decide(self, x: NDArray, layout: Layout, whole: NDArray | None = None) -> NDArray:
+    def decide(self, x: NDArray, layout: Layout, text_features: NDArray | None = None) -> NDArray:
         """Return the outputs (B, outputs) for the pooled vectors of B texts."""
-        return self._with_whole(self.head.apply(x, layout), layout, whole)
+        return self._with_text_features(self.head.apply(x, layout), layout, text_features)
 
-    def _with_places(self, x: NDArray, layout: Layout, places: NDArray | None) -> NDArray:
-        return x if self.places is None or places is None else x + self.places.apply(places, layout)
+    def _with_token_features(self, x: NDArray, layout: Layout, token_features: NDArray | None) -> NDArray:
+        return (
+            x
+            if self.token_projection is None or token_features is None
+            else x + self.token_projection.apply(token_features, layout)
+        )
 
-    def _with_whole(self, y: NDArray, layout: Layout, whole: NDArray | None) -> NDArray:
-        return y if self.whole is None or whole is None else y + self.whole.apply(whole, layout)
+    def _with_text_features(self, y: NDArray, layout: Layout, text_features: NDArray | None) -> NDArray:
+        return (
+            y
+            if self.text_projection is None or text_features is None
+            else y + self.text_projection.apply(text_features, layout)
+        )
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
-        encoder_cache, pool_cache, dropout_cache, head_cache, places, whole = cache
+        encoder_cache, pool_cache, dropout_cache, head_cache, token_features, text_features = cache
         # The evidence itself is given, so only its weights have gradients.
-        if self.whole is not None and whole is not None:
-            grads.add(self.whole.weight, whole.T @ dy)
+        if self.text_projection is not None and text_features is not None:
+            grads.add(self.text_projection.weight, text_features.T @ dy)
         dy = self.head.backward(dy, head_cache, grads)
         dy = self.dropout.backward(dy, dropout_cache, grads)
         dy = self.pool.backward(dy, pool_cache, grads)
         dx = self.encoder.backward(dy, encoder_cache, grads)
-        if self.places is not None and places is not None:
-            grads.add(self.places.weight, places.T @ dx)
+        if self.token_projection is not None and token_features is not None:
+            grads.add(self.token_projection.weight, token_features.T @ dx)
         return dx
 
 

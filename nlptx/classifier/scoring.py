@@ -20,7 +20,7 @@ from nlptx.runtime.prefetch import arriving
 from nlptx.text.blocks import BLOCK, in_blocks
 from nlptx.text.scanner import Scanner
 from nlptx.text.vocabulary import as_text
-from nlptx.text.word_ids import number_words
+from nlptx.text.word_ids import words_to_ids
 
 # Texts that are scored together.
 BATCH = 512
@@ -78,11 +78,11 @@ def score(
     if isinstance(texts, str):
         raise TypeError("texts is a string; give a list of texts, if only of one")
     jobs = jobs or default_jobs()
-    steady = model.steady()
+    overflow_safe = model.overflow_safe()
     scanner = Scanner(model.vocabulary.tokenizer)
 
     def work(part: list[str]) -> list[Scored]:
-        return _score_batch(steady, part, scanner)
+        return _score_batch(overflow_safe, part, scanner)
 
     with (
         threadpool_limits(1),
@@ -131,7 +131,7 @@ def _encode(model: Model, texts: Sequence[str], scanner: Scanner) -> tuple[list[
     A huge text goes piece by piece, as its tokens take far more memory than it does.
     """
     parts = [list(pieces(text)) for text in texts]
-    chunk = number_words(in_blocks(part for cut in parts for part in cut), scanner)
+    chunk = words_to_ids(in_blocks(part for cut in parts for part in cut), scanner)
     index = model.vocabulary.index
     known = np.array([index.get(as_text(word), -1) for word in chunk.words], np.int32)
     ids = known[chunk.ids]

@@ -18,8 +18,8 @@ from nlptx.cli.options import (
     seed_option,
     settings_options,
 )
-from nlptx.cli.stage_run import Stage
-from nlptx.corpus.document import ReadOptions, special_reading
+from nlptx.cli.stage_run import StageRun
+from nlptx.corpus.document import ReadOptions, non_default_options
 from nlptx.settings import CountSettings
 
 SPLITS = ("train", "unsup")
@@ -57,17 +57,17 @@ def cooccur(
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs)
-    stage = Stage(run, output, inputs)
+    stage = StageRun(run, output, inputs)
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx.artifacts import container
-    from nlptx.cooccurrence.count import count_rows
+    from nlptx.cooccurrence.count import count_corpus
     from nlptx.corpus.corpus import Corpus
-    from nlptx.io.spill import Space
+    from nlptx.io.spill import MemoryBudget
     from nlptx.runtime.allocator import keep_freed_memory
 
     keep_freed_memory()
     corpus = Corpus(inputs, reading)
-    with Space(memory, tmp_dir) as space:
+    with MemoryBudget(memory, tmp_dir) as space:
         with run.talk.meter("reading") as meter:
 
             def blocks() -> Iterator[bytes]:
@@ -75,9 +75,9 @@ def cooccur(
                     yield block
                     meter(None, f"{corpus.documents:,} documents")
 
-            counts = count_rows(blocks(), settings, space, run.jobs, processes=True)
+            counts = count_corpus(blocks(), settings, space, run.jobs, processes=True)
         details = {**counts.details, "documents": corpus.documents, "sha256": corpus.sha256}
-        details["reading"] = special_reading(reading, SPLITS)
+        details["reading"] = non_default_options(reading, SPLITS)
         if "dropped_up_to" in details:
             run.talk.note(
                 f"more distinct words than --memory has room for: words seen up to {details['dropped_up_to']} times"

@@ -12,7 +12,7 @@ import click
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import Run, reading_options, run_options
 from nlptx.cli.predict import model_option
-from nlptx.cli.reporter import Talk, print_json
+from nlptx.cli.reporter import Reporter, print_json
 from nlptx.cli.stage_run import peak_memory
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, LabelError, QualityGateError
@@ -107,7 +107,7 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
     return sorted(wrong, key=lambda row: -row[2])[:_SHOWN]
 
 
-def _draw(report: Report, talk: Talk) -> None:
+def _draw(report: Report, talk: Reporter) -> None:
     low, high = report.interval
     facts: list[tuple[str, Any]] = [
         ("texts", report.texts),

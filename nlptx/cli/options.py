@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from nlptx.cli.reporter import Talk
+from nlptx.cli.reporter import Reporter
 from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
 from nlptx.presets import PRESETS
 from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, SEED, Settings
@@ -22,7 +22,7 @@ Function = Callable[..., Any]
 class Run:
     """What every command is told: how to talk, with how many jobs, and whether to answer in JSON."""
 
-    talk: Talk
+    talk: Reporter
     jobs: int | None
     json: bool
 
@@ -42,7 +42,7 @@ def run_options(
         def wrapped(
             *args: Any, json: bool, jobs: int | None, quiet: bool, verbose: bool, no_color: bool, **kwargs: Any
         ) -> Any:
-            return function(*args, run=Run(Talk(quiet, verbose, not no_color), jobs, json), **kwargs)
+            return function(*args, run=Run(Reporter(quiet, verbose, not no_color), jobs, json), **kwargs)
 
         return wrapped
 

@@ -6,7 +6,7 @@ import click
 
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import Run, output_option, preset_option, run_options, seed_option, settings_options
-from nlptx.cli.stage_run import Stage
+from nlptx.cli.stage_run import StageRun
 from nlptx.settings import PcaSettings
 
 # Components shown one by one at the end.
@@ -31,7 +31,7 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
     the variance they explain and the residual |Av - lv| / l of each pair.
     """
     check_names(counts)
-    stage = Stage(run, output, [counts])
+    stage = StageRun(run, output, [counts])
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx.artifacts import container
     from nlptx.cooccurrence.matrix import Cooccurrence

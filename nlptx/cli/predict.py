@@ -60,7 +60,7 @@ def predict(
     check_names(*inputs, model)
     from nlptx.classifier.model import Model
     from nlptx.classifier.scoring import score
-    from nlptx.cli.prediction_writer import open_rows
+    from nlptx.cli.prediction_writer import open_writer
     from nlptx.corpus.corpus import Corpus
     from nlptx.corpus.document import Document
     from nlptx.runtime.allocator import keep_freed_memory
@@ -78,7 +78,7 @@ def predict(
     unknown = 0
     named: list[str] = []
     layout = "jsonl" if run.json else format
-    with open_rows(output, layout, classifier, details=details, guard=csv_safe) as rows:
+    with open_writer(output, layout, classifier, details=details, guard=csv_safe) as rows:
         for batch in score(classifier, texts(), jobs=run.jobs, processes=True):
             for scored in batch:
                 document = documents.popleft()

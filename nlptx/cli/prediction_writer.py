@@ -31,7 +31,7 @@ _TSV_BREAKS = str.maketrans("\t\r\n", "   ")
 _CSV_END = "\r\n"
 
 
-class Rows:
+class PredictionWriter:
     """Writes one row per text. The format, if ``auto``, is that of the first text's input.
 
     Args:
@@ -171,11 +171,13 @@ def _cell(value: Any) -> str:
 
 
 @contextmanager
-def open_rows(output: str, layout: str, model: Model, *, details: bool, guard: bool) -> Iterator[Rows]:
+def open_writer(output: str, layout: str, model: Model, *, details: bool, guard: bool) -> Iterator[PredictionWriter]:
     """Open the output: standard output at once, a file atomically at the end."""
     if output == STDOUT:
         terminal = sys.stdout.isatty()
-        yield Rows(sys.stdout.buffer, layout, model, details=details, guard=guard, live=True, terminal=terminal)
+        yield PredictionWriter(
+            sys.stdout.buffer, layout, model, details=details, guard=guard, live=True, terminal=terminal
+        )
         return
     with atomic_output(output) as file:
-        yield Rows(file, layout, model, details=details, guard=guard, live=False, terminal=False)
+        yield PredictionWriter(file, layout, model, details=details, guard=guard, live=False, terminal=False)

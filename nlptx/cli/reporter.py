@@ -43,7 +43,7 @@ class Meter(Protocol):
     def __call__(self, share: float | None, state: str, keep: bool = False) -> None: ...
 
 
-class Talk:
+class Reporter:
     """What a command says beside its result.
 
     Args:

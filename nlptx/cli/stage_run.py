@@ -16,7 +16,7 @@ from nlptx.cli.reporter import print_json
 from nlptx.io.atomic_write import STDOUT, check_writable
 
 
-class Stage:
+class StageRun:
     """A running stage: checks the output first, keeps the time, and sums up at the end.
 
     Args:

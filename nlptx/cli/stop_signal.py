@@ -10,7 +10,7 @@ from types import FrameType
 from nlptx.cli.main import SIGNALLED
 
 
-class Stop:
+class StopSignal:
     """Whether somebody asked to stop: call it to know.
 
     Until it is called for the first time there is nothing worth an orderly end, and a signal acts at once; so does
@@ -38,9 +38,9 @@ class Stop:
 
 
 @contextmanager
-def stopping() -> Iterator[Stop]:
+def catch_stop_signals() -> Iterator[StopSignal]:
     """Turn the first Ctrl-C, SIGTERM or SIGHUP within a block into a wish to stop."""
-    stop = Stop()
+    stop = StopSignal()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
 
     def note(number: int, frame: FrameType | None) -> None:

@@ -18,8 +18,8 @@ from nlptx.cli.options import (
     settings_options,
 )
 from nlptx.cli.reporter import Meter
-from nlptx.cli.stage_run import Stage
-from nlptx.cli.stop_signal import stopping
+from nlptx.cli.stage_run import StageRun
+from nlptx.cli.stop_signal import catch_stop_signals
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.training_data import SPLITS, TrainingTexts, read_card, read_training_data
 from nlptx.errors import OutputError
@@ -96,7 +96,7 @@ def train(
     data = inputs_or_stdin(data)
     given = (*data, embeddings, *unlabelled, *valid)
     check_names(*given)
-    stage = Stage(run, output, given)
+    stage = StageRun(run, output, given)
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx.embeddings.embeddings import load_embeddings
     from nlptx.training.checkpoint import Checkpoint
@@ -106,7 +106,7 @@ def train(
         kept_card = read_card(card) if card else {}
         vectors = load_embeddings(embeddings)
         found = read_training_data(data, unlabelled, valid, reading)
-        with run.talk.meter("training") as meter, stopping() as stop:
+        with run.talk.meter("training") as meter, catch_stop_signals() as stop:
             model = fit(
                 found.texts,
                 found.labels,
@@ -128,7 +128,7 @@ def train(
         sys.exit(stop.exit_code)
 
 
-def _keep(model: Model, found: TrainingTexts, stage: Stage, checkpoint: Checkpoint) -> None:
+def _keep(model: Model, found: TrainingTexts, stage: StageRun, checkpoint: Checkpoint) -> None:
     """Save the model, if it got so far, and say what there is now."""
     history = model.history
     best = history["best_epoch"]
@@ -177,7 +177,7 @@ def show(progress: Progress, meter: Meter) -> None:
     elif progress.seconds_left:
         parts.append(f"{_duration(progress.seconds_left)} left")
     if progress.phase != "train":
-        parts.insert(0, {"pretrain": "pre-training", "imitate": "unlabelled"}[progress.phase])
+        parts.insert(0, {"pretrain": "pre-training", "distill": "unlabelled"}[progress.phase])
     meter(progress.step / progress.steps, "  ".join(parts), keep=progress.epoch_done)
 
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.cooccurrence.inverted_index import lay_out
+from nlptx.cooccurrence.inverted_index import build_index
 from nlptx.cooccurrence.parallel_count import count_pairs
-from nlptx.cooccurrence.spilled_matrix import Run
+from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
 from nlptx.cooccurrence.stored import Counts
 from nlptx.cooccurrence.window_pairs import PairCounter, unit_weights
 from nlptx.errors import DataError
-from nlptx.io.spill import Space
+from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.parallel import default_jobs
 from nlptx.settings import CountSettings
 from nlptx.text.token_stream import TokenStream
@@ -29,10 +29,10 @@ _SEGMENT, _SEGMENT_PER_WORD, _SEGMENT_SHARE = 1 << 19, 10, 256
 _FAN_IN = 16
 
 
-def count_rows(
+def count_corpus(
     blocks: Iterable[bytes],
     settings: CountSettings,
-    space: Space,
+    space: MemoryBudget,
     jobs: int | None = None,
     *,
     processes: bool = False,
@@ -76,15 +76,15 @@ def count_rows(
     units, one = unit_weights(settings.weighting, settings.window)
     most = max(1, space.memory // _BYTES_PER_TOKEN)
     single = len(stream.ids) <= most
-    runs: list[Run] = []
+    runs: list[SpilledMatrix] = []
     done = 0
     for lengths in _grouped(stream.lengths.parts(), most):
         reach = min(settings.window, max(int(lengths.max()) - 1, 1))  # no document has pairs farther apart
         share = min(max(_SEGMENT, _SEGMENT_PER_WORD * words), max(space.memory // _SEGMENT_SHARE, 1))
         segments = list(_grouped([lengths], share))
-        placed = lay_out(stream.ids, done, segments, known, words, reach, jobs)
+        placed = build_index(stream.ids, done, segments, known, words, reach, jobs)
         done += int(lengths.sum())
-        run = Run(words, space, one if single else 1)
+        run = SpilledMatrix(words, space, one if single else 1)
         for rows in count_pairs(PairCounter(placed, units[:reach]), jobs, processes=processes):
             run.append(rows)
         del placed, rows  # a whole block, and the memory that rows come in
@@ -98,7 +98,7 @@ def count_rows(
     return Counts(run, vocabulary, settings, details)
 
 
-def _merge(runs: list[Run], space: Space, jobs: int, one: int = 1) -> Run:
+def _merge(runs: list[SpilledMatrix], space: MemoryBudget, jobs: int, one: int = 1) -> SpilledMatrix:
     from nlptx.cooccurrence.merge import merge  # with SciPy, whose import takes as long as counting a small corpus
 
     return merge(runs, space, jobs, one)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.io.spill import Spool
+from nlptx.io.spill import SpilledArray
 from nlptx.runtime.parallel import in_order
-from nlptx.runtime.radix_sort import order_of
+from nlptx.runtime.radix_sort import radix_argsort
 
 
 @dataclass(frozen=True)
-class PlacedText:
+class InvertedIndex:
     """Documents as one text of known words, and where each word stands in it.
 
     Around each document stand places that hold no word, so that no window reaches across. Positions are grouped by
@@ -39,15 +39,15 @@ class PlacedText:
         return np.concatenate([self.places[start:stop] for start, stop in groups]).astype(np.int64)
 
 
-def lay_out(
-    ids: Spool,
+def build_index(
+    ids: SpilledArray,
     start: int,
     segments: list[NDArray[np.int64]],
     known: NDArray[np.int32],
     words: int,
     reach: int,
     jobs: int,
-) -> PlacedText:
+) -> InvertedIndex:
     """Lay out the known words of some documents.
 
     Args:
@@ -76,13 +76,13 @@ def lay_out(
         part = text[corners[number] : corners[number + 1]]
         part[...] = words
         part[own + np.int32(reach)] = found
-        np.add(own[order_of(found)], corners[number], out=places[first : first + len(found)], dtype=places.dtype)
+        np.add(own[radix_argsort(found)], corners[number], out=places[first : first + len(found)], dtype=places.dtype)
         starts[0, number] = first
         starts[1:, number] = first + np.cumsum(np.bincount(found, minlength=words))
 
     for _ in in_order(place, range(len(segments)), jobs):
         pass
-    return PlacedText(text, places, starts)
+    return InvertedIndex(text, places, starts)
 
 
 def _without_unknown(ids: NDArray[np.int32], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

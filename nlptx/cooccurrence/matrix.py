@@ -14,10 +14,10 @@ import scipy.sparse as sp
 
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import need_array, read_vocabulary
-from nlptx.cooccurrence.count import count_rows
+from nlptx.cooccurrence.count import count_corpus
 from nlptx.cooccurrence.stored import index_type, matrix_artifact
 from nlptx.errors import CorruptError
-from nlptx.io.spill import Space
+from nlptx.io.spill import MemoryBudget
 from nlptx.settings import CountSettings
 from nlptx.text.blocks import in_blocks
 from nlptx.text.tokenizer import Tokenizer
@@ -75,8 +75,8 @@ class Cooccurrence:
 
 def count(texts: Iterable[str], settings: CountSettings | None = None, jobs: int | None = None) -> Cooccurrence:
     """Count which words occur near each other, with the matrix in memory; see :mod:`nlptx.cooccurrence.count`."""
-    with Space() as space:
-        counts = count_rows(in_blocks(texts), settings or CountSettings(), space, jobs)
+    with MemoryBudget() as space:
+        counts = count_corpus(in_blocks(texts), settings or CountSettings(), space, jobs)
         run, size = counts.run, len(counts.vocabulary)
         indptr = run.indptr().astype(index_type(len(run.columns)))
         matrix = sp.csr_matrix((run.values.array(), run.columns.array(), indptr), shape=(size, size))

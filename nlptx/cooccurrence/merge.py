@@ -9,13 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.cooccurrence.spilled_matrix import BYTES_PER_ENTRY, Run
-from nlptx.cooccurrence.window_pairs import Rows
-from nlptx.io.spill import Space
+from nlptx.cooccurrence.spilled_matrix import BYTES_PER_ENTRY, SpilledMatrix
+from nlptx.cooccurrence.window_pairs import SparseRows
+from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.parallel import in_order
 
 
-def merge(runs: Sequence[Run], space: Space, jobs: int, one: int = 1) -> Run:
+def merge(runs: Sequence[SpilledMatrix], space: MemoryBudget, jobs: int, one: int = 1) -> SpilledMatrix:
     """Return the sum of ``runs``, divided by ``one``; they are closed."""
     bounds = [run.indptr() for run in runs]
     total = np.sum(bounds, axis=0)
@@ -23,11 +23,13 @@ def merge(runs: Sequence[Run], space: Space, jobs: int, one: int = 1) -> Run:
     cuts = np.searchsorted(total, np.arange(most, total[-1], most)).tolist()
     edges = sorted({0, *cuts, len(total) - 1})
 
-    def add(rows: tuple[int, int]) -> Rows:
+    def add(rows: tuple[int, int]) -> SparseRows:
         summed = _sum_in_tree([_slice(run, indptr, *rows) for run, indptr in zip(runs, bounds, strict=True)])
-        return Rows(summed.indices.astype(np.int32, copy=False), summed.data, np.diff(summed.indptr).astype(np.int64))
+        return SparseRows(
+            summed.indices.astype(np.int32, copy=False), summed.data, np.diff(summed.indptr).astype(np.int64)
+        )
 
-    result = Run(runs[0].words, space, one)
+    result = SpilledMatrix(runs[0].words, space, one)
     for rows in in_order(add, pairwise(edges), jobs):
         result.append(rows)
     for run in runs:
@@ -44,7 +46,7 @@ def _sum_in_tree(parts: list[sp.csr_matrix]) -> sp.csr_matrix:
     return parts[0]
 
 
-def _slice(run: Run, indptr: NDArray[np.int64], first: int, after: int) -> sp.csr_matrix:
+def _slice(run: SpilledMatrix, indptr: NDArray[np.int64], first: int, after: int) -> sp.csr_matrix:
     """Return some rows of a run; ``indptr`` is that of the whole."""
     start, stop = int(indptr[first]), int(indptr[after])
     entries = (run.values.read(start, stop), run.columns.read(start, stop), indptr[first : after + 1] - start)

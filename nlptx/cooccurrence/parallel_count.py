@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from nlptx.cooccurrence.window_pairs import PairCounter, Rows, Task
+from nlptx.cooccurrence.window_pairs import PairCounter, SparseRows, Task
 from nlptx.runtime.parallel import in_order
 from nlptx.runtime.shared_memory import shared_empty
 
@@ -20,7 +20,7 @@ _ENTRIES = 1 << 21
 _PAIRS = 1 << 21
 
 
-def count_pairs(counter: PairCounter, jobs: int, *, processes: bool = False) -> Iterator[Rows]:
+def count_pairs(counter: PairCounter, jobs: int, *, processes: bool = False) -> Iterator[SparseRows]:
     """Yield all V rows, in order, some at a time, which stand where they do only until the next are asked for.
 
     Args:
@@ -75,7 +75,7 @@ class _Trays:
         self.columns = shared_empty((count, entries), np.int32)
         self.sums = shared_empty((count, entries), np.float64)
 
-    def fill(self, number: int, parts: Iterable[Rows]) -> tuple[int, int]:
+    def fill(self, number: int, parts: Iterable[SparseRows]) -> tuple[int, int]:
         """Put rows into a tray; return how many they are, and how many entries they have."""
         tray = number % self.count
         filled = entries = 0
@@ -87,7 +87,7 @@ class _Trays:
             filled, entries = stop, end
         return filled, entries
 
-    def rows(self, number: int, rows: int, entries: int) -> Rows:
+    def rows(self, number: int, rows: int, entries: int) -> SparseRows:
         """Return the rows in a tray."""
         tray = number % self.count
-        return Rows(self.columns[tray, :entries], self.sums[tray, :entries], self.lengths[tray, :rows])
+        return SparseRows(self.columns[tray, :entries], self.sums[tray, :entries], self.lengths[tray, :rows])

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact
-from nlptx.cooccurrence.spilled_matrix import Run
-from nlptx.io.spill import Spool
+from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
+from nlptx.io.spill import SpilledArray
 from nlptx.settings import CountSettings
 from nlptx.text.vocabulary import Vocabulary
 
@@ -28,7 +28,7 @@ class Counts:
         details: tokens, those known, distinct words.
     """
 
-    run: Run
+    run: SpilledMatrix
     vocabulary: Vocabulary
     settings: CountSettings
     details: dict[str, Any]
@@ -41,8 +41,8 @@ class Counts:
 
 def matrix_artifact(
     indptr: NDArray,
-    indices: NDArray | Spool,
-    data: NDArray | Spool,
+    indices: NDArray | SpilledArray,
+    data: NDArray | SpilledArray,
     vocabulary: Vocabulary,
     settings: CountSettings,
     details: dict[str, Any],

@@ -3,7 +3,7 @@
 The positions of a text are grouped by the word that stands there. The words around the positions of one word
 make that word's row of the matrix. A frequent word's row is summed in a dense vector, which stays in the cache;
 for rare words that would waste time on zeros, so the pairs of many of them are sorted together, and runs of
-equal pairs summed. Rows come out in order and complete, so nothing has to be merged.
+equal pairs summed. SparseRows come out in order and complete, so nothing has to be merged.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.cooccurrence.inverted_index import PlacedText
-from nlptx.runtime.radix_sort import order_of
+from nlptx.cooccurrence.inverted_index import InvertedIndex
+from nlptx.runtime.radix_sort import radix_argsort
 
 # Up to this window 1/d is a whole number of 1/lcm(1..window) units; beyond, it is rounded to this part of 1.
 _LARGEST_EXACT_WINDOW = 20
@@ -28,7 +28,7 @@ _PAIRS = 1 << 17
 # Summing a row in a dense vector costs as much as sorting so many pairs, and one for every few words.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
-# Rows of the matrix: the first, and the one after the last.
+# SparseRows of the matrix: the first, and the one after the last.
 Task = tuple[int, int]
 
 
@@ -51,7 +51,7 @@ def unit_weights(weighting: str, window: int) -> tuple[NDArray[np.int64], int]:
 
 
 @dataclass(frozen=True)
-class Rows:
+class SparseRows:
     """Some rows of a sparse matrix.
 
     Args:
@@ -78,7 +78,7 @@ class PairCounter:
         most: entries of the rows of a task, at most.
     """
 
-    def __init__(self, placed: PlacedText, units: NDArray[np.int64]) -> None:
+    def __init__(self, placed: InvertedIndex, units: NDArray[np.int64]) -> None:
         text = placed.text
         self.placed = placed
         self.words = len(placed.starts) - 1
@@ -111,7 +111,7 @@ class PairCounter:
             yield row, after
             row = after
 
-    def count(self, rows: Task) -> Rows:
+    def count(self, rows: Task) -> SparseRows:
         """Return these rows."""
         first, after = rows
         return self._row(first) if after == first + 1 else self._sorted(first, after)
@@ -126,28 +126,28 @@ class PairCounter:
                 line.take(some, mode="wrap")
             yield self.windows[some].view(np.int32)
 
-    def _row(self, word: int) -> Rows:
+    def _row(self, word: int) -> SparseRows:
         """Sum one row in a dense vector."""
         row = np.zeros(self.words + 1)
         for around in self._around(word, word + 1):
             np.add.at(row, around, self.tiled[: len(around)])
         columns = np.flatnonzero(row[: self.words] != 0)  # of booleans, as NumPy finds those six times as fast
-        return Rows(columns.astype(np.int32), row[columns], np.array([len(columns)]))
+        return SparseRows(columns.astype(np.int32), row[columns], np.array([len(columns)]))
 
-    def _sorted(self, first: int, after: int) -> Rows:
+    def _sorted(self, first: int, after: int) -> SparseRows:
         """Sum several rows: their pairs are sorted by row and column, and equal ones summed."""
         around = list(self._around(first, after))
         if not around:  # no word of these in this part of the corpus
-            return Rows(np.empty(0, np.int32), np.empty(0), np.zeros(after - first, np.int64))
+            return SparseRows(np.empty(0, np.int32), np.empty(0), np.zeros(after - first, np.int64))
         words = np.concatenate(around).reshape(-1, self.window)
         columns = words.ravel()
         rows = np.repeat(words[:, self.window // 2] - first, self.window)
-        order = order_of(columns)
-        order = order[order_of(rows[order])]
+        order = radix_argsort(columns)
+        order = order[radix_argsort(rows[order])]
         columns, rows = columns[order], rows[order]
         others = (columns[1:] != columns[:-1]) | (rows[1:] != rows[:-1])
         starts = np.flatnonzero(np.concatenate([[True], others]))
         sums = np.add.reduceat(self.tiled.take(order), starts)
         rows, columns = rows[starts], columns[starts]
         kept = np.flatnonzero((columns < self.words) & (sums > 0))
-        return Rows(columns[kept], sums[kept], np.bincount(rows[kept], minlength=after - first))
+        return SparseRows(columns[kept], sums[kept], np.bincount(rows[kept], minlength=after - first))

@@ -63,7 +63,7 @@ class ReadOptions:
             raise SettingsError(f"split is {min(unknown)!r}; expected some of {', '.join(SPLITS)}")
 
 
-def special_reading(reading: ReadOptions, splits: tuple[str, ...]) -> dict[str, Any]:
+def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[str, Any]:
     """Return the reading options that are not at a command's default, to be kept with what was read.
 
     The format is left out, as it says how the texts arrived and not what they are: a corpus gives the same artifact

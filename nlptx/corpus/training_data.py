@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nlptx.corpus.corpus import Corpus, check_label
-from nlptx.corpus.document import Document, ReadOptions, special_reading
+from nlptx.corpus.document import Document, ReadOptions, non_default_options
 from nlptx.errors import DataError, SettingsError
 from nlptx.io import strict_json
 
@@ -44,7 +44,7 @@ def read_training_data(
     corpus = Corpus(data, reading)
     found = _sorted(corpus)
     source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256}
-    source["reading"] = special_reading(reading, SPLITS)
+    source["reading"] = non_default_options(reading, SPLITS)
     more = Corpus(unlabelled, replace(reading, splits=(_UNLABELLED,)))
     found.unlabelled += [document.text for document in more]
     if unlabelled:

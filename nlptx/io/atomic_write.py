@@ -128,17 +128,17 @@ def _spooled(path: str) -> Iterator[BinaryIO]:
     place = tempfile.gettempdir()
     with _failures(place), tempfile.TemporaryFile(buffering=0) as nameless:
         descriptor = os.dup(nameless.fileno())
-    with io.BufferedRandom(_Reporting(descriptor, place)) as spool:
-        yield cast(BinaryIO, spool)
-        spool.seek(0)
+    with io.BufferedRandom(_Reporting(descriptor, place)) as spilled_array:
+        yield cast(BinaryIO, spilled_array)
+        spilled_array.seek(0)
         with _failures(path, _CUT_SHORT):
             if path == STDOUT:
-                shutil.copyfileobj(spool, sys.stdout.buffer)
+                shutil.copyfileobj(spilled_array, sys.stdout.buffer)
                 sys.stdout.buffer.flush()
                 return
             number = _descriptor(path)
             with open(path if number is None else os.dup(number), "wb") as out:
-                shutil.copyfileobj(spool, out)
+                shutil.copyfileobj(spilled_array, out)
 
 
 @contextmanager

@@ -30,7 +30,7 @@ def as_bytes(array: NDArray[Any]) -> memoryview:
     return memoryview(array.reshape(-1).view(np.uint8).data)
 
 
-class Space:
+class MemoryBudget:
     """Where growing arrays may put what does not fit in memory; a context that closes their files at its end.
 
     Args:
@@ -49,9 +49,9 @@ class Space:
     def __exit__(self, *raised: object) -> None:
         self._files.close()
 
-    def spool(self, dtype: DTypeLike, memory: int) -> Spool:
+    def spilled_array(self, dtype: DTypeLike, memory: int) -> SpilledArray:
         """Return an empty array that takes at most ``memory`` bytes of memory."""
-        return Spool(np.dtype(dtype), memory, self)
+        return SpilledArray(np.dtype(dtype), memory, self)
 
     def require(self, size: int) -> None:
         """Raise OutputError unless ``size`` bytes are free for temporary files."""
@@ -92,8 +92,8 @@ class Space:
         )
 
 
-class Spool:
-    """A one-dimensional array that grows at its end; made by :meth:`Space.spool`.
+class SpilledArray:
+    """A one-dimensional array that grows at its end; made by :meth:`MemoryBudget.spilled_array`.
 
     Args:
         dtype: of its entries.
@@ -101,7 +101,7 @@ class Spool:
         space: where that file goes.
     """
 
-    def __init__(self, dtype: np.dtype[Any], memory: int, space: Space) -> None:
+    def __init__(self, dtype: np.dtype[Any], memory: int, space: MemoryBudget) -> None:
         self.dtype = dtype
         self._most = memory // dtype.itemsize
         self._space = space

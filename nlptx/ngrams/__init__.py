@@ -1,4 +1,4 @@
-"""What the n-grams of a text say of its class: evidence for the network to build on.
+"""What the n-grams of a text say of its class: ngram_features for the network to build on.
 
 For each place of a text, how strongly the n-grams that end there speak for a class (naive Bayes, :mod:`ngrams`); and
 for the text as a whole, what two linear models of all its n-grams say: one of the same ratios, one of the principal
@@ -12,7 +12,7 @@ Axis letters, beside those of :mod:`nlptx.nn`: G known n-grams, E numbers an n-g
 for each), M linear models.
 """
 
-from nlptx.ngrams.features import Evidence, TextEvidence
-from nlptx.ngrams.naive_bayes import LARGEST_VOCABULARY, evidence_width
+from nlptx.ngrams.features import NgramFeatures, TextFeatures
+from nlptx.ngrams.naive_bayes import LARGEST_VOCABULARY, feature_width
 
-__all__ = ["LARGEST_VOCABULARY", "Evidence", "TextEvidence", "evidence_width"]
+__all__ = ["LARGEST_VOCABULARY", "NgramFeatures", "TextFeatures", "feature_width"]

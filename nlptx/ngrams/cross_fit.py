@@ -1,4 +1,4 @@
-"""Counting the evidence, with no training text seeing its own label.
+"""Counting the ngram_features, with no training text seeing its own label.
 
 The training texts are dealt into folds. What a text sees is counted and fitted without its fold; texts from
 elsewhere see what all training texts say. Texts without a label help to find the components.
@@ -14,13 +14,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.ngrams.features import Evidence, TextEvidence
+from nlptx.ngrams.features import NgramFeatures, TextFeatures
 from nlptx.ngrams.logistic_regression import fit_dense, fit_linear
 from nlptx.ngrams.lsa import TextComponents, find_components, importance, weighted_rows
-from nlptx.ngrams.naive_bayes import evidence_width, find, log_count_ratios, ngram_keys
+from nlptx.ngrams.naive_bayes import feature_width, find, log_count_ratios, ngram_keys
 from nlptx.runtime.parallel import in_order
 from nlptx.sampling.passages import Passage
-from nlptx.sampling.splits import deal
+from nlptx.sampling.splits import assign_folds
 
 FOLDS = 5
 # Of the texts, how many an n-gram must be found in to count for the components: one in so many, and at least two.
@@ -32,7 +32,7 @@ _LEAST_COMPANY, _LEAST_SHARE = 20, 0.25
 
 
 @dataclass(frozen=True)
-class EvidenceShape:
+class FeatureSettings:
     """What evidence there is to be.
 
     Args:
@@ -50,15 +50,15 @@ class EvidenceShape:
     components: int = 0
 
 
-def fit_evidence(
+def fit_ngram_features(
     texts: Sequence[NDArray[np.integer]],
     targets: NDArray[np.int64],
-    shape: EvidenceShape,
+    shape: FeatureSettings,
     rng: np.random.Generator,
     unlabelled: Sequence[NDArray[np.integer]] = (),
     jobs: int = 1,
     passages: Sequence[Passage] = (),
-) -> tuple[Evidence, list[TextEvidence]]:
+) -> tuple[NgramFeatures, list[TextFeatures]]:
     """Count and fit the evidence of labelled texts.
 
     Args:
@@ -71,32 +71,32 @@ def fit_evidence(
         passages: of the training texts.
 
     Returns:
-        the evidence for texts from elsewhere, and that of each training text and then of each passage, its own fold
-        left out.
+        the n-gram features for texts from elsewhere, and those of each training text and then of each passage, its own
+        fold left out.
     """
     keys = [ngram_keys(ids, shape.order, shape.words) for ids in texts]
     distinct = [np.unique(part[part >= 0]) for part in keys]
     folds = min(FOLDS, len(texts))
-    fold = deal(len(texts), folds, rng)
+    fold = assign_folds(len(texts), folds, rng)
     known, weights, components, row_of = _components(distinct, unlabelled, shape, rng, jobs)
     scaled = _presence(distinct, known)
     words = np.array([max(len(ids), 1) for ids in texts])
     scaled.data /= np.sqrt(np.repeat(words, np.diff(scaled.indptr)))
-    width = evidence_width(shape.classes)
+    width = feature_width(shape.classes)
 
-    def fit(rows: NDArray[np.intp]) -> Evidence:
+    def fit(rows: NDArray[np.intp]) -> NgramFeatures:
         part = scaled[rows]
         by_class = [np.bincount(part[targets[rows] == c].indices, minlength=len(known)) for c in range(shape.classes)]
         ratios = log_count_ratios(np.stack(by_class, axis=1), shape.min_texts)
         products, bias = fit_linear(part, ratios, targets[rows])
         known_so_far = (shape.order, shape.words, known, ratios, products)
         if components is None:
-            return Evidence(*known_so_far, bias)
+            return NgramFeatures(*known_so_far, bias)
         long = rows[row_of[rows] >= 0]
         slopes, start = fit_dense(components.scores[row_of[long]], targets[long], width)
         latent, offset = components.to_ngrams(slopes.astype(np.float32))
         both = np.concatenate([bias, start + offset]).astype(np.float32)
-        return Evidence(*known_so_far, both, latent * weights[:, None], weights)
+        return NgramFeatures(*known_so_far, both, latent * weights[:, None], weights)
 
     parts = [np.flatnonzero(fold != number) for number in range(folds)]
     final, *outside = in_order(fit, [np.arange(len(texts)), *parts], jobs)
@@ -108,7 +108,7 @@ def fit_evidence(
 def _components(
     distinct: list[NDArray[np.int64]],
     unlabelled: Sequence[NDArray[np.integer]],
-    shape: EvidenceShape,
+    shape: FeatureSettings,
     rng: np.random.Generator,
     jobs: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], TextComponents | None, NDArray[np.intp]]:

@@ -9,26 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.ngrams.naive_bayes import find, ngram_keys
-from nlptx.runtime.radix_sort import order_of
+from nlptx.runtime.radix_sort import radix_argsort
 
 Lengths = Sequence[int] | NDArray[np.integer]
 
 
 @dataclass(frozen=True)
-class TextEvidence:
+class TextFeatures:
     """What is known of one text.
 
     Args:
-        places: (T, order E) float32, the ratios of the n-grams that end at each place; 0 for unknown ones.
-        whole: (M E,) float32, the outputs of the M linear models.
+        token_features: (T, order E) float32, the ratios of the n-grams that end at each place; 0 for unknown ones.
+        text_features: (M E,) float32, the outputs of the M linear models.
     """
 
-    places: NDArray[np.float32]
-    whole: NDArray[np.float32]
+    token_features: NDArray[np.float32]
+    text_features: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Evidence:
+class NgramFeatures:
     """Ratios and linear weights of all known n-grams.
 
     There are one or two linear models: of the ratios, and of the components of the text.
@@ -60,13 +60,13 @@ class Evidence:
         """E."""
         return self.ratios.shape[1]
 
-    def of(self, ids: NDArray[np.integer]) -> TextEvidence:
+    def of(self, ids: NDArray[np.integer]) -> TextFeatures:
         """Return the evidence of a text given as word ids (T,)."""
         return self.at(self.find(ids, [len(ids)]))
 
-    def at(self, found: NDArray[np.integer]) -> TextEvidence:
+    def at(self, found: NDArray[np.integer]) -> TextFeatures:
         """Return the evidence of a text whose n-grams are ``found``, see :meth:`find`."""
-        return TextEvidence(self.of_places(found), self.of_texts(found, [len(found)])[0])
+        return TextFeatures(self.token_features_of(found), self.text_features_of(found, [len(found)])[0])
 
     def find(self, ids: NDArray[np.integer], lengths: Lengths) -> NDArray[np.int64]:
         """Return (N, order): where among the keys the n-grams stand that end at each word; G for unknown ones.
@@ -77,7 +77,7 @@ class Evidence:
         """
         return find(ngram_keys(ids, self.order, self.words, lengths), self.keys)
 
-    def of_places(self, found: NDArray[np.integer]) -> NDArray[np.float32]:
+    def token_features_of(self, found: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the ratios (N, order E) of n-grams (N, order); 0 for unknown ones."""
         unknown = found == len(self.keys)
         if unknown.all():
@@ -86,7 +86,7 @@ class Evidence:
         ratios[unknown] = 0
         return ratios.reshape(len(found), -1)
 
-    def of_texts(
+    def text_features_of(
         self, found: NDArray[np.integer], lengths: Lengths, words: Lengths | None = None
     ) -> NDArray[np.float32]:
         """Return the outputs (B, M E) of the linear models.
@@ -99,7 +99,7 @@ class Evidence:
         text = np.repeat(np.arange(len(lengths)), lengths)[:, None]
         known = found < len(self.keys)
         grams = (text * len(self.keys) + found)[known]
-        grams = grams[order_of(grams)]
+        grams = grams[radix_argsort(grams)]
         distinct = grams[np.diff(grams, prepend=-1) > 0]
         text, place = np.divmod(distinct, max(len(self.keys), 1))
 

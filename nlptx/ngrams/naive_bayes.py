@@ -59,7 +59,7 @@ def find(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]
     return np.where(there, place, len(known))
 
 
-def evidence_width(classes: int) -> int:
+def feature_width(classes: int) -> int:
     """Return E, the ratios per n-gram: 1 for two classes (the second against the first), else one a class."""
     return 1 if classes == 2 else classes
 

@@ -1,4 +1,4 @@
-"""Evidence as arrays of a model's file."""
+"""NgramFeatures as arrays of a model's file."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from numpy.typing import DTypeLike, NDArray
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import need_array
 from nlptx.errors import CorruptError
-from nlptx.ngrams.features import Evidence
-from nlptx.ngrams.naive_bayes import evidence_width
+from nlptx.ngrams.features import NgramFeatures
+from nlptx.ngrams.naive_bayes import feature_width
 from nlptx.settings import TrainSettings
 
 
-def evidence_arrays(known: Evidence, dtype: DTypeLike) -> dict[str, NDArray]:
-    """Return the arrays that hold evidence in an artifact, its floats as ``dtype``."""
+def feature_arrays(known: NgramFeatures, dtype: DTypeLike) -> dict[str, NDArray]:
+    """Return the arrays that hold ngram_features in an artifact, its floats as ``dtype``."""
     floats = {"ratios": known.ratios, "slopes": known.slopes}
     if known.latent is not None and known.importance is not None:
         floats |= {"latent": known.latent, "importance": known.importance}
@@ -22,22 +22,22 @@ def evidence_arrays(known: Evidence, dtype: DTypeLike) -> dict[str, NDArray]:
     return {"ngrams": known.keys, "bias": known.bias, **stored}
 
 
-def read_evidence(artifact: Artifact, settings: TrainSettings, words: int, classes: int) -> Evidence | None:
-    """Read back what :func:`evidence_arrays` gave; None if there is none. Raises CorruptError."""
+def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int, classes: int) -> NgramFeatures | None:
+    """Read back what :func:`feature_arrays` gave; None if there is none. Raises CorruptError."""
     if "ngrams" not in artifact.arrays:
         return None
     keys = need_array(artifact, "ngrams", "int64", (None,))
-    width = evidence_width(classes)
-    ratios = need_floats(artifact, "ratios", settings.half, (len(keys), width))
-    slopes = need_floats(artifact, "slopes", settings.half, (len(keys), width))
+    width = feature_width(classes)
+    ratios = need_floats(artifact, "ratios", settings.float16, (len(keys), width))
+    slopes = need_floats(artifact, "slopes", settings.float16, (len(keys), width))
     latent = importance = None
     if "latent" in artifact.arrays:
-        latent = need_floats(artifact, "latent", settings.half, (len(keys), width))
-        importance = need_floats(artifact, "importance", settings.half, (len(keys),))
+        latent = need_floats(artifact, "latent", settings.float16, (len(keys), width))
+        importance = need_floats(artifact, "importance", settings.float16, (len(keys),))
     bias = need_array(artifact, "bias", "float32", (width if latent is None else 2 * width,))
     if settings.ngrams == 0 or (keys[1:] <= keys[:-1]).any() or (keys < 0).any():
         raise CorruptError("its n-grams are unsorted, or should not be there")
-    return Evidence(settings.ngrams, words, keys, ratios, slopes, bias, latent, importance)
+    return NgramFeatures(settings.ngrams, words, keys, ratios, slopes, bias, latent, importance)
 
 
 def need_floats(artifact: Artifact, name: str, half: bool, shape: tuple[int | None, ...]) -> NDArray[np.float32]:

@@ -120,7 +120,7 @@ def power_iteration(
             if not ended and basis.width < goal:
                 continue
             ritz, candidates, moved, missed = basis.rayleigh_ritz(wanted + block)
-            good, relative = _judge(ritz, missed, tolerance)
+            good, relative = _check_residuals(ritz, missed, tolerance)
             reached = min(_leading(good), wanted)
             open_residual = float(relative[reached:].max(initial=0)) if reached < wanted else 0.0
             progress = max(progress, reached)
@@ -144,7 +144,7 @@ def power_iteration(
     return Eigenpairs(values, vectors * np.sign(top), residuals, columns)
 
 
-def _judge(values: NDArray, missed: NDArray, tolerance: float) -> tuple[NDArray[np.bool_], NDArray]:
+def _check_residuals(values: NDArray, missed: NDArray, tolerance: float) -> tuple[NDArray[np.bool_], NDArray]:
     """Tell which eigenpairs are good enough, and how large their residuals are relative to their values.
 
     An eigenvalue so small that it cannot be told from 0 has no relative residual, and any vector is as good: it counts

@@ -1,7 +1,8 @@
 """A crew: this process and some helpers, who do their parts of one task after another at the same time.
 
 Unlike :mod:`nlptx.runtime.executor`, where any worker takes the next item, all members get every task, and know their
-part of it by their number. A round trip through pipes takes a tenth of a millisecond, so parts of some milliseconds are worth it.
+part of it by their number. A round trip through pipes takes a tenth of a millisecond, so parts of some milliseconds
+are worth it.
 """
 
 from __future__ import annotations

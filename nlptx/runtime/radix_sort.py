@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 _DIGIT = 16
 
 
-def order_of(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+def radix_argsort(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return the places of numbers, none of them negative, from the smallest to the largest; equal ones as they come.
 
     Sorted by their last 16 bits, then by the 16 before those, and so on, as by the digits of a number.
 
-    >>> order_of(np.array([70000, 3, 70000, 1]))
+    >>> radix_argsort(np.array([70000, 3, 70000, 1]))
     array([3, 1, 0, 2])
     """
     order = np.argsort(numbers.astype(np.uint16), kind="stable")

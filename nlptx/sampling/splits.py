@@ -36,7 +36,7 @@ def stratified_split(
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
-def deal(count: int, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def assign_folds(count: int, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return the part of each of ``count`` texts, (count,) from 0; the parts are about equally large.
 
     Labels play no part: they would decide what a text is judged by, and no text may learn of its own label.

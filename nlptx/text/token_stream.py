@@ -8,12 +8,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from nlptx.io.spill import Space
+from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.parallel import in_order
 from nlptx.text.blocks import BLOCK, cut
 from nlptx.text.scanner import Scanner
 from nlptx.text.tokenizer import Tokenizer
-from nlptx.text.word_ids import number_words
+from nlptx.text.word_ids import words_to_ids
 
 # Characters handed to a thread at a time, unless memory is short.
 _CHUNK = 8_000_000
@@ -40,11 +40,11 @@ class TokenStream:
         dropped: the count up to which words may have been dropped; 0 if none was.
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: MemoryBudget) -> None:
         self.numbers: defaultdict[bytes, int] = defaultdict(itertools.count().__next__)
         self.totals = np.zeros(1024, np.int64)
-        self.ids = space.spool(np.int32, space.memory // 16)
-        self.lengths = space.spool(np.int64, space.memory // 16)
+        self.ids = space.spilled_array(np.int32, space.memory // 16)
+        self.lengths = space.spilled_array(np.int64, space.memory // 16)
         self.dropped = 0
         self._chunk = min(_CHUNK, max(space.memory // _CHUNK_SHARE, BLOCK))
         self._most_words = int(space.memory // (2 * _BYTES_PER_WORD))
@@ -52,7 +52,7 @@ class TokenStream:
     def read(self, blocks: Iterable[bytes], tokenizer: Tokenizer, jobs: int) -> None:
         """Tokenise and number a corpus, a document a line. The result depends on it alone, not on ``jobs``."""
         scanner = Scanner(tokenizer)
-        for chunk in in_order(lambda part: number_words(part, scanner), cut(blocks, self._chunk), jobs):
+        for chunk in in_order(lambda part: words_to_ids(part, scanner), cut(blocks, self._chunk), jobs):
             number = np.fromiter(map(self.numbers.__getitem__, chunk.words), np.int32, len(chunk.words))
             missing = int(number.max(initial=-1)) + 1 - len(self.totals)
             if missing > 0:

@@ -22,7 +22,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
-class NumberedChunk:
+class EncodedChunk:
     """Some documents, their words numbered.
 
     Args:
@@ -60,11 +60,11 @@ class _Piece:
     spelled: list[bytes]
 
 
-def number_words(blocks: Iterable[bytes], scanner: Scanner) -> NumberedChunk:
+def words_to_ids(blocks: Iterable[bytes], scanner: Scanner) -> EncodedChunk:
     """Find the tokens of ``blocks`` of lines, a document each, and number the distinct words."""
     pieces = [_read(scanner.scan(block)) for block in blocks]
     if not pieces:
-        return NumberedChunk([], np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int64))
+        return EncodedChunk([], np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int64))
     short = np.concatenate([piece.short for piece in pieces])
     ids, distinct, counts = _number(short)
     words: list[bytes] = distinct.astype("<u8").view(f"S{_BYTES}").tolist()
@@ -84,7 +84,7 @@ def number_words(blocks: Iterable[bytes], scanner: Scanner) -> NumberedChunk:
     ids[long] = numbers + len(words)
     words += table
     lengths = np.concatenate([piece.lengths for piece in pieces])
-    return NumberedChunk(words, ids, np.concatenate([counts, pair_counts, np.bincount(numbers)]), lengths)
+    return EncodedChunk(words, ids, np.concatenate([counts, pair_counts, np.bincount(numbers)]), lengths)
 
 
 def _in_all(places: list[NDArray[np.int64]], starts: list[int]) -> NDArray[np.int64]:

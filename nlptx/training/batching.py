@@ -1,4 +1,4 @@
-"""Training texts -> random batches, each cut into shares of about equal work."""
+"""Training texts -> random batches, each cut into microbatches of about equal work."""
 
 from __future__ import annotations
 
@@ -8,33 +8,34 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.ngrams import TextEvidence
+from nlptx.ngrams import TextFeatures
 
-# Sums go lane by lane, see :mod:`nlptx.training.gradients`; so shares are a multiple of the lanes, or fewer than them.
-LANES = 4
-# About the tokens of a share: enough to fill a matrix product, few enough for the caches.
-_SHARE_TOKENS = 1024
+# Gradients are summed by accumulator, see :mod:`nlptx.training.gradients`, so the number of microbatches is a multiple
+# of this, or less than this.
+ACCUMULATORS = 4
+# About the tokens of a microbatch: enough to fill a matrix product, few enough for the caches.
+_MICROBATCH_TOKENS = 1024
 # Of fewer than these, a half would not be worth another core's while.
-_WORTH_SHARING = 128
+_MIN_TOKENS_TO_CUT = 128
 
 
 @dataclass(frozen=True)
-class Share:
+class Microbatch:
     """Some texts of a batch, shortest first.
 
     Args:
         ids: (N,) int32, the texts one after the other.
         lengths: (B,) tokens of each.
         targets: (B,) class of each, or (B, C) soft labels.
-        places: (N, order E) evidence of each place, or None.
-        whole: (B, M E) evidence of each text, or None.
+        token_features: (N, order E) n-gram features of each token, or None.
+        text_features: (B, M E) n-gram features of each text, or None.
     """
 
     ids: NDArray[np.int32]
     lengths: NDArray[np.int64]
     targets: NDArray
-    places: NDArray[np.float32] | None = None
-    whole: NDArray[np.float32] | None = None
+    token_features: NDArray[np.float32] | None = None
+    text_features: NDArray[np.float32] | None = None
 
 
 def random_order(count: int, batch: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
@@ -46,40 +47,44 @@ def random_order(count: int, batch: int, rng: np.random.Generator) -> Iterator[N
 
 def drop_words(
     texts: list[NDArray[np.int32]],
-    evidence: list[TextEvidence] | None,
+    ngram_features: list[TextFeatures] | None,
     share: float,
     rng: np.random.Generator,
-) -> tuple[list[NDArray[np.int32]], list[TextEvidence] | None]:
-    """Leave out each word, with its evidence, with probability ``share``."""
+) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
+    """Leave out each word, with its n-gram features, with probability ``share``."""
     kept = [_kept_words(len(ids), share, rng) for ids in texts]
-    if evidence is not None:
-        known = zip(evidence, kept, strict=True)
-        evidence = [TextEvidence(of_text.places[places], of_text.whole) for of_text, places in known]
-    return [ids[places] for ids, places in zip(texts, kept, strict=True)], evidence
+    if ngram_features is not None:
+        known = zip(ngram_features, kept, strict=True)
+        ngram_features = [
+            TextFeatures(of_text.token_features[kept_here], of_text.text_features) for of_text, kept_here in known
+        ]
+    return [ids[kept_here] for ids, kept_here in zip(texts, kept, strict=True)], ngram_features
 
 
-def cut_shares(
-    texts: list[NDArray[np.int32]], targets: NDArray, evidence: list[TextEvidence] | None = None
-) -> list[Share]:
-    """Cut a batch into shares."""
+def cut_microbatches(
+    texts: list[NDArray[np.int32]], targets: NDArray, ngram_features: list[TextFeatures] | None = None
+) -> list[Microbatch]:
+    """Cut a batch into microbatches."""
     lengths = np.array([len(ids) for ids in texts])
     order = np.argsort(lengths, kind="stable")
-    shares = min(_count_shares(int(lengths.sum())), len(texts))
+    microbatches = min(_count_microbatches(int(lengths.sum())), len(texts))
     result = []
-    for share in range(shares):
-        chosen = order[share::shares]
+    for number in range(microbatches):
+        chosen = order[number::microbatches]
         ids = np.concatenate([texts[i] for i in chosen])
-        places = None if evidence is None else np.concatenate([evidence[i].places for i in chosen])
-        whole = None if evidence is None else np.stack([evidence[i].whole for i in chosen])
-        result.append(Share(ids, lengths[chosen], targets[chosen], places, whole))
+        token_features = (
+            None if ngram_features is None else np.concatenate([ngram_features[i].token_features for i in chosen])
+        )
+        text_features = None if ngram_features is None else np.stack([ngram_features[i].text_features for i in chosen])
+        result.append(Microbatch(ids, lengths[chosen], targets[chosen], token_features, text_features))
     return result
 
 
-def _count_shares(tokens: int) -> int:
-    """Return how many shares a batch makes. Only its size decides, so that no sum depends on the jobs."""
-    if tokens < LANES * _SHARE_TOKENS // 2:
-        return 1 if tokens < _WORTH_SHARING else max(2, 2 * tokens // _SHARE_TOKENS)
-    return LANES * max(1, round(tokens / (LANES * _SHARE_TOKENS)))
+def _count_microbatches(tokens: int) -> int:
+    """Return how many microbatches a batch makes. Only its size decides, so that no sum depends on the jobs."""
+    if tokens < ACCUMULATORS * _MICROBATCH_TOKENS // 2:
+        return 1 if tokens < _MIN_TOKENS_TO_CUT else max(2, 2 * tokens // _MICROBATCH_TOKENS)
+    return ACCUMULATORS * max(1, round(tokens / (ACCUMULATORS * _MICROBATCH_TOKENS)))
 
 
 def _kept_words(length: int, share: float, rng: np.random.Generator) -> NDArray[np.intp]:

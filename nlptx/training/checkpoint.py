@@ -17,7 +17,7 @@ from nlptx.errors import ArtifactError, CorruptError, OutputError
 from nlptx.io.atomic_write import STDOUT, remove_litter, stem_of
 from nlptx.io.lock import locked
 from nlptx.settings import CHECKPOINT_MINUTES
-from nlptx.training.fingerprint import Identity
+from nlptx.training.fingerprint import Fingerprint
 from nlptx.training.state import State
 
 KIND = "checkpoint"
@@ -67,7 +67,7 @@ class Checkpoint:
         self.minutes, self.resume = minutes, resume
         self.on_note = on_note
         self.is_there = False  # one of this very training
-        self._identity: Identity | None = None
+        self._identity: Fingerprint | None = None
         self._found: Artifact | None = None
         self._written = time.monotonic()
         self._cost = 0.0
@@ -87,7 +87,7 @@ class Checkpoint:
     ) -> None:
         self._stack.close()
 
-    def begin(self, identity: Callable[[], Identity]) -> None:
+    def begin(self, identity: Callable[[], Fingerprint]) -> None:
         """Look for a checkpoint to go on from.
 
         Args:
@@ -181,10 +181,10 @@ def _path_beside(output: str | None) -> Path | None:
     return target.with_name(stem_of(target) + SUFFIX)
 
 
-def _read(path: str, identity: Identity) -> Artifact:
+def _read(path: str, identity: Fingerprint) -> Artifact:
     with _advice():
         found = read(path, KIND)
-        there = build(found, _identity_of, path)
+        there = build(found, _fingerprint_of, path)
     differences = identity.differences(there)
     if differences:
         raise ArtifactError(
@@ -195,13 +195,13 @@ def _read(path: str, identity: Identity) -> Artifact:
     return found
 
 
-def _identity_of(found: Artifact) -> Identity:
+def _fingerprint_of(found: Artifact) -> Fingerprint:
     details = found.details
-    if details["phase"] not in ("pretrain", "imitate", "train"):
+    if details["phase"] not in ("pretrain", "distill", "train"):
         raise CorruptError(f"it was written in phase {details['phase']!r}")
     if type(details["epoch"]) is not int or type(details["step"]) is not int:
         raise CorruptError("it does not say where the training stood")
-    return Identity(found.settings, found.seed, dict(details["digests"]), found.version)
+    return Fingerprint(found.settings, found.seed, dict(details["digests"]), found.version)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from nlptx.training.progress import Progress
 
 
 @dataclass(frozen=True)
-class Control:
+class TrainingContext:
     """Given to every phase of a training; of all this, only the seed changes the result.
 
     Args:

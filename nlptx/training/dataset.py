@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, LabelError
-from nlptx.io.spill import Space
-from nlptx.ngrams import LARGEST_VOCABULARY, Evidence, TextEvidence
-from nlptx.ngrams.cross_fit import EvidenceShape, fit_evidence
+from nlptx.io.spill import MemoryBudget
+from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures, TextFeatures
+from nlptx.ngrams.cross_fit import FeatureSettings, fit_ngram_features
 from nlptx.sampling.passages import LONG_TEXT, Passage, draw_passages
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.sampling.splits import stratified_split
@@ -22,8 +22,8 @@ from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 from nlptx.training.labels import order_labels
 
-# Labels up to which n-gram evidence is counted: each adds its own column.
-_MOST_EVIDENCE = 20
+# Labels up to which n-gram ngram_features is counted: each adds its own column.
+_MAX_LABELS = 20
 _MOST_NAMED = 5
 
 
@@ -34,20 +34,20 @@ class Examples:
     Args:
         ids: for each text its (T,) int32 word ids.
         targets: (texts,) int64.
-        evidence: what is known of each text, or None.
+        ngram_features: what is known of each text, or None.
         passages: how many of them, the last ones, are passages of the others.
     """
 
     ids: list[NDArray[np.int32]]
     targets: NDArray[np.int64]
-    evidence: list[TextEvidence] | None = None
+    ngram_features: list[TextFeatures] | None = None
     passages: int = 0
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def first(self, count: int) -> Examples:
-        """Return the first ``count`` examples, without their evidence."""
+        """Return the first ``count`` examples, without their ngram_features."""
         return Examples(self.ids[:count], self.targets[:count])
 
 
@@ -61,7 +61,7 @@ class TrainingData:
         labels, values: see :func:`order_labels`.
         priors: (C,) share of each label.
         train, valid: the examples; ``valid`` may be empty.
-        evidence: for texts outside ``train``, or None.
+        ngram_features: for texts outside ``train``, or None.
         unlabelled: examples whose classes mean nothing.
     """
 
@@ -72,7 +72,7 @@ class TrainingData:
     priors: NDArray[np.float64]
     train: Examples
     valid: Examples
-    evidence: Evidence | None
+    ngram_features: NgramFeatures | None
     unlabelled: Examples
 
 
@@ -101,17 +101,19 @@ def prepare(
     classes = {label: number for number, label in enumerate(order)}
     targets = np.array([classes[label] for label in labels], np.int64)
     head = settings.most_words
-    with Space() as space:
+    with MemoryBudget() as space:
         stream = TokenStream(space)
         stream.read(in_blocks(texts), embeddings.vocabulary.tokenizer, jobs)
         vocabulary, table = _extend(embeddings, stream.counts(), settings)
         ids = _encode(stream, vocabulary, head)
-    learned_from = settings.ngrams and (settings.components or settings.imitate)
+    learned_from = settings.ngrams and (settings.lsa_components or settings.distill)
     unknown = _read(unlabelled, vocabulary, head, jobs) if learned_from else []
     if unlabelled and not learned_from:
-        on_note("the texts without labels are left out: --ngrams with --components or --imitate would learn from them")
+        on_note(
+            "the texts without labels are left out: --ngrams with --lsa-components or --distill would learn from them"
+        )
     if valid is None:
-        share = min(settings.valid_share, settings.valid_most / len(targets))
+        share = min(settings.valid_share, settings.valid_max / len(targets))
         rows, held_out = stratified_split(targets, share, generator(seed, Stream.SPLIT))
         held = _examples([ids[row] for row in held_out], targets[held_out])
     else:
@@ -129,7 +131,7 @@ def prepare(
     if not len(train):
         raise DataError(
             "no training text has a word that the embeddings know",
-            hint="Train the embeddings on text of the same language, or give --new-words 1.",
+            hint="Train the embeddings on text of the same language, or give --new-word-min-count 1.",
         )
     if settings.valid_share and not len(held):
         on_note("too few texts to hold any out for validation: the weights of the last epoch are kept")
@@ -137,25 +139,27 @@ def prepare(
     passages = draw_passages(train.ids, settings.passages, generator(seed, Stream.PASSAGES))
     if settings.passages and not passages:
         on_note(f"no passages: no training text has {LONG_TEXT} words that are read")
-    evidence = own = None
-    lacking = _why_no_evidence(train, len(order), len(vocabulary))
+    ngram_features = own = None
+    lacking = _why_no_ngram_features(train, len(order), len(vocabulary))
     if settings.ngrams and lacking:
-        on_note(f"no n-gram evidence: {lacking}")
+        on_note(f"no n-gram ngram_features: {lacking}")
     elif settings.ngrams:
         rng = generator(seed, Stream.FOLDS)
-        shape = EvidenceShape(len(order), settings.ngrams, len(vocabulary), settings.ngram_texts, settings.components)
-        evidence, own = fit_evidence(train.ids, train.targets, shape, rng, unknown, jobs, passages)
+        shape = FeatureSettings(
+            len(order), settings.ngrams, len(vocabulary), settings.ngram_min_texts, settings.lsa_components
+        )
+        ngram_features, own = fit_ngram_features(train.ids, train.targets, shape, rng, unknown, jobs, passages)
     train = _with_passages(train, passages, own)
     free = _examples(unknown, np.zeros(len(unknown), np.int64))
     priors = np.bincount(targets, minlength=len(order)) / len(targets)
-    return TrainingData(vocabulary, table, order, values, priors, train, held, evidence, free)
+    return TrainingData(vocabulary, table, order, values, priors, train, held, ngram_features, free)
 
 
 def _read(texts: Sequence[str], vocabulary: Vocabulary, most: int | None, jobs: int) -> list[NDArray[np.int32]]:
     """Return the ids of the first ``most`` known words of each text."""
     if not texts:
         return []
-    with Space() as space:
+    with MemoryBudget() as space:
         stream = TokenStream(space)
         stream.read(in_blocks(texts), vocabulary.tokenizer, jobs)
         return _encode(stream, vocabulary, most)
@@ -171,10 +175,10 @@ def _encode(stream: TokenStream, vocabulary: Vocabulary, most: int | None) -> li
     return [text[text >= 0][:most] for text in texts]
 
 
-def _why_no_evidence(train: Examples, labels: int, words: int) -> str:
+def _why_no_ngram_features(train: Examples, labels: int, words: int) -> str:
     """Say why n-grams cannot be counted as evidence; empty if they can."""
-    if labels > _MOST_EVIDENCE:
-        return f"there are {labels:,} labels, and it is for {_MOST_EVIDENCE} at most"
+    if labels > _MAX_LABELS:
+        return f"there are {labels:,} labels, and it is for {_MAX_LABELS} at most"
     if words > LARGEST_VOCABULARY:
         return f"there are {words:,} words, and it is for {LARGEST_VOCABULARY:,} at most"
     # A text learns what the others say, so the only one of its label would learn that it is something else.
@@ -196,11 +200,11 @@ def _examples(ids: list[NDArray[np.int32]], targets: NDArray[np.int64]) -> Examp
     return Examples([ids[row] for row in known], targets[known])
 
 
-def _with_passages(train: Examples, passages: list[Passage], evidence: list[TextEvidence] | None) -> Examples:
+def _with_passages(train: Examples, passages: list[Passage], ngram_features: list[TextFeatures] | None) -> Examples:
     """Add the passages, each of the class of its text; ``evidence`` is that of the texts and the passages."""
     rows = np.array([passage.text for passage in passages], np.int64)
     ids = train.ids + [passage.ids for passage in passages]
-    return Examples(ids, np.concatenate([train.targets, train.targets[rows]]), evidence, len(passages))
+    return Examples(ids, np.concatenate([train.targets, train.targets[rows]]), ngram_features, len(passages))
 
 
 def _extend(
@@ -214,10 +218,10 @@ def _extend(
     """
     known = embeddings.vocabulary
     table = embeddings.vectors / (np.sqrt(np.mean(np.square(embeddings.vectors, dtype=np.float64))) or 1)
-    if settings.freeze or settings.new_words == 0:
+    if settings.freeze or settings.new_word_min_count == 0:
         return known, np.ascontiguousarray(table, np.float32)
     unknown = {text: count for word, count in counts.items() if (text := as_text(word)) not in known.index}
-    new = rank_words(unknown, settings.new_words, len(unknown))
+    new = rank_words(unknown, settings.new_word_min_count, len(unknown))
     words = [*known.words, *new]
     totals = np.concatenate([known.counts, np.array([unknown[word] for word in new], np.int64)])
     vectors = np.concatenate([table, np.zeros((len(new), table.shape[1]))]).astype(np.float32)

@@ -17,7 +17,7 @@ from nlptx.settings import TrainSettings
 
 
 @dataclass(frozen=True)
-class Identity:
+class Fingerprint:
     """Of a training.
 
     Args:
@@ -42,7 +42,7 @@ class Identity:
         seed: int,
         valid: tuple[Sequence[str], Sequence[str]] | None,
         unlabelled: Sequence[str] = (),
-    ) -> Identity:
+    ) -> Fingerprint:
         """Return that of a call of :func:`nlptx.fit`."""
         digests = {
             "training data": _digest_rows(texts, labels),
@@ -52,7 +52,7 @@ class Identity:
         }
         return cls(settings.to_dict(), seed, digests)
 
-    def differences(self, there: Identity) -> list[str]:
+    def differences(self, there: Fingerprint) -> list[str]:
         """Say how this training differs from another."""
         told = []
         if there.version != self.version:

@@ -14,14 +14,14 @@ from nlptx.runtime.parallel import default_jobs
 from nlptx.settings import SEED, TrainSettings
 from nlptx.training.calibration import describe, find_temperature
 from nlptx.training.checkpoint import Checkpoint
-from nlptx.training.context import Control
+from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples, TrainingData, prepare
-from nlptx.training.distillation import Imitation
-from nlptx.training.fingerprint import Identity
+from nlptx.training.distillation import Distillation
+from nlptx.training.fingerprint import Fingerprint
 from nlptx.training.loss import outputs_of
 from nlptx.training.pretraining import Pretraining
 from nlptx.training.progress import Progress
-from nlptx.training.supervised import Training
+from nlptx.training.supervised import SupervisedTrainer
 from nlptx.training.trainer import Preparation
 
 
@@ -70,15 +70,15 @@ def fit(
             raise DataError(f"there are {len(given):,} {kind} texts and {len(theirs):,} labels; expected one for each")
     settings = settings or TrainSettings()
     checkpoint = checkpoint or Checkpoint(None)
-    checkpoint.begin(lambda: Identity.of(texts, labels, embeddings, settings, seed, valid, unlabelled))
+    checkpoint.begin(lambda: Fingerprint.of(texts, labels, embeddings, settings, seed, valid, unlabelled))
     jobs = jobs or default_jobs()
     # One BLAS thread each: threads and processes are ours, and sums must not depend on their number.
     with threadpool_limits(1):
         data = prepare(texts, labels, embeddings, settings, seed, valid, unlabelled, jobs, on_note)
         model = Model.fresh(
-            data.vocabulary, data.table, data.labels, data.values, data.priors, settings, seed, data.evidence
+            data.vocabulary, data.table, data.labels, data.values, data.priors, settings, seed, data.ngram_features
         )
-        control = Control(seed, jobs, on_progress, stop, checkpoint, processes)
+        control = TrainingContext(seed, jobs, on_progress, stop, checkpoint, processes)
         try:
             model.history = _train(model, data, control)
             if settings.calibrate and model.history["best_epoch"] and len(data.valid):
@@ -96,7 +96,7 @@ def _calibrate(model: Model, valid: Examples, jobs: int) -> None:
     model.history["calibration"] = describe(loss, outputs, valid.targets, model.temperature)
 
 
-def _train(model: Model, data: TrainingData, control: Control) -> dict[str, Any]:
+def _train(model: Model, data: TrainingData, control: TrainingContext) -> dict[str, Any]:
     """Take the phases that are left; return the history."""
     earlier: dict[str, list[dict[str, float]]] = {}
     interrupted = False
@@ -106,8 +106,8 @@ def _train(model: Model, data: TrainingData, control: Control) -> dict[str, Any]
         del preparation  # and its memory, before the next one is made
         if interrupted:
             break
-    training = Training(
-        model, data.train, data.valid, control, earlier.get(Pretraining.name), earlier.get(Imitation.name)
+    training = SupervisedTrainer(
+        model, data.train, data.valid, control, earlier.get(Pretraining.name), earlier.get(Distillation.name)
     )
     training.interrupted = interrupted
     if not interrupted:
@@ -115,10 +115,15 @@ def _train(model: Model, data: TrainingData, control: Control) -> dict[str, Any]
     return training.history()
 
 
-def _preparations(model: Model, data: TrainingData, control: Control) -> Iterator[Preparation]:
+def _preparations(model: Model, data: TrainingData, control: TrainingContext) -> Iterator[Preparation]:
     """Yield what comes before the labels and is not done; the next one is made when the one before has run."""
     done = control.checkpoint.is_beyond
     if model.settings.pretrain and not done(Pretraining.name):
         yield Pretraining(model, data.train, control)
-    if model.settings.imitate and len(data.unlabelled) and model.evidence is not None and not done(Imitation.name):
-        yield Imitation(model, data.unlabelled, control)
+    if (
+        model.settings.distill
+        and len(data.unlabelled)
+        and model.ngram_features is not None
+        and not done(Distillation.name)
+    ):
+        yield Distillation(model, data.unlabelled, control)

@@ -14,13 +14,13 @@ from numpy.typing import DTypeLike, NDArray
 
 from nlptx.nn import Gradients
 from nlptx.runtime.crew import crew
-from nlptx.runtime.radix_sort import order_of
+from nlptx.runtime.radix_sort import radix_argsort
 from nlptx.runtime.shared_memory import shared_empty
-from nlptx.training.batching import LANES, Share
+from nlptx.training.batching import ACCUMULATORS, Microbatch
 
 
 @dataclass(frozen=True)
-class LaneSums:
+class AccumulatorTotals:
     """What a lane comes to, beside its gradients.
 
     Args:
@@ -39,7 +39,7 @@ class BatchGradient:
     """Loss and gradients of a batch.
 
     Args:
-        loss, correct: as of :class:`LaneSums`.
+        loss, correct: as of :class:`AccumulatorTotals`.
         flat: (P,) gradient of the parameters.
         rows, row_gradient: (U,) distinct words and (U, R) gradient of their vectors; empty if frozen.
     """
@@ -51,14 +51,15 @@ class BatchGradient:
     row_gradient: NDArray
 
 
-# Of a share: summed loss, hits and gradient of its word vectors (N, R); those of parameters are added to Gradients.
-Objective = Callable[[Share, Gradients, np.random.Generator], tuple[float, int, NDArray]]
+# Of a microbatch: summed loss, hits and the gradient of its word vectors (N, R). Gradients of parameters are added to
+# Gradients.
+Objective = Callable[[Microbatch, Gradients, np.random.Generator], tuple[float, int, NDArray]]
 
 
 def sum_rows(ids: NDArray[np.int32], gradient: NDArray) -> tuple[NDArray[np.int32], NDArray]:
     """Sum the rows of ``gradient`` (N, R) that belong to the same id: distinct ids (U,) and sums (U, R)."""
     count = len(ids)
-    order = order_of(ids).astype(np.int32)
+    order = radix_argsort(ids).astype(np.int32)
     ordered = ids[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     # A product with a matrix of ones and zeros; np.add.reduceat takes twenty times as long.
@@ -67,12 +68,12 @@ def sum_rows(ids: NDArray[np.int32], gradient: NDArray) -> tuple[NDArray[np.int3
     return ordered[starts], sp.csr_matrix((ones, order, ends), shape=(len(starts), count)) @ gradient
 
 
-class Lanes:
-    """The gradients of a batch, lane by lane.
+class Accumulators:
+    """The gradients of a batch, one accumulator after the other.
 
-    Every LANES-th share belongs to one lane, and every so many lanes to one member of the crew, who works on share
-    after share, so that each finds the caches and the memory of the one before. All shares of a lane add into one
-    gradient, in memory that all members see; then the lanes are summed in their order.
+    Every ACCUMULATORS-th microbatch belongs to one accumulator, and every accumulator to one worker. All microbatches
+    of an accumulator add into one gradient, in memory that all workers share; then the accumulators are summed in
+    their order.
 
     Args:
         members: of the crew.
@@ -84,42 +85,46 @@ class Lanes:
 
     def __init__(self, members: int, size: int, most_words: int, width: int, dtype: DTypeLike) -> None:
         self.members = members
-        self.flat = shared_empty((LANES, size), dtype)
-        self.rows = shared_empty((LANES, most_words), np.int32)
-        self.row_gradients = shared_empty((LANES, most_words, width), dtype)
+        self.flat = shared_empty((ACCUMULATORS, size), dtype)
+        self.rows = shared_empty((ACCUMULATORS, most_words), np.int32)
+        self.row_gradients = shared_empty((ACCUMULATORS, most_words, width), dtype)
 
     def fill(
-        self, member: int, shares: list[Share], seeds: list[np.random.SeedSequence], objective: Objective
-    ) -> dict[int, LaneSums]:
+        self, member: int, microbatches: list[Microbatch], seeds: list[np.random.SeedSequence], objective: Objective
+    ) -> dict[int, AccumulatorTotals]:
         """Form the gradients of a member's lanes, and return what they come to by their numbers.
 
         Args:
             member: its number, from 0.
-            shares: of the whole batch.
-            seeds: one a share, for dropout.
-            objective: of a share.
+            microbatches: of the whole batch.
+            seeds: one a microbatch, for dropout.
+            objective: of a microbatch.
         """
-        given = list(zip(shares, seeds, strict=True))
-        own = range(member, min(LANES, len(shares)), self.members)
-        return {lane: self._fill(lane, given[lane::LANES], objective) for lane in own}
+        given = list(zip(microbatches, seeds, strict=True))
+        own = range(member, min(ACCUMULATORS, len(microbatches)), self.members)
+        return {lane: self._fill(lane, given[lane::ACCUMULATORS], objective) for lane in own}
 
-    def _fill(self, lane: int, given: list[tuple[Share, np.random.SeedSequence]], objective: Objective) -> LaneSums:
+    def _fill(
+        self, lane: int, given: list[tuple[Microbatch, np.random.SeedSequence]], objective: Objective
+    ) -> AccumulatorTotals:
         flat = self.flat[lane]
         flat[...] = 0
         grads = Gradients(flat)
         distinct = 0
         # An overflow shows in the loss or the norm, which the loop checks.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            done = [objective(share, grads, np.random.Generator(np.random.SFC64(seed))) for share, seed in given]
+            done = [
+                objective(microbatch, grads, np.random.Generator(np.random.SFC64(seed))) for microbatch, seed in given
+            ]
             if self.rows.size:
-                ids = np.concatenate([share.ids for share, _ in given])
+                ids = np.concatenate([microbatch.ids for microbatch, _ in given])
                 rows, gradient = sum_rows(ids, np.concatenate([dx for _, _, dx in done]))
                 distinct = len(rows)
                 self.rows[lane, :distinct] = rows
                 self.row_gradients[lane, :distinct] = gradient
-        return LaneSums(sum(loss for loss, _, _ in done), sum(correct for _, correct, _ in done), distinct)
+        return AccumulatorTotals(sum(loss for loss, _, _ in done), sum(correct for _, correct, _ in done), distinct)
 
-    def total(self, parts: list[dict[int, LaneSums]]) -> BatchGradient:
+    def total(self, parts: list[dict[int, AccumulatorTotals]]) -> BatchGradient:
         """Sum up the lanes that the members filled; the gradients last until they are filled again."""
         filled = {lane: sums for part in parts for lane, sums in part.items()}
         sums = [filled[lane] for lane in range(len(filled))]
@@ -134,12 +139,12 @@ class Lanes:
 
 
 class Task(Protocol):
-    """What is lost on a batch; see :class:`nlptx.training.trainer.Phase`."""
+    """What is lost on a batch; see :class:`nlptx.training.trainer.Trainer`."""
 
-    def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Share], int]: ...
+    def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Microbatch], int]: ...
 
     def objective(
-        self, share: Share, grads: Gradients, rng: np.random.Generator, count: int
+        self, microbatch: Microbatch, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]: ...
 
     def seed(self, step: int) -> np.random.SeedSequence: ...
@@ -147,7 +152,7 @@ class Task(Protocol):
 
 @contextmanager
 def batch_gradients(
-    task: Task, lanes: Lanes, processes: bool
+    task: Task, lanes: Accumulators, processes: bool
 ) -> Iterator[Callable[[NDArray[np.int64], int], tuple[BatchGradient, int, int]]]:
     """Yield a function from examples (B,) and a step, from 0, to the gradient of the batch that they are.
 
@@ -159,12 +164,12 @@ def batch_gradients(
         processes: see :func:`nlptx.runtime.crew.crew`.
     """
 
-    def part(batch: tuple[list[int], int], member: int) -> tuple[dict[int, LaneSums], int, int]:
+    def part(batch: tuple[list[int], int], member: int) -> tuple[dict[int, AccumulatorTotals], int, int]:
         chosen, step = batch
-        shares, count = task.cut(np.array(chosen), step)
-        seeds = task.seed(step).spawn(len(shares))
-        sums = lanes.fill(member, shares, seeds, partial(task.objective, count=count))
-        return sums, count, sum(len(share.ids) for share in shares)
+        microbatches, count = task.cut(np.array(chosen), step)
+        seeds = task.seed(step).spawn(len(microbatches))
+        sums = lanes.fill(member, microbatches, seeds, partial(task.objective, count=count))
+        return sums, count, sum(len(microbatch.ids) for microbatch in microbatches)
 
     with crew(part, lanes.members, processes=processes) as together:
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.classifier.inference import outputs
+from nlptx.classifier.inference import network_outputs
 from nlptx.classifier.model import Model
 from nlptx.nn import Gradients, Layout
 from nlptx.runtime.parallel import in_order
-from nlptx.training.batching import Share
+from nlptx.training.batching import Microbatch
 from nlptx.training.dataset import Examples
 
 # Texts validated at a time; few, as the attention weights of all of them are held.
@@ -30,7 +30,7 @@ def balanced_weights(targets: NDArray[np.int64], classes: int) -> NDArray[np.flo
 
 def classify(
     model: Model,
-    share: Share,
+    microbatch: Microbatch,
     grads: Gradients,
     rng: np.random.Generator | None,
     count: int,
@@ -40,22 +40,24 @@ def classify(
 
     Args:
         model: whose loss it is.
-        share: of a batch.
+        microbatch: of a batch.
         grads: gradients to add to.
         rng: for dropout.
         count: texts in the batch.
         weights: (C,) of the classes, or None.
     """
-    layout = Layout(share.lengths, model.settings.window, model.settings.causal)
-    outputs, cache = model.network.forward(model.table[share.ids], layout, rng, share.places, share.whole)
-    loss, doutputs = model.network.loss.value_and_gradient(outputs, share.targets)
+    layout = Layout(microbatch.lengths, model.settings.attention_window, model.settings.causal)
+    outputs, cache = model.network.forward(
+        model.table[microbatch.ids], layout, rng, microbatch.token_features, microbatch.text_features
+    )
+    loss, doutputs = model.network.loss.value_and_gradient(outputs, microbatch.targets)
     if weights is not None:
-        loss = loss * weights[share.targets]
-        doutputs *= weights[share.targets, None]
+        loss = loss * weights[microbatch.targets]
+        doutputs *= weights[microbatch.targets, None]
     doutputs /= count
     dx = model.network.backward(doutputs, cache, grads)
     guessed = model.network.loss.probabilities(outputs).argmax(axis=1)
-    wanted = share.targets if share.targets.ndim == 1 else share.targets.argmax(axis=1)
+    wanted = microbatch.targets if microbatch.targets.ndim == 1 else microbatch.targets.argmax(axis=1)
     return float(loss.sum()), int((guessed == wanted).sum()), dx
 
 
@@ -78,7 +80,7 @@ def outputs_of(model: Model, examples: Examples, jobs: int) -> NDArray:
     result = np.empty((len(examples), model.network.loss.outputs), model.flat.dtype)
 
     def work(rows: NDArray[np.int64]) -> None:
-        result[rows] = outputs(model, [examples.ids[row] for row in rows])
+        result[rows] = network_outputs(model, [examples.ids[row] for row in rows])
 
     for _ in in_order(work, _slices(order), jobs):
         pass

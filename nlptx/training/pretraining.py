@@ -13,8 +13,8 @@ from nlptx.classifier.model import Model
 from nlptx.nn import CrossEntropy, Gradients, Layer, Layout, Linear, flatten
 from nlptx.runtime.shared_memory import shared_empty
 from nlptx.sampling.rng_streams import Stream, generator
-from nlptx.training.batching import Share, cut_shares
-from nlptx.training.context import Control
+from nlptx.training.batching import Microbatch, cut_microbatches
+from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.trainer import Preparation
 
@@ -91,7 +91,7 @@ class Pretraining(Preparation):
     order = Stream.NEXT_WORD_ORDER
     dropout = Stream.NEXT_WORD_DROPOUT
 
-    def __init__(self, model: Model, train: Examples, control: Control) -> None:
+    def __init__(self, model: Model, train: Examples, control: TrainingContext) -> None:
         encoder = model.network.encoder
         rng = generator(control.seed, Stream.NEXT_WORD_WEIGHTS)
         self.task = NextWord(encoder, encoder.width, len(model.vocabulary), rng)
@@ -103,16 +103,18 @@ class Pretraining(Preparation):
         super().run()
         self.model.flat = flatten(self.model.network, self.flat.dtype, shared_empty)
 
-    def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Share], int]:
-        shares = cut_shares([self.train.ids[i] for i in chosen], self.train.targets[chosen])
-        return shares, max(1, sum(int((self._layout(share).windows - 1).sum()) for share in shares))
+    def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Microbatch], int]:
+        microbatches = cut_microbatches([self.train.ids[i] for i in chosen], self.train.targets[chosen])
+        return microbatches, max(
+            1, sum(int((self._layout(microbatch).windows - 1).sum()) for microbatch in microbatches)
+        )
 
     def objective(
-        self, share: Share, grads: Gradients, rng: np.random.Generator, count: int
+        self, microbatch: Microbatch, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]:
-        x = self.model.table[share.ids]
-        loss, hits, _, dx = self.task.loss_and_gradient(x, share.ids, self._layout(share), grads, rng, count)
+        x = self.model.table[microbatch.ids]
+        loss, hits, _, dx = self.task.loss_and_gradient(x, microbatch.ids, self._layout(microbatch), grads, rng, count)
         return loss, hits, dx
 
-    def _layout(self, share: Share) -> Layout:
-        return Layout(share.lengths, self.settings.window, causal=True)
+    def _layout(self, microbatch: Microbatch) -> Layout:
+        return Layout(microbatch.lengths, self.settings.attention_window, causal=True)

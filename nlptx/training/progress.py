@@ -11,7 +11,7 @@ class Progress:
     """The state after a step, or after a validation.
 
     Args:
-        phase: ``pretrain``, ``imitate`` or ``train``.
+        phase: ``pretrain``, ``distill`` or ``train``.
         epoch, epochs: from 1.
         step, steps: from 1, over the whole phase.
         loss: running mean of the training loss.

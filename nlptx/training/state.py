@@ -24,7 +24,7 @@ class State:
     """Where a training stands.
 
     Args:
-        phase: ``pretrain``, ``imitate`` or ``train``.
+        phase: ``pretrain``, ``distill`` or ``train``.
         epoch: under way, from 1.
         step: taken in this phase.
         arrays: the numbers and arrays of its parts, see :func:`collect`; they go on changing.

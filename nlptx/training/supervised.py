@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from nlptx.classifier.model import Model
 from nlptx.nn import Gradients
 from nlptx.sampling.rng_streams import Stream, generator
-from nlptx.training.batching import Share, cut_shares, drop_words
-from nlptx.training.context import Control
+from nlptx.training.batching import Microbatch, cut_microbatches, drop_words
+from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.loss import VALID_BATCH, balanced_weights, classify, validate
 from nlptx.training.state import Stateful
-from nlptx.training.trainer import Phase
+from nlptx.training.trainer import Trainer
 from nlptx.training.weight_averaging import WeightAverage
 
 # Points of the loss curve kept per epoch.
@@ -34,39 +34,39 @@ class Best:
     weights: list[NDArray] = field(default_factory=list)
 
 
-class Training(Phase):
+class SupervisedTrainer(Trainer):
     """One training run over labelled examples.
 
     Args:
         model: trained in place.
         train, valid: the examples; without validation texts the last epoch counts as the best.
         control: seed, jobs, and whom to tell.
-        pretraining, imitation: what was recorded of them, for the history.
+        pretraining, distillation: what was recorded of them, for the history.
     """
 
     name = "train"
     title = "training"
     order = Stream.ORDER
     dropout = Stream.DROPOUT
-    RECORDS = ("judged", "curve", "recent", "pretraining", "imitation")
+    RECORDS = ("judged", "curve", "recent", "pretraining", "distillation")
 
     def __init__(
         self,
         model: Model,
         train: Examples,
         valid: Examples,
-        control: Control,
+        control: TrainingContext,
         pretraining: list[dict[str, float]] | None = None,
-        imitation: list[dict[str, float]] | None = None,
+        distillation: list[dict[str, float]] | None = None,
     ) -> None:
         super().__init__(model, model.flat, model.network, train, model.settings.epochs, control)
         self.valid = valid
         balanced = self.settings.class_weight == "balanced"
         self.class_weights = balanced_weights(train.targets, len(model.labels)) if balanced else None
-        self.average = WeightAverage(self.weights, self.settings.average)
+        self.average = WeightAverage(self.weights, self.settings.weight_averaging)
         self.best = Best()
         self.pretraining = pretraining or []
-        self.imitation = imitation or []
+        self.distillation = distillation or []
         self.judged: list[dict[str, Any]] = []
         self.curve: list[list[float]] = []
         self.recent: list[float] = []
@@ -89,21 +89,21 @@ class Training(Phase):
             "passages": self.train.passages,
             "valid_texts": len(self.valid),
             "pretrain": self.pretraining,
-            "imitate": self.imitation,
+            "distill": self.distillation,
         }
 
-    def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Share], int]:
+    def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Microbatch], int]:
         texts = [self.train.ids[i] for i in chosen]
-        evidence = None if self.train.evidence is None else [self.train.evidence[i] for i in chosen]
+        ngram_features = None if self.train.ngram_features is None else [self.train.ngram_features[i] for i in chosen]
         if self.settings.word_dropout:
             rng = generator(self.control.seed, Stream.WORDS, step)
-            texts, evidence = drop_words(texts, evidence, self.settings.word_dropout, rng)
-        return cut_shares(texts, self.train.targets[chosen], evidence), len(chosen)
+            texts, ngram_features = drop_words(texts, ngram_features, self.settings.word_dropout, rng)
+        return cut_microbatches(texts, self.train.targets[chosen], ngram_features), len(chosen)
 
     def objective(
-        self, share: Share, grads: Gradients, rng: np.random.Generator, count: int
+        self, microbatch: Microbatch, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]:
-        return classify(self.model, share, grads, rng, count, self.class_weights)
+        return classify(self.model, microbatch, grads, rng, count, self.class_weights)
 
     def after_step(self, loss: float) -> None:
         self.average.step()

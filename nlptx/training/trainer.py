@@ -1,4 +1,4 @@
-"""What pre-training, imitation and training share: epochs of steps over texts, with a checkpoint now and then."""
+"""What pre-training, distillation and training share: epochs of steps over texts, with a checkpoint now and then."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from nlptx.classifier.model import Model
 from nlptx.errors import CorruptError, DivergenceError
 from nlptx.nn import Gradients, Layer
 from nlptx.sampling.rng_streams import Stream, generator, seed_sequence
-from nlptx.training.batching import LANES, Share, random_order
-from nlptx.training.context import Control
+from nlptx.training.batching import ACCUMULATORS, Microbatch, random_order
+from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
-from nlptx.training.gradients import BatchGradient, Lanes, batch_gradients, clip
+from nlptx.training.gradients import Accumulators, BatchGradient, batch_gradients, clip
 from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rate
 from nlptx.training.progress import Clock, Progress
 from nlptx.training.state import State, Stateful, collect, put_back
@@ -44,12 +44,12 @@ class Sums:
     count: int = 0
 
 
-class Phase:
+class Trainer:
     """Base class. A phase says what is lost on a share of a batch, and what to do when an epoch is over.
 
     Args:
         model: trained in place.
-        flat: (P,) the parameters; like the word vectors, in memory that workers share, see :mod:`nlptx.runtime.shared_memory`.
+        flat: (P,) the parameters; like the word vectors, in memory that workers share.
         layer: whose parameters they are.
         train: the examples.
         epochs: to take.
@@ -64,7 +64,7 @@ class Phase:
     STATE: ClassVar = ("weights",)
 
     def __init__(
-        self, model: Model, flat: NDArray, layer: Layer, train: Examples, epochs: int, control: Control
+        self, model: Model, flat: NDArray, layer: Layer, train: Examples, epochs: int, control: TrainingContext
     ) -> None:
         self.model, self.flat, self.train = model, flat, train
         self.settings = model.settings
@@ -81,8 +81,8 @@ class Phase:
 
     # ------------------------------------------------------------ what a phase says for itself
 
-    def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Share], int]:
-        """Return the shares of a batch, and the number of texts (or words) that its loss is the mean of.
+    def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Microbatch], int]:
+        """Return the microbatches of a batch, and the number of texts (or words) that its loss is the mean of.
 
         Args:
             chosen: (B,) examples.
@@ -91,7 +91,7 @@ class Phase:
         raise NotImplementedError
 
     def objective(
-        self, share: Share, grads: Gradients, rng: np.random.Generator, count: int
+        self, microbatch: Microbatch, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]:
         """Return summed loss, hits and word-vector gradient of a share; gradients are of the mean over ``count``."""
         raise NotImplementedError
@@ -160,8 +160,8 @@ class Phase:
         """Have a crew to take steps with, for the length of a block."""
         lengths = np.sort([len(ids) for ids in self.train.ids])
         words = 0 if self.settings.freeze else min(len(self.model.table), int(lengths[-self.settings.batch :].sum()))
-        members = min(self.control.jobs, LANES)
-        lanes = Lanes(members, self.flat.size, words, self.model.table.shape[1], self.flat.dtype)
+        members = min(self.control.jobs, ACCUMULATORS)
+        lanes = Accumulators(members, self.flat.size, words, self.model.table.shape[1], self.flat.dtype)
         with batch_gradients(self, lanes, self.control.processes) as self._gradient:
             try:
                 yield
@@ -223,8 +223,8 @@ class Phase:
             setattr(self, name, records[name])
 
 
-class Preparation(Phase):
-    """Base class of what comes before the labels; arguments as of :class:`Phase`."""
+class Preparation(Trainer):
+    """Base class of what comes before the labels; arguments as of :class:`Trainer`."""
 
     RECORDS = ("history",)
 

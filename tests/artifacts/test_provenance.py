@@ -8,7 +8,7 @@ import pytest
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.provenance import chain, command
 from nlptx.cli.main import nlptx
-from nlptx.corpus.document import ReadOptions, special_reading
+from nlptx.corpus.document import ReadOptions, non_default_options
 from nlptx.errors import CorruptError
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
@@ -70,7 +70,7 @@ def test_every_setting_is_in_the_command(kind, item):
 @pytest.mark.parametrize("change", READINGS, ids=str)
 def test_every_way_of_reading_is_in_the_command(kind, change):
     reading = replace(ReadOptions(splits=SPLITS[kind]), **change)
-    found = parsed(command(header(kind, reading=special_reading(reading, SPLITS[kind]))))
+    found = parsed(command(header(kind, reading=non_default_options(reading, SPLITS[kind]))))
     split = tuple(name for name in found["split"] if name != "all")
     assert reading == ReadOptions(
         found["text_column"], found["label_column"], found["input_format"], split, found["encoding_errors"]

@@ -57,7 +57,7 @@ def growth_of_training(bench: Bench) -> list[Row]:
     rng = np.random.default_rng(0)
     for tokens in (64, 128, 256, 512, 1024):
         texts = [rng.integers(0, WORDS, tokens, np.int32) for _ in range(TOKENS // tokens)]
-        settings = TrainSettings(window=tokens, batch=len(texts), **SAME)
+        settings = TrainSettings(attention_window=tokens, batch=len(texts), **SAME)
         with ExitStack() as stack:
             step = our_epoch(settings, 128, WORDS, texts, rng.integers(0, 2, len(texts)), os.cpu_count() or 1, stack)
             seconds, _ = alternate(step, None, bench.runs)

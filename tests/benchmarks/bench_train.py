@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 BATCH = 32
 REVIEWS = 1_000
 # Neither side drops or averages anything, so that both do the same work.
-SAME: dict[str, Any] = {"width": 0, "blocks": 2, "ngrams": 0, "dropout": 0.0, "word_dropout": 0.0, "average": 0.0}
+SAME: dict[str, Any] = {
+    "width": 0,
+    "blocks": 2,
+    "ngrams": 0,
+    "dropout": 0.0,
+    "word_dropout": 0.0,
+    "weight_averaging": 0.0,
+}
 
 
 def rows(bench: Bench) -> list[Row]:
@@ -27,8 +34,8 @@ def rows(bench: Bench) -> list[Row]:
     from nlptx.settings import TrainSettings
 
     rng = np.random.default_rng(0)
-    large = TrainSettings(window=256, **SAME)
-    small = TrainSettings(window=12, heads=5, hidden=400, **SAME)
+    large = TrainSettings(attention_window=256, **SAME)
+    small = TrainSettings(attention_window=12, heads=5, hidden=400, **SAME)
     cases = [
         ("train step, d 128, 2 blocks, 32 x 256", large, 128, 20_000, 5, full_texts(256, rng)),
         ("train step, d 50, 2 blocks, 32 x 12", small, 50, 20_000, 100, full_texts(12, rng)),
@@ -36,7 +43,7 @@ def rows(bench: Bench) -> list[Row]:
     if bench.data is None:
         print("no archive of reviews: the epoch left out", file=sys.stderr)
     else:
-        reviews = TrainSettings(window=400, long_texts="head", **SAME)
+        reviews = TrainSettings(attention_window=400, long_texts="head", **SAME)
         words, texts = real_texts(bench, 400)
         cases.append((f"train epoch, {REVIEWS:,} reviews of 1-400 tokens", reviews, 128, words, 1, texts))
     rate = sgemm_rate()
@@ -121,7 +128,7 @@ def our_epoch(
     from nlptx.text.vocabulary import Vocabulary
     from nlptx.training.batching import random_order
     from nlptx.training.checkpoint import Checkpoint
-    from nlptx.training.context import Control
+    from nlptx.training.context import TrainingContext
     from nlptx.training.dataset import Examples
     from nlptx.training.supervised import Training
 
@@ -130,7 +137,7 @@ def our_epoch(
     table = rng.standard_normal((words, width)).astype(np.float32)
     model = Model.fresh(vocabulary, table, ["neg", "pos"], None, np.full(2, 0.5), settings, 1)
     examples, nothing = Examples(list(texts), targets), Examples([], np.empty(0, np.int64))
-    control = Control(1, jobs, lambda _: None, lambda: False, Checkpoint(None), processes=True)
+    control = TrainingContext(1, jobs, lambda _: None, lambda: False, Checkpoint(None), processes=True)
     training = Training(model, examples, nothing, control)
     training.steps = 1_000_000
     threadpool_limits(1, "blas")

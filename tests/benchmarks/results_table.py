@@ -16,9 +16,9 @@ from nlptx.metrics import wilson_interval
 # Folder of a run, or of a data set's baselines; the data; what the method is called there.
 RUNS = {
     "imdb": ("IMDB", "nlptx"),
-    "imdb-no-imitation": ("IMDB", "nlptx without imitation"),
+    "imdb-no-distillation": ("IMDB", "nlptx without distillation"),
     "imdb-no-unlabelled": ("IMDB", "nlptx without texts without labels"),
-    "imdb-no-components": ("IMDB", "nlptx without components and imitation"),
+    "imdb-no-components": ("IMDB", "nlptx without components and distillation"),
     "imdb-no-ngrams": ("IMDB", "nlptx without n-grams: the transformer alone"),
     "imdb-passages": ("IMDB", "nlptx with passages"),
     "imdb-every-label": ("IMDB", "nlptx with every label, nothing held out"),

@@ -44,10 +44,10 @@ class TorchScorer:
         window, lengths = self.model.settings.window, [len(ids) for ids in encoded]
         ids, places, owner = [], [], []
         whole = None
-        if self.model.evidence is not None:
-            found = self.model.evidence.find(np.concatenate(encoded), lengths)
-            whole = torch.from_numpy(self.model.evidence.of_texts(found, lengths))
-            known = np.split(self.model.evidence.of_places(found), np.cumsum(lengths)[:-1])
+        if self.model.ngram_features is not None:
+            found = self.model.ngram_features.find(np.concatenate(encoded), lengths)
+            whole = torch.from_numpy(self.model.ngram_features.text_features_of(found, lengths))
+            known = np.split(self.model.ngram_features.token_features_of(found), np.cumsum(lengths)[:-1])
         for row, text in enumerate(encoded):
             count = -(-len(text) // window)
             ids += [torch.from_numpy(part.astype(np.int64)) for part in np.array_split(text, count)]

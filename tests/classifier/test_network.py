@@ -50,7 +50,7 @@ every_network = pytest.mark.parametrize("name", NETWORKS)
 
 
 def settings_of(name: str, **more: Any) -> NetworkSettings:
-    small: dict[str, Any] = {"width": 6, "heads": 2, "hidden": 7, "window": 4, "dropout": 0.0}
+    small: dict[str, Any] = {"width": 6, "heads": 2, "hidden": 7, "attention_window": 4, "dropout": 0.0}
     return NetworkSettings(**(small | NETWORKS.get(name, {}) | more))
 
 
@@ -132,7 +132,7 @@ def test_attention_weights_sum_to_one_and_are_exactly_zero_where_masked(attentio
 @pytest.mark.parametrize("attention", ["scaled", "plain"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_causal_attention_never_looks_at_later_words(attention: str, norm: str) -> None:
-    settings = settings_of("", causal=True, blocks=2, window=8, attention=attention, norm=norm)
+    settings = settings_of("", causal=True, blocks=2, attention_window=8, attention=attention, norm=norm)
     encoder = network_of(settings).encoder
     x = np.random.default_rng(2).normal(size=(7, COMPONENTS))
     lengths = np.array([7])

@@ -33,7 +33,7 @@ every_model = pytest.mark.parametrize("name", MODELS)
 
 def model_of(name, **changes):
     texts, labels = make_reviews(40)
-    model = small_fit(texts, labels, **{"window": WINDOW, "heads": 4} | MODELS[name] | changes)
+    model = small_fit(texts, labels, **{"attention_window": WINDOW, "heads": 4} | MODELS[name] | changes)
     # One epoch leaves weights near where they started; further apart, rounding shows sooner.
     model.flat += np.random.default_rng(1).normal(0, 0.3, model.flat.shape).astype(np.float32)
     return model
@@ -182,7 +182,7 @@ def test_enormous_weights_give_numbers_or_an_error(part, size):
     if part in spans:
         dict(model.network.parameters())[spans[part]].value[...] = size
     else:
-        array = getattr(model.evidence if part in ("slopes", "latent") else model, part)
+        array = getattr(model.ngram_features if part in ("slopes", "latent") else model, part)
         array[...] = size * np.sign(array + 1e-30)
     if (part, size) == ("slopes", 3e38):  # their sum is beyond float32, in which n-grams add up
         with pytest.raises(ArtifactError, match="overflow"):
@@ -190,7 +190,7 @@ def test_enormous_weights_give_numbers_or_an_error(part, size):
         return
     found = bits(model, random_texts(10))
     assert np.isfinite([scored.probabilities for scored in found]).all()
-    exact = bits(model.in_double(), random_texts(10))
+    exact = bits(model.as_float64(), random_texts(10))
     assert_allclose([s.probabilities for s in found], [s.probabilities for s in exact], atol=1e-5)
     attention = np.stack(explain(model, "w1 w2 w3").attention)
     assert_allclose(attention.sum(axis=-1), 1, atol=1e-5)

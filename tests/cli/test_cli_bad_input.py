@@ -81,7 +81,7 @@ def test_bytes_of_another_encoding_can_be_replaced(model):
         ("a.jsonl", '{"text": "great", "label": "pos"}\n{"text": "awful"}\n', "a.jsonl:2"),
         ("a.tsv", "text\tlabel\ngreat\tpos\nlovely\tpos\n", "'pos'"),
         ("a.tsv", "text\tlabel\n", "no training texts"),
-        ("a.tsv", "text\tlabel\nzzz\tpos\nqqq\tneg\n", ("no training text", "--new-words")),
+        ("a.tsv", "text\tlabel\nzzz\tpos\nqqq\tneg\n", ("no training text", "--new-word-min-count")),
     ],
     ids=[
         "plain-text",

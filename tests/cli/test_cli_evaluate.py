@@ -32,7 +32,20 @@ KEYS = {
 def weak(work, tmp_path_factory):
     """A model that errs: one step of training."""
     path = tmp_path_factory.mktemp("weak") / "model.npz"
-    words = ("--epochs", "1", "--batch", "80", "--lr", "1e-4", "--average", "0", "--ngrams", "0", "--seed", "3")
+    words = (
+        "--epochs",
+        "1",
+        "--batch",
+        "80",
+        "--lr",
+        "1e-4",
+        "--weight-averaging",
+        "0",
+        "--ngrams",
+        "0",
+        "--seed",
+        "3",
+    )
     run("train", work / "train.tsv", "-e", work / "embeddings.npz", *words, "-o", path)
     return path
 
@@ -273,7 +286,7 @@ def foreign(work, tmp_path_factory):
     folder = tmp_path_factory.mktemp("foreign")
     vectors = folder / "glove.txt"
     vectors.write_text("the 0.1 0.2\nfilm -0.3 0.4\nawful 1 0\ngreat 0 1\n")
-    run("train", work / "train.tsv", "-e", vectors, *TRAIN, "--new-words", "0", "-o", folder / "m.npz")
+    run("train", work / "train.tsv", "-e", vectors, *TRAIN, "--new-word-min-count", "0", "-o", folder / "m.npz")
     return vectors.read_bytes(), run("info", folder / "m.npz", "--json")
 
 

@@ -100,7 +100,7 @@ def test_divergence_says_nothing_else(diverged):
 @pytest.mark.parametrize("held_out", ["0.1", "0"])
 def test_divergence_at_the_last_step_is_noticed_too(held_out, work, tmp_path):
     """There is no next step whose loss would tell; neither is it an interruption, nor a model to keep."""
-    words = one_step(work, "--lr", "1e30", "--warmup", "0", "--average", "0", "--valid-share", held_out)
+    words = one_step(work, "--lr", "1e30", "--warmup", "0", "--weight-averaging", "0", "--valid-share", held_out)
     result = run(*words, "-o", "out.npz", code=1, cwd=tmp_path)
     assert "diverged" in result.stderr
     assert contents(tmp_path) == {}

@@ -24,7 +24,7 @@ def settings_of(path):
     ids=["variable-over-preset", "option-over-variable", "preset-comes-last"],
 )
 def test_option_over_variable_over_preset_over_default(options, variable, lr, work, tmp_path):
-    small = ("--epochs", "1", "--blocks", "1", "--heads", "1", "--batch", "40", "--window", "16")
+    small = ("--epochs", "1", "--blocks", "1", "--heads", "1", "--batch", "40", "--attention-window", "16")
     words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *small, *options, "-o", tmp_path / "out.npz")
     run(*words, env={"NLPTX_TRAIN_LR": variable})
     assert settings_of(tmp_path / "out.npz")["lr"] == lr
@@ -63,7 +63,7 @@ def test_preset_goldstraw_resolves_to_the_settings_of_the_article(work, tmp_path
         "c.npz": {"window": 4, "weighting": "linear", "min_count": 1},
         "e.npz": {"components": 6, "transform": "none", "eigenvalue_weight": 1.0},
         "m.npz": {
-            "window": 12,
+            "attention_window": 12,
             "long_texts": "head",
             "blocks": 2,
             "heads": 3,

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from nlptx.artifacts.container import read, write
 from nlptx.artifacts.provenance import command
 from nlptx.cooccurrence import parallel_count, window_pairs
-from nlptx.cooccurrence.count import count_rows
+from nlptx.cooccurrence.count import count_corpus
 from nlptx.cooccurrence.matrix import Cooccurrence, count
 from nlptx.cooccurrence.stored import KIND
 from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
-from nlptx.io.spill import Space
+from nlptx.io.spill import MemoryBudget
 from nlptx.settings import CountSettings
 from nlptx.text import blocks, token_stream
 from nlptx.text.blocks import in_blocks
@@ -262,7 +262,7 @@ def test_the_size_of_a_chunk_of_text_does_not_change_the_counts(monkeypatch, chu
 def count_in(space, documents, jobs=1, **options):
     """Count in ``space`` and write what it counted; return the bytes."""
     with space:
-        counted = count_rows(
+        counted = count_corpus(
             in_blocks(map(" ".join, documents)), CountSettings(tokenizer="spaces", **options), space, jobs
         )
         target = os.path.join(space.folder, "counts.npz")
@@ -279,7 +279,7 @@ def test_a_corpus_counted_in_blocks_gives_the_same_bytes(tmp_path, monkeypatch, 
     options = {"window": 4, "min_count": 2, "weighting": weighting}
     write(str(tmp_path / "whole.npz"), count_words(documents, **options).to_artifact())
     monkeypatch.setattr(token_stream, "_BYTES_PER_WORD", 0.1)
-    assert count_in(Space(memory, str(tmp_path)), documents, **options) == (tmp_path / "whole.npz").read_bytes()
+    assert count_in(MemoryBudget(memory, str(tmp_path)), documents, **options) == (tmp_path / "whole.npz").read_bytes()
     assert {path.name for path in tmp_path.iterdir()} == {"whole.npz", "counts.npz"}
 
 
@@ -287,18 +287,18 @@ def test_a_block_without_a_known_word_counts_nothing(tmp_path, monkeypatch):
     documents = [["a", "b"], *([f"once{n}"] for n in range(50)), ["b", "a"]]
     write(str(tmp_path / "whole.npz"), count_words(documents, min_count=2).to_artifact())
     monkeypatch.setattr(token_stream, "_BYTES_PER_WORD", 0.1)
-    assert count_in(Space(200, str(tmp_path)), documents, min_count=2) == (tmp_path / "whole.npz").read_bytes()
+    assert count_in(MemoryBudget(200, str(tmp_path)), documents, min_count=2) == (tmp_path / "whole.npz").read_bytes()
 
 
 def test_temporary_files_need_room_that_is_estimated_first(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**6))
     with pytest.raises(OutputError, match=r"temporary files need about .* MB, and 1 MB are free"):
-        count_in(Space(5_000, str(tmp_path)), sample(), min_count=1)
+        count_in(MemoryBudget(5_000, str(tmp_path)), sample(), min_count=1)
 
 
 def test_a_folder_for_temporary_files_that_is_not_there(tmp_path):
     with pytest.raises(OutputError, match="No such file"):
-        count_in(Space(5_000, str(tmp_path / "nowhere")), sample(), min_count=1)
+        count_in(MemoryBudget(5_000, str(tmp_path / "nowhere")), sample(), min_count=1)
 
 
 def test_many_distinct_words_in_many_chunks_are_all_counted(monkeypatch):
@@ -306,7 +306,7 @@ def test_many_distinct_words_in_many_chunks_are_all_counted(monkeypatch):
     monkeypatch.setattr(token_stream, "_CHUNK", 5000)
     monkeypatch.setattr(blocks, "BLOCK", 1)
     documents = [[f"w{n}" for n in range(start, start + 900)] for start in range(0, 6000, 600)]
-    found = token_stream.TokenStream(Space())  # never so large that it would open a file
+    found = token_stream.TokenStream(MemoryBudget())  # never so large that it would open a file
     found.read(in_blocks(map(" ".join, documents)), Tokenizer("spaces"), 1)
     assert found.counts() == {word.encode(): n for word, n in Counter(chain.from_iterable(documents)).items()}
     numbers = {number: word.decode() for word, number in found.numbers.items()}
@@ -319,8 +319,8 @@ def test_words_dropped_for_want_of_memory_are_told(monkeypatch, jobs):
     monkeypatch.setattr(token_stream, "_CHUNK", 300)
     monkeypatch.setattr(blocks, "BLOCK", 1)
     documents = [["often", "again", f"once{n}"] for n in range(500)]
-    with Space(2 * token_stream._BYTES_PER_WORD * 100) as space:
-        counted = count_rows(
+    with MemoryBudget(2 * token_stream._BYTES_PER_WORD * 100) as space:
+        counted = count_corpus(
             in_blocks(map(" ".join, documents)), CountSettings(tokenizer="spaces", min_count=3), space, jobs
         )
     assert counted.vocabulary.words == ["again", "often"]

@@ -118,10 +118,10 @@ SPLITS = {
 
 @pytest.fixture(params=["folder", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"])
 def imdb(tmp_path, request):
-    return lay_out(tmp_path, IMDB, request.param)
+    return build_index(tmp_path, IMDB, request.param)
 
 
-def lay_out(tmp_path, files, kind):
+def build_index(tmp_path, files, kind):
     """Write ``files`` as a folder, or as an archive with that suffix."""
     folder = tmp_path / "aclImdb"
     for name, content in files.items():
@@ -156,7 +156,7 @@ def test_imdb_without_a_split_is_all_of_it(imdb):
 @pytest.mark.parametrize("kind", ["folder", "tar.gz"])
 def test_imdb_word_ratings_are_no_review(tmp_path, kind, split):
     # The published archive has this list of numbers, one a word, beside train/ and test/.
-    path = lay_out(tmp_path, IMDB | {"imdbEr.txt": "0.0490972013402\n0.201363575849\n"}, kind)
+    path = build_index(tmp_path, IMDB | {"imdbEr.txt": "0.0490972013402\n0.201363575849\n"}, kind)
     assert not [document.where for document in read(path, splits=split) if "imdbEr" in document.where]
 
 

@@ -36,7 +36,7 @@ sys.argv = ["nlptx", *words]
 from nlptx.cli.main import main
 main()
 """
-STEP = ("nlptx.training.trainer", "Phase", "take_step")
+STEP = ("nlptx.training.trainer", "Trainer", "take_step")
 JUDGE = ("nlptx.training.supervised", "Training", "after_epoch")
 SAVE = ("nlptx.training.checkpoint", "Checkpoint", "save")
 # Each entry of a file that is being written passes here.

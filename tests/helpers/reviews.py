@@ -13,9 +13,9 @@ from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 LABELS = ("neg", "pos")
 KINDS = {"cooccur": "cooccurrence", "pca": "embeddings", "train": "model"}
 # The transformer of the articles: post-norm, nothing dropped or averaged.
-TAUGHT = {"norm": "post", "dropout": 0.0, "word_dropout": 0.0, "average": 0.0}
+TAUGHT = {"norm": "post", "dropout": 0.0, "word_dropout": 0.0, "weight_averaging": 0.0}
 # The step of the textbook alone, and nothing beside the transformer.
-PLAIN = {"ngrams": 0, "dropout": 0.0, "word_dropout": 0.0, "average": 0.0}
+PLAIN = {"ngrams": 0, "dropout": 0.0, "word_dropout": 0.0, "weight_averaging": 0.0}
 
 
 def make_reviews(count, plain_words=40, shortest=9, longest=15, seed=0):
@@ -59,7 +59,7 @@ def small_fit(texts=None, labels=None, **settings):
     return nlptx.fit(texts, labels, small_embeddings(), settings, jobs=1)
 
 
-def in_double(model, noise=0.3):
+def as_float64(model, noise=0.3):
     """Turn a model's weights into float64, all of them away from the zeros and ones they start at."""
     rng = np.random.default_rng(3)
     model.flat = flatten(model.network, np.float64)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from gradcheck import check_gradients, layer_gradients, randomise
 from numpy.testing import assert_allclose, assert_array_equal
-from reviews import TAUGHT, TEXTS, WINDOW, in_double, known_rows, small_fit
+from reviews import TAUGHT, TEXTS, WINDOW, as_float64, known_rows, small_fit
 
 from nlptx.classifier.model import Model
 from nlptx.nn import EncoderBlock, FeedForward, Gradients, LayerNorm, Layout, MultiHeadAttention, PlainAttention
 from nlptx.nn.attention import attend, attend_backward
 from nlptx.settings import TrainSettings
-from nlptx.training.batching import Share
-from nlptx.training.gradients import Lanes
+from nlptx.training.batching import Microbatch
+from nlptx.training.gradients import Accumulators
 from nlptx.training.loss import classify
 
 WHOLE_MODELS = {
@@ -36,16 +36,16 @@ WHOLE_MODELS = {
 
 def whole_gradient(settings, texts, targets):
     """Return loss and gradients of a model in float64, with dropout and in two shares, as training forms them."""
-    model = in_double(small_fit(**settings))
+    model = as_float64(small_fit(**settings))
     ids = [model.encode(text) for text in texts]
     shares = []
     for rows in (range(2), range(2, len(ids))):
         lengths = np.array([len(ids[row]) for row in rows])
-        shares.append(Share(np.concatenate([ids[row] for row in rows]), lengths, targets[list(rows)]))
+        shares.append(Microbatch(np.concatenate([ids[row] for row in rows]), lengths, targets[list(rows)]))
 
     def result():
         seeds = [np.random.SeedSequence(number) for number in range(2)]
-        lanes = Lanes(1, model.flat.size, len(model.table), model.table.shape[1], np.float64)
+        lanes = Accumulators(1, model.flat.size, len(model.table), model.table.shape[1], np.float64)
         filled = lanes.fill(0, shares, seeds, lambda share, grads, rng: classify(model, share, grads, rng, len(ids)))
         return lanes.total([filled])
 
@@ -61,7 +61,7 @@ def whole_gradient(settings, texts, targets):
 
 @pytest.mark.parametrize("name", WHOLE_MODELS)
 def test_row_16_backpropagation(name):
-    model, arrays = whole_gradient(WHOLE_MODELS[name] | {"window": WINDOW}, TEXTS, np.array([0, 1, 1, 0, 1]))
+    model, arrays = whole_gradient(WHOLE_MODELS[name] | {"attention_window": WINDOW}, TEXTS, np.array([0, 1, 1, 0, 1]))
     assert all(gradient.any() for _, gradient in arrays.values())
     used = known_rows(model, TEXTS) if model.settings.long_texts == "split" else slice(0)
     assert arrays["word vectors"][1][used].any(axis=1).all()
@@ -88,9 +88,9 @@ def test_row_16_backpropagation_as_taught_by_jacobians():
 
 def test_row_16_backpropagation_default_materialises_no_jacobian():
     width, tokens = 64, 512
-    settings = TrainSettings(window=16, ngrams=0)
+    settings = TrainSettings(attention_window=16, ngrams=0)
     model = Model.fresh(None, np.zeros((3, width), np.float32), ["a", "b"], None, np.ones(2) / 2, settings, 1)
-    share = Share(np.arange(tokens, dtype=np.int32) % 3, np.array([tokens]), np.array([1]))
+    share = Microbatch(np.arange(tokens, dtype=np.int32) % 3, np.array([tokens]), np.array([1]))
     tracemalloc.start()
     try:
         classify(model, share, Gradients(np.zeros(model.flat.size, np.float32)), None, 1)
@@ -105,7 +105,7 @@ def test_row_16_backpropagation_default_materialises_no_jacobian():
 
 @pytest.mark.parametrize("attention", ["plain", "qkv", "scaled"])
 def test_fault_softmax_over_padded_slots(attention):
-    model = in_double(small_fit(attention=attention, blocks=2, **TAUGHT))
+    model = as_float64(small_fit(attention=attention, blocks=2, **TAUGHT))
     short, longer = TEXTS[1], TEXTS[4]
     alone = model.predict_proba([short], jobs=1)
     for company in ([short, longer], [longer, short, short], [short, longer * 3]):
@@ -117,7 +117,7 @@ def test_fault_softmax_over_padded_slots(attention):
     def gradient(rows):
         grads = Gradients(np.zeros(model.flat.size))
         lengths = np.array([len(ids[row]) for row in rows])
-        share = Share(np.concatenate([ids[row] for row in rows]), lengths, targets[rows])
+        share = Microbatch(np.concatenate([ids[row] for row in rows]), lengths, targets[rows])
         dx = classify(model, share, grads, None, 1)[2]
         return grads.flat, dx
 
@@ -130,7 +130,7 @@ def test_fault_softmax_over_padded_slots(attention):
 @pytest.mark.parametrize("attention", ["qkv", "scaled"])
 @pytest.mark.parametrize("head_width", ["narrow", "wide"])
 def test_fault_zero_gradients_for_k_and_q(attention, head_width):
-    settings = {"attention": attention, "head_width": head_width, "heads": 2, "window": WINDOW} | TAUGHT
+    settings = {"attention": attention, "head_width": head_width, "heads": 2, "attention_window": WINDOW} | TAUGHT
     _, arrays = whole_gradient(settings, TEXTS, np.array([0, 1, 1, 0, 1]))
     gradients = np.split(arrays["encoder.block0.attention.f.qkv.W"][1], 3, axis=1)
     for gradient in gradients:

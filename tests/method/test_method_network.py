@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from plain_transformer import PlainTransformer, plain_probabilities, sinusoid
-from reviews import TAUGHT, TEXTS, WINDOW, in_double, known_rows, make_reviews, small_embeddings, small_fit
+from reviews import TAUGHT, TEXTS, WINDOW, as_float64, known_rows, make_reviews, small_embeddings, small_fit
 
 from nlptx.classifier.inference import inputs
 from nlptx.nn import Layout
@@ -13,7 +13,7 @@ from nlptx.settings import TrainSettings
 
 def check(model, matters=None):
     """The model says of each text what the formulas say, and would not with the settings ``matters`` instead."""
-    in_double(model)
+    as_float64(model)
     found = model.predict_proba(TEXTS, jobs=1)
     assert_allclose(found, [plain_probabilities(model, text) for text in TEXTS], rtol=1e-8)
     if matters:
@@ -47,7 +47,9 @@ def test_row_07_embedding_lookup_default_is_fine_tuned_at_its_own_rate():
     texts, labels = make_reviews(40, plain_words=20)
     still, slow, fast = (
         # One step of plain gradient descent, so that twice the rate is twice the way.
-        small_fit(texts, labels, optimizer="sgd", batch=40, valid_share=0.0, average=0.0, clip=0.0, embedding_lr=rate)
+        small_fit(
+            texts, labels, optimizer="sgd", batch=40, valid_share=0.0, weight_averaging=0.0, clip=0.0, embedding_lr=rate
+        )
         for rate in (0.0, 50.0, 100.0)
     )
     assert_array_equal(still.flat, fast.flat)
@@ -57,7 +59,7 @@ def test_row_07_embedding_lookup_default_is_fine_tuned_at_its_own_rate():
     assert not seen.all()
     assert (moved[seen] != 0).any(axis=1).mean() > 0.9  # word dropout may leave out a rare word
     assert not moved[~seen].any()
-    check(small_fit(window=WINDOW))
+    check(small_fit(attention_window=WINDOW))
 
 
 def test_row_08_positions_as_taught():
@@ -68,7 +70,7 @@ def test_row_08_positions_as_taught():
 
 
 def test_row_08_positions_learned():
-    start, trained = (small_fit(positions="learned", window=WINDOW, lr=lr, **TAUGHT) for lr in (0.0, 1e-3))
+    start, trained = (small_fit(positions="learned", attention_window=WINDOW, lr=lr, **TAUGHT) for lr in (0.0, 1e-3))
     before, after = (dict(model.network.parameters())["encoder.positions.s"].value for model in (start, trained))
     assert after.shape == (WINDOW, 8)
     assert (before != after).all()
@@ -77,7 +79,7 @@ def test_row_08_positions_learned():
 
 def test_row_08_positions_default():
     assert TrainSettings().positions in ("sinusoidal", "learned")
-    check(small_fit(window=WINDOW), {"positions": "none"})
+    check(small_fit(attention_window=WINDOW), {"positions": "none"})
 
 
 # ---------------------------------------------------------------- the encoder block
@@ -101,7 +103,7 @@ def test_row_09_self_attention_as_taught(attention):
 
 def test_row_09_self_attention_default():
     assert TrainSettings().attention == "scaled"
-    check(small_fit(window=WINDOW), {"attention": "qkv"})
+    check(small_fit(attention_window=WINDOW), {"attention": "qkv"})
 
 
 @pytest.mark.parametrize(("head_width", "inner"), [("wide", 24), ("narrow", 9)])
@@ -115,7 +117,7 @@ def test_row_10_multi_head_as_taught(head_width, inner):
 
 def test_row_10_multi_head_default_is_narrow_and_fused():
     assert TrainSettings().head_width == "narrow"
-    model = check(small_fit(window=WINDOW))
+    model = check(small_fit(attention_window=WINDOW))
     assert shapes(model)["encoder.block0.attention.f.qkv.W"] == (8, 24)  # one product for all of Q, K and V
 
 
@@ -133,7 +135,7 @@ def test_row_11_add_and_norm_as_taught(gain):
 
 def test_row_11_add_and_norm_default():
     assert TrainSettings().norm_gain
-    model = check(small_fit(window=WINDOW), {"norm_gain": False})
+    model = check(small_fit(attention_window=WINDOW), {"norm_gain": False})
     model.table[:] = 0  # no variance at all
     assert np.isfinite(model.predict_proba(TEXTS, jobs=1)).all()
 
@@ -148,13 +150,13 @@ def test_row_12_positionwise_ffn_as_taught(activation, hidden):
 
 def test_row_12_positionwise_ffn_default():
     assert TrainSettings().activation in ("relu", "gelu")
-    check(small_fit(window=WINDOW), {"activation": "tanh"})
+    check(small_fit(attention_window=WINDOW), {"activation": "tanh"})
 
 
 @pytest.mark.parametrize("blocks", [0, 1, 2, 5])
 @pytest.mark.parametrize("way", [TAUGHT, {}], ids=["as_taught", "default"])
 def test_row_13_encoder_blocks(blocks, way):
-    model = small_fit(blocks=blocks, window=WINDOW, **way)
+    model = small_fit(blocks=blocks, attention_window=WINDOW, **way)
     assert len({name.split(".")[1] for name in shapes(model) if ".block" in name}) == blocks
     check(model)
 
@@ -165,7 +167,7 @@ def test_row_13_encoder_blocks(blocks, way):
 @pytest.mark.parametrize("pool", ["flatten", "mean", "max", "first", "attention"])
 @pytest.mark.parametrize("loss", ["squared-error", "cross-entropy"])
 def test_row_14_head_as_taught(pool, loss):
-    model = small_fit(pool=pool, loss=loss, window=WINDOW, long_texts="head", **TAUGHT)
+    model = small_fit(pool=pool, loss=loss, attention_window=WINDOW, long_texts="head", **TAUGHT)
     width = WINDOW * 8 if pool == "flatten" else 8
     assert shapes(model)["head.W"] == (width, 1 if loss == "squared-error" else 2)
     check(model, {"pool": "mean" if pool not in ("mean", "flatten") else "first"} if pool != "flatten" else None)
@@ -176,7 +178,7 @@ def test_row_14_head_default(classes):
     settings = TrainSettings()
     assert (settings.pool, settings.loss) == ("mean", "cross-entropy")
     texts, _ = make_reviews(40)
-    model = small_fit(texts, [f"class {n % classes}" for n in range(40)], window=WINDOW)
+    model = small_fit(texts, [f"class {n % classes}" for n in range(40)], attention_window=WINDOW)
     assert model.predict_proba(TEXTS, jobs=1).shape == (5, classes)
     check(model, {"pool": "first"})
 

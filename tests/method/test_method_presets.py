@@ -59,7 +59,7 @@ def test_row_20_preset_goldstraw_has_the_numbers_of_the_article(goldstraw):
         "cooccur": {"window": 4, "weighting": "linear", "min_count": 50},
         "pca": {"components": 50, "transform": "none", "standardize": True, "eigenvalue_weight": 1.0},
         "train": {
-            "window": 12,
+            "attention_window": 12,
             "long_texts": "head",
             "width": 0,
             "blocks": 2,
@@ -77,7 +77,7 @@ def test_row_20_preset_goldstraw_has_the_numbers_of_the_article(goldstraw):
             "clip": 0.0,
             "dropout": 0.0,
             "word_dropout": 0.0,
-            "average": 0.0,
+            "weight_averaging": 0.0,
             "ngrams": 0,
             "pretrain": 0,
         },
@@ -124,7 +124,7 @@ def test_row_21_preset_bloem_has_the_numbers_of_the_article(bloem):
         "cooccur": {"max_words": 50_000},
         "pca": {"components": 128},
         "train": {
-            "window": 512,
+            "attention_window": 512,
             "long_texts": "head",
             "width": 0,
             "blocks": 6,

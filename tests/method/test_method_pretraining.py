@@ -61,7 +61,7 @@ def test_row_15_pretraining_is_optional_and_starts_the_classifier():
 def test_row_15_pretraining_loss_is_that_of_the_words_read_so_far():
     texts, labels = make_reviews(6)
     # Nothing moves at a rate of 0, so each text is judged by the first weights.
-    model = small_fit(texts, labels, pretrain=1, lr=0.0, window=4, blocks=2, valid_share=0.0, **PLAIN)
+    model = small_fit(texts, labels, pretrain=1, lr=0.0, attention_window=4, blocks=2, valid_share=0.0, **PLAIN)
     out = Linear(8, len(model.vocabulary), generator(model.seed, Stream.NEXT_WORD_WEIGHTS))
     losses = []
     for text in texts:
@@ -75,7 +75,7 @@ def test_row_15_pretraining_loss_is_that_of_the_words_read_so_far():
 
 
 def next_word():
-    settings = TrainSettings(window=4, width=0, blocks=2, norm="post", ngrams=0)
+    settings = TrainSettings(attention_window=4, width=0, blocks=2, norm="post", ngrams=0)
     table = np.random.default_rng(1).normal(size=(9, 8))
     model = Model.fresh(None, table, ["a", "b"], None, np.ones(2) / 2, settings, 1)
     task = NextWord(model.network.encoder, 8, 9, np.random.default_rng(2))

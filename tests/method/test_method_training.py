@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from reviews import PLAIN, in_double, make_reviews, small_embeddings, small_fit
+from reviews import PLAIN, as_float64, make_reviews, small_embeddings, small_fit
 
 import nlptx
 from nlptx.nn import Dropout, Gradients, Linear, flatten
 from nlptx.sampling.splits import stratified_split
 from nlptx.settings import TrainSettings
-from nlptx.training.batching import Share
+from nlptx.training.batching import Microbatch
 from nlptx.training.gradients import BatchGradient, clip
 from nlptx.training.loss import classify
 from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rate
@@ -126,10 +126,10 @@ def test_row_17_training_is_the_loop_of_the_textbook(rule):
     found = nlptx.fit(texts, labels, small_embeddings(), settings, jobs=1)
     assert found.history["steps"] == 4
 
-    model = in_double(nlptx.fit(texts, labels, small_embeddings(), replace(settings, lr=0.0), jobs=1), noise=0)
+    model = as_float64(nlptx.fit(texts, labels, small_embeddings(), replace(settings, lr=0.0), jobs=1), noise=0)
     ids = [model.encode(text) for text in texts]
     targets = np.array([model.labels.index(label) for label in labels])
-    share = Share(np.concatenate(ids), np.array([len(part) for part in ids]), targets)
+    share = Microbatch(np.concatenate(ids), np.array([len(part) for part in ids]), targets)
     decays = np.zeros(model.flat.size, bool)
     for _, parameter in model.network.parameters():
         decays[parameter.span] = parameter.value.ndim == 2
@@ -203,7 +203,7 @@ def test_row_17_weight_averaging_leaves_the_start_behind_in_a_short_training(ste
     texts, labels = make_reviews(8 * steps)
     start, averaged, last = (
         small_fit(texts, labels, valid_share=0.0, **PLAIN | more)
-        for more in ({"lr": 0.0}, {"average": 0.99, "warmup": 0}, {"warmup": 0})
+        for more in ({"lr": 0.0}, {"weight_averaging": 0.99, "warmup": 0}, {"warmup": 0})
     )
     assert last.history["steps"] == steps
     way, kept = (float(np.linalg.norm(model.flat - start.flat)) for model in (last, averaged))
@@ -221,6 +221,6 @@ def test_row_17_held_out_texts_are_a_stratified_split():
     assert np.bincount(targets[most], minlength=4).tolist() == [45, 18, 3, 0]  # the last of a class stays
     texts, labels = make_reviews(40)
     for most, expected in ((1000, (36, 4)), (2, (38, 2))):
-        history = small_fit(texts, labels, valid_most=most).history
+        history = small_fit(texts, labels, valid_max=most).history
         assert (history["train_texts"], history["valid_texts"]) == expected
-    assert TrainSettings().valid_most == 1000
+    assert TrainSettings().valid_max == 1000

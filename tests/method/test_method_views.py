@@ -114,7 +114,7 @@ def test_row_19_attention_of_each_head_as_taught(goldstraw):
 
 
 def test_row_19_attention_default_stands_next_to_the_worth_of_each_word():
-    model = small_fit(epochs=4, window=4, average=0.0, lr=1e-2)
+    model = small_fit(epochs=4, attention_window=4, weight_averaging=0.0, lr=1e-2)
     words = ["good1", "w1", "w2", "bad3", "w0", "good2", "good2"]
     text = " ".join(words)
     seen = explain(model, text)

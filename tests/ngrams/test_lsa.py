@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nlptx.ngrams.cross_fit import EvidenceShape, fit_evidence
+from nlptx.ngrams.cross_fit import FeatureSettings, fit_ngram_features
 from nlptx.ngrams.logistic_regression import COMPONENT_INVERSE_PENALTY, fit_dense
 from nlptx.ngrams.lsa import find_components, importance, weighted_rows
 from nlptx.ngrams.naive_bayes import ngram_keys
@@ -106,8 +106,8 @@ def test_no_slope_is_left_at_the_linear_solution(classes):
 
 def evidence_of(texts, targets, classes=2, unlabelled=(), words=30, threads=1):
     texts, unlabelled = ([np.array(ids, np.int32) for ids in part] for part in (texts, unlabelled))
-    shape = EvidenceShape(classes, 2, words, 2, components=8)
-    return fit_evidence(texts, np.array(targets), shape, np.random.default_rng(1), unlabelled, threads)
+    shape = FeatureSettings(classes, 2, words, 2, components=8)
+    return fit_ngram_features(texts, np.array(targets), shape, np.random.default_rng(1), unlabelled, threads)
 
 
 def random_texts(count, seed=1, words=30):
@@ -120,13 +120,13 @@ def test_both_linear_models_speak_of_a_text(classes):
     texts, _ = random_texts(60)
     final, own = evidence_of(texts, [number % classes for number in range(60)], classes)
     width = 1 if classes == 2 else 3
-    assert final.bias.shape == own[0].whole.shape == (2 * width,)
+    assert final.bias.shape == own[0].text_features.shape == (2 * width,)
     ids = np.array(texts[7] + [3, 4])
     there = np.isin(final.keys, ngram_keys(ids, 2, 30))
     row = final.importance * there
     of_ratios = there @ final.slopes / len(ids) ** 0.5 + final.bias[:width]
     of_components = there @ final.latent / np.linalg.norm(row) + final.bias[width:]
-    assert_allclose(final.of(ids).whole, [*of_ratios, *of_components], rtol=1e-4, atol=1e-5)
+    assert_allclose(final.of(ids).text_features, [*of_ratios, *of_components], rtol=1e-4, atol=1e-5)
 
 
 def test_no_label_reaches_the_evidence_of_its_own_text():
@@ -136,9 +136,9 @@ def test_no_label_reaches_the_evidence_of_its_own_text():
     for flipped in range(0, 40, 3):
         others = [1 - target if number == flipped else target for number, target in enumerate(targets)]
         _, after = evidence_of(texts, others, unlabelled=free)
-        assert_array_equal(after[flipped].whole, before[flipped].whole)
-        assert_array_equal(after[flipped].places, before[flipped].places)
-        assert any((a.whole != b.whole).any() for a, b in zip(after, before, strict=True))
+        assert_array_equal(after[flipped].text_features, before[flipped].text_features)
+        assert_array_equal(after[flipped].token_features, before[flipped].token_features)
+        assert any((a.text_features != b.text_features).any() for a, b in zip(after, before, strict=True))
 
 
 def test_a_word_that_no_labelled_text_has_is_known_by_its_company():
@@ -148,10 +148,10 @@ def test_a_word_that_no_labelled_text_has_is_known_by_its_company():
     texts = [[*rng.integers(0, 20, 3), bad if target == 0 else good] for target in targets]
     free = [[*rng.integers(0, 20, 3), *((good, superb) if number % 2 else (bad, awful))] for number in range(200)]
     final, _ = evidence_of(texts, targets, unlabelled=free)
-    says = {word: final.of(np.array([word])).whole[1] for word in (good, bad, superb, awful)}
+    says = {word: final.of(np.array([word])).text_features[1] for word in (good, bad, superb, awful)}
     assert min(says[good], says[superb]) > 0.02
     assert max(says[bad], says[awful]) < -0.02
-    assert final.of(np.array([superb])).whole[0] == final.bias[0]  # the other model has never seen it
+    assert final.of(np.array([superb])).text_features[0] == final.bias[0]  # the other model has never seen it
 
 
 def test_single_phrases_among_long_texts_teach_the_first_model_alone():
@@ -160,13 +160,13 @@ def test_single_phrases_among_long_texts_teach_the_first_model_alone():
     (one, _), (other, _) = (evidence_of(texts + phrases, targets + [label] * 20) for label in (0, 1))
     assert_array_equal(one.latent, other.latent)
     assert (one.slopes != other.slopes).any()
-    assert one.of(np.array([3])).whole[1] != one.bias[1]  # the second speaks of them all the same
+    assert one.of(np.array([3])).text_features[1] != one.bias[1]  # the second speaks of them all the same
 
 
 def test_texts_that_are_all_short_have_components():
     texts = [[number % 7, 7 + number % 3] for number in range(60)]
     final, _ = evidence_of(texts, [int(number % 3 == 0) for number in range(60)])
-    assert final.of(np.array([7])).whole[1] > final.bias[1]
+    assert final.of(np.array([7])).text_features[1] > final.bias[1]
 
 
 def test_the_number_of_threads_changes_no_bit():
@@ -175,4 +175,4 @@ def test_the_number_of_threads_changes_no_bit():
     (one, own), (two, others) = (evidence_of(texts, targets, unlabelled=free, threads=threads) for threads in (1, 2))
     for name in ("keys", "ratios", "slopes", "bias", "latent", "importance"):
         assert_array_equal(getattr(one, name), getattr(two, name))
-    assert all(np.array_equal(a.whole, b.whole) for a, b in zip(own, others, strict=True))
+    assert all(np.array_equal(a.text_features, b.text_features) for a, b in zip(own, others, strict=True))

@@ -1,4 +1,4 @@
-"""Evidence of n-grams: how it is counted and fitted, that no label leaks, and what network and file make of it."""
+"""NgramFeatures of n-grams: how it is counted and fitted, that no label leaks, and what network and file make of it."""
 
 import math
 import os
@@ -22,15 +22,15 @@ from nlptx.artifacts.container import write
 from nlptx.classifier.model import Model
 from nlptx.classifier.network import Network
 from nlptx.errors import CorruptError
-from nlptx.ngrams import LARGEST_VOCABULARY, Evidence, TextEvidence, evidence_width
-from nlptx.ngrams.cross_fit import FOLDS, EvidenceShape, fit_evidence
+from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures, TextFeatures, feature_width
+from nlptx.ngrams.cross_fit import FOLDS, FeatureSettings, fit_ngram_features
 from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, fit_linear
 from nlptx.ngrams.naive_bayes import find, log_count_ratios, ngram_keys
 from nlptx.nn import Layout
 from nlptx.settings import NetworkSettings, TrainSettings
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
-from nlptx.training.batching import cut_shares, drop_words
+from nlptx.training.batching import cut_microbatches, drop_words
 from nlptx.training.dataset import prepare
 
 START = -1  # the word before the first, here; ids begin at 0
@@ -67,7 +67,7 @@ def plain_places(ids, among, classes, order, min_texts, texts, targets):
     known = [gram for gram, seen in Counter(gram for s in sets for gram in s).items() if seen >= min_texts]
     counts = [[sum(gram in sets[i] for i in among if targets[i] == c) for c in range(classes)] for gram in known]
     ratios = dict(zip(known, plain_ratios(counts, classes, min_texts), strict=True))
-    unknown = [0] * evidence_width(classes)
+    unknown = [0] * feature_width(classes)
     return [[r for gram in place for r in ratios.get(gram, unknown)] for place in grams_of(ids, order)]
 
 
@@ -139,7 +139,7 @@ def test_ratios_are_those_of_wang_and_manning(classes):
     counts[:3] = [[0] * classes, [1] + [0] * (classes - 1), [0] * (classes - 1) + [40]]
     ratios = log_count_ratios(counts, 2)
     assert ratios.dtype == np.float32
-    assert ratios.shape == (30, evidence_width(classes))
+    assert ratios.shape == (30, feature_width(classes))
     assert_allclose(ratios, plain_ratios(counts.tolist(), classes, 2), rtol=1e-6, atol=1e-7)
 
 
@@ -188,8 +188,8 @@ def linear_problem(classes, texts, grams, seed=1):
     """Return presence (texts, G), ratios (G, E), all away from 0, and targets that half follow from them."""
     rng = np.random.default_rng(seed)
     presence = (rng.random((texts, grams)) < 0.3).astype(np.float32)
-    ratios = rng.choice([-1, 1], (grams, evidence_width(classes))) * rng.uniform(0.3, 1.5, (grams, 1))
-    z = presence @ ratios + rng.logistic(0, 2, (texts, evidence_width(classes)))
+    ratios = rng.choice([-1, 1], (grams, feature_width(classes))) * rng.uniform(0.3, 1.5, (grams, 1))
+    z = presence @ ratios + rng.logistic(0, 2, (texts, feature_width(classes)))
     targets = (z[:, 0] > 0).astype(np.int64) if classes == 2 else z.argmax(axis=1)
     return presence, ratios.astype(np.float32), targets
 
@@ -233,9 +233,9 @@ def test_texts_of_very_many_telling_ngrams_do_not_overflow():
 def evidence_of(texts, targets, classes, order=3, words=6, min_texts=2, threads=1, seed=3, components=0, unlabelled=()):
     texts = [np.array(ids, np.int32) for ids in texts]
     rng = np.random.default_rng(seed)
-    shape = EvidenceShape(classes, order, words, min_texts, components)
+    shape = FeatureSettings(classes, order, words, min_texts, components)
     free = [np.array(ids, np.int32) for ids in unlabelled]
-    return fit_evidence(texts, np.array(targets, np.int64), shape, rng, free, threads)
+    return fit_ngram_features(texts, np.array(targets, np.int64), shape, rng, free, threads)
 
 
 def random_texts(count, classes, length=6, words=6, seed=1):
@@ -245,7 +245,7 @@ def random_texts(count, classes, length=6, words=6, seed=1):
 
 
 def same(a, b):
-    return np.array_equal(a.places, b.places) and np.array_equal(a.whole, b.whole)
+    return np.array_equal(a.token_features, b.token_features) and np.array_equal(a.text_features, b.text_features)
 
 
 COUNT = 15
@@ -280,7 +280,7 @@ def test_a_training_text_sees_the_counts_of_the_other_folds(classes):
     for ids, fold, seen in zip(texts, folds_by_flipping(classes), own, strict=True):
         outside = [i for i in range(COUNT) if i not in fold]
         wanted = plain_places(ids, outside, classes, 3, 2, texts, targets)
-        assert_allclose(seen.places, wanted, rtol=1e-5, atol=1e-6)
+        assert_allclose(seen.token_features, wanted, rtol=1e-5, atol=1e-6)
 
 
 @both
@@ -290,7 +290,7 @@ def test_a_text_from_elsewhere_sees_the_counts_of_all_texts(classes, min_texts):
     final, _ = evidence_of(texts, targets, classes, min_texts=min_texts)
     for ids in [texts[0], texts[7], [5, 4, 3, 2, 1, 0], [2]]:
         wanted = plain_places(ids, range(COUNT), classes, 3, min_texts, texts, targets)
-        assert_allclose(final.of(np.array(ids)).places, wanted, rtol=1e-5, atol=1e-6)
+        assert_allclose(final.of(np.array(ids)).token_features, wanted, rtol=1e-5, atol=1e-6)
 
 
 @both
@@ -302,7 +302,7 @@ def test_a_text_from_elsewhere_sees_the_linear_model_of_all_texts(classes):
     presence /= np.sqrt([[len(ids)] for ids in texts], dtype=np.float32)
     assert (final.slopes[~told] == 0).all()
     assert_stationary(presence[:, told], final.ratios[told], targets, final.slopes[told], final.bias)
-    whole = [final.of(np.array(ids)).whole for ids in texts]
+    whole = [final.of(np.array(ids)).text_features for ids in texts]
     assert_allclose(whole, presence @ final.slopes + final.bias, rtol=1e-5, atol=1e-6)
 
 
@@ -313,12 +313,12 @@ def test_an_ngram_counts_once_per_text():
     assert_array_equal(one.keys, other.keys)
     assert_array_equal(one.ratios, other.ratios)
     assert_array_equal(one.slopes, other.slopes)
-    assert_array_equal(one.of(np.array([0, 1, 0])).whole, one.of(np.array([0, 1, 1])).whole)
+    assert_array_equal(one.of(np.array([0, 1, 0])).text_features, one.of(np.array([0, 1, 1])).text_features)
 
 
 def test_the_first_model_divides_by_the_root_of_the_words():
     final, _ = evidence_of(*random_texts(40, 2), 2, order=1)
-    short, long = (final.of(np.array(ids)).whole - final.bias for ids in ([0, 1], [0, 1, 1, 0, 0, 1, 0, 1]))
+    short, long = (final.of(np.array(ids)).text_features - final.bias for ids in ([0, 1], [0, 1, 1, 0, 0, 1, 0, 1]))
     assert_allclose(short, 2 * long, rtol=1e-4)
 
 
@@ -331,15 +331,15 @@ def test_random_labels_are_not_seen_through_the_evidence(classes):
         z = np.array(wholes)
         return np.mean((z[:, 0] > 0 if classes == 2 else z.argmax(axis=1)) == targets)
 
-    assert abs(accuracy([seen.whole for seen in own]) - 1 / classes) < 0.1
-    assert accuracy([final.of(np.array(ids)).whole for ids in texts]) > 0.9
+    assert abs(accuracy([seen.text_features for seen in own]) - 1 / classes) < 0.1
+    assert accuracy([final.of(np.array(ids)).text_features for ids in texts]) > 0.9
 
 
 def test_the_evidence_out_of_fold_knows_telling_words():
     texts, targets = random_texts(100, 2)
     texts = [[*ids, 6 + target] for ids, target in zip(texts, targets, strict=True)]
     _, own = evidence_of(texts, targets, 2, words=8)
-    assert np.mean([(seen.whole[0] > 0) == target for seen, target in zip(own, targets, strict=True)]) > 0.95
+    assert np.mean([(seen.text_features[0] > 0) == target for seen, target in zip(own, targets, strict=True)]) > 0.95
 
 
 @both
@@ -355,11 +355,11 @@ def test_evidence_does_not_depend_on_the_number_of_threads(classes):
 def test_fewer_texts_than_folds(count):
     final, own = evidence_of([[0, 1, 2]] * count, [number % 2 for number in range(count)], 2, min_texts=1)
     assert len(final.keys) == 8
-    assert [seen.places.shape for seen in own] == [(3, 3)] * count
-    assert all(np.isfinite(seen.whole).all() for seen in own)
+    assert [seen.token_features.shape for seen in own] == [(3, 3)] * count
+    assert all(np.isfinite(seen.text_features).all() for seen in own)
     if count == 1:  # nobody else has said anything
-        assert not own[0].places.any()
-        assert not own[0].whole.any()
+        assert not own[0].token_features.any()
+        assert not own[0].text_features.any()
 
 
 @both
@@ -368,23 +368,25 @@ def test_without_known_ngrams_the_bias_is_all_there_is(classes):
     final, own = evidence_of(texts, targets, classes, min_texts=21)
     assert len(final.keys) == 0
     for seen in [*own, final.of(np.array([3, 1]))]:
-        assert seen.places.shape[1] == 3 * evidence_width(classes)
-        assert not seen.places.any()
-    assert_array_equal(final.of(np.array([3, 1])).whole, final.bias)
+        assert seen.token_features.shape[1] == 3 * feature_width(classes)
+        assert not seen.token_features.any()
+    assert_array_equal(final.of(np.array([3, 1])).text_features, final.bias)
 
 
 def test_unknown_ngrams_say_nothing():
-    known = Evidence(1, 4, np.array([2]), np.array([[7.0]], np.float32), np.array([[5.0]], np.float32), np.zeros(1))
+    known = NgramFeatures(
+        1, 4, np.array([2]), np.array([[7.0]], np.float32), np.array([[5.0]], np.float32), np.zeros(1)
+    )
     told = known.of(np.array([0, 1, 1, 2]))  # the key of a single word is its id + 1
-    assert_array_equal(told.places, [[0], [7], [7], [0]])
-    assert told.whole == [5 / 2]  # the root of four words
+    assert_array_equal(told.token_features, [[0], [7], [7], [0]])
+    assert told.text_features == [5 / 2]  # the root of four words
 
 
 def test_evidence_of_an_empty_text_is_empty():
     final, _ = evidence_of(*random_texts(10, 2), 2)
     told = final.of(np.array([], np.int32))
-    assert told.places.shape == (0, 3)
-    assert_array_equal(told.whole, final.bias)
+    assert told.token_features.shape == (0, 3)
+    assert_array_equal(told.text_features, final.bias)
 
 
 # ---------------------------------------------------------------- in the network
@@ -397,8 +399,8 @@ LENGTHS = np.array([3, 1, 7, 2])
 
 def network_with_evidence(loss, classes):
     """Return a network, and a layout, word vectors and the two kinds of evidence for it."""
-    shape = NetworkSettings(width=6, heads=2, hidden=7, window=4, dropout=0.0, loss=loss)
-    rng, width = np.random.default_rng(4), evidence_width(classes)
+    shape = NetworkSettings(width=6, heads=2, hidden=7, attention_window=4, dropout=0.0, loss=loss)
+    rng, width = np.random.default_rng(4), feature_width(classes)
     network = Network(shape, 5, classes, rng, 2 * width, width)
     sizes = ((LENGTHS.sum(), 5), (LENGTHS.sum(), 2 * width), (len(LENGTHS), width))
     return network, Layout(LENGTHS, shape.window, shape.causal), *(rng.normal(size=size) for size in sizes)
@@ -420,7 +422,7 @@ def test_gradients_of_the_weights_of_the_evidence_equal_central_differences(loss
 def test_evidence_changes_the_output_the_way_the_docstring_says(loss, classes):
     network, layout, x, places, whole = network_with_evidence(loss, classes)
     randomise(network)
-    U, W = network.places.weight.value, network.whole.weight.value
+    U, W = network.token_projection.weight.value, network.text_projection.weight.value
     without = network.forward(x + places @ U, layout, None)[0]
     assert_allclose(network.forward(x, layout, None, places, whole)[0], without + whole @ W, rtol=1e-12)
 
@@ -439,17 +441,17 @@ def test_word_dropout_drops_the_evidence_with_its_word(share):
     lengths = [1, *range(20, 120)]
     texts = [200 * number + np.arange(length, dtype=np.int32) for number, length in enumerate(lengths)]
     evidence = [
-        TextEvidence(np.stack([ids, -ids], axis=1).astype(np.float32), np.array([number], np.float32))
+        TextFeatures(np.stack([ids, -ids], axis=1).astype(np.float32), np.array([number], np.float32))
         for number, ids in enumerate(texts)
     ]
     left, evidence = drop_words(texts, evidence, share, np.random.default_rng(1))
-    shares = cut_shares(left, np.arange(len(texts)), evidence)
+    shares = cut_microbatches(left, np.arange(len(texts)), evidence)
     assert len(shares) > 1
     for part in shares:
-        assert_array_equal(part.places, np.stack([part.ids, -part.ids], axis=1))
-        assert_array_equal(part.whole[:, 0], part.targets)
+        assert_array_equal(part.token_features, np.stack([part.ids, -part.ids], axis=1))
+        assert_array_equal(part.text_features[:, 0], part.targets)
         assert_array_equal(np.repeat(part.targets, part.lengths), part.ids // 200)
-    kept = sum(len(part.places) for part in shares) / sum(lengths)
+    kept = sum(len(part.token_features) for part in shares) / sum(lengths)
     assert kept == pytest.approx(1 - share, abs=0.03)
 
 
@@ -466,7 +468,7 @@ def trained(**more):
 @cache
 def trained_on_kinds():
     texts, labels = make_reviews(30)
-    return small_fit(texts, [f"{label}{number % 3}" for number, label in enumerate(labels)], ngrams=2, half=False)
+    return small_fit(texts, [f"{label}{number % 3}" for number, label in enumerate(labels)], ngrams=2, float16=False)
 
 
 def probabilities(model):
@@ -477,12 +479,12 @@ def test_an_untrained_model_says_what_the_linear_models_say_on_average():
     texts, labels = make_reviews(40)
     shape = TrainSettings()
     data = prepare(texts, labels, small_embeddings(), shape, 1)
-    assert len(data.train.evidence) == len(data.train)
+    assert len(data.train.ngram_features) == len(data.train)
     model = Model.fresh(
-        data.vocabulary, data.table, data.labels, data.values, data.priors, shape, 1, data.evidence
-    ).in_double()
+        data.vocabulary, data.table, data.labels, data.values, data.priors, shape, 1, data.ngram_features
+    ).as_float64()
     model.network.head.weight.value[...] = model.network.head.bias.value[...] = 0
-    z = np.array([data.evidence.of(model.encode(text)).whole for text in TEXTS], np.float64)
+    z = np.array([data.ngram_features.of(model.encode(text)).text_features for text in TEXTS], np.float64)
     assert z.shape == (len(TEXTS), 2)
     z = z.mean(axis=1, keepdims=True)
     assert np.ptp(z) > 0.1
@@ -496,14 +498,14 @@ def test_a_model_with_ngrams_comes_back_as_it_was(make, tmp_path):
     model.save(path)
     back = Model.load(path)
     assert set(model.to_artifact().arrays) >= ARRAYS
-    assert back.evidence.order == model.evidence.order
-    assert_array_equal(back.evidence.keys, model.evidence.keys)
+    assert back.ngram_features.order == model.ngram_features.order
+    assert_array_equal(back.ngram_features.keys, model.ngram_features.keys)
     assert_array_equal(probabilities(back), probabilities(model))
 
 
 def test_half_precision_hardly_changes_the_probabilities(tmp_path):
     path = str(tmp_path / "model.npz")
-    model = trained(half=True)
+    model = trained(float16=True)
     model.save(path)
     arrays = model.to_artifact().arrays
     halved = {name for name, array in arrays.items() if array.dtype == np.float16}
@@ -525,7 +527,7 @@ def test_half_precision_halves_the_file(tmp_path):
     sizes = {}
     for half in (False, True):
         model = Model.fresh(
-            vocabulary, table, list(LABELS), None, np.full(2, 0.5), TrainSettings(width=8, half=half), 1, evidence
+            vocabulary, table, list(LABELS), None, np.full(2, 0.5), TrainSettings(width=8, float16=half), 1, evidence
         )
         path = str(tmp_path / f"{half}.npz")
         model.save(path)
@@ -535,9 +537,9 @@ def test_half_precision_halves_the_file(tmp_path):
 
 def test_without_ngrams_there_is_no_evidence():
     model = small_fit(ngrams=0)
-    assert model.evidence is None
-    assert model.network.places is None
-    assert model.network.whole is None
+    assert model.ngram_features is None
+    assert model.network.token_projection is None
+    assert model.network.text_projection is None
     assert not ARRAYS & set(model.to_artifact().arrays)
 
 

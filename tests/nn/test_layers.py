@@ -79,7 +79,14 @@ def block(rng: np.random.Generator, order: str, gain: bool, dropout: float) -> E
 
 
 SMALL_NETWORK = NetworkSettings(
-    width=WIDTH, blocks=2, heads=HEADS, hidden=HIDDEN, window=4, positions="learned", pool="attention", dropout=0.25
+    width=WIDTH,
+    blocks=2,
+    heads=HEADS,
+    hidden=HIDDEN,
+    attention_window=4,
+    positions="learned",
+    pool="attention",
+    dropout=0.25,
 )
 
 CASES = [

@@ -170,8 +170,8 @@ def archive(path, header, arrays):
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        ("flat", {"window": 65_536, "width": 1024, "pool": "mean"}),
-        ("flat", {"window": 65_536, "width": 1024}),
+        ("flat", {"attention_window": 65_536, "width": 1024, "pool": "mean"}),
+        ("flat", {"attention_window": 65_536, "width": 1024}),
         ("model", {"width": 16_384, "blocks": 0}),
         ("model", {"width": 16_384, "hidden": 65_536}),
         ("plain", {"width": 16_384, "blocks": 1000, "hidden": 1}),
@@ -184,7 +184,7 @@ def test_a_small_model_cannot_ask_for_a_large_network(name, settings, made, tmp_
 
 
 def test_a_window_takes_no_memory_before_it_is_used(made, tmp_path):
-    specimens.use(forged(tmp_path / "a.npz", made["model"], {"window": 65_536}))
+    specimens.use(forged(tmp_path / "a.npz", made["model"], {"attention_window": 65_536}))
 
 
 def test_many_labels_take_no_square_of_memory(made, tmp_path):

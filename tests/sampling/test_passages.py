@@ -11,7 +11,7 @@ from nlptx.settings import TrainSettings
 from nlptx.training.dataset import prepare
 
 LONG, LABELS = make_reviews(30, shortest=90, longest=140)
-SETTINGS = TrainSettings(width=0, epochs=1, batch=8, components=4, ngram_texts=1, valid_share=0.0, passages=1)
+SETTINGS = TrainSettings(width=0, epochs=1, batch=8, lsa_components=4, ngram_min_texts=1, valid_share=0.0, passages=1)
 
 
 def prepared(settings=SETTINGS, labels=LABELS, texts=LONG, jobs=1):
@@ -52,7 +52,7 @@ def test_passages_follow_the_texts_with_the_class_of_their_text():
 
 @pytest.mark.parametrize("components", [0, 4])
 def test_the_label_of_a_text_does_not_reach_its_passages(components):
-    settings = TrainSettings(**{**SETTINGS.to_dict(), "components": components})
+    settings = TrainSettings(**{**SETTINGS.to_dict(), "lsa_components": components})
     before = prepared(settings)
     count = len(before.train) - before.train.passages
     changed = 0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nlptx.sampling.splits import deal, stratified_split
+from nlptx.sampling.splits import assign_folds, stratified_split
 
 
 def runs(parts):
@@ -14,7 +14,7 @@ def runs(parts):
 @pytest.mark.parametrize("parts", [2, 5])
 @pytest.mark.parametrize("count", [0, 1, 7, 100, 20_000])
 def test_parts_are_about_equally_large(count, parts):
-    dealt = deal(count, parts, np.random.default_rng(1))
+    dealt = assign_folds(count, parts, np.random.default_rng(1))
     assert dealt.shape == (count,)
     sizes = np.bincount(dealt, minlength=parts)
     assert len(sizes) == parts
@@ -22,10 +22,10 @@ def test_parts_are_about_equally_large(count, parts):
 
 
 def test_neighbours_stay_together():
-    dealt = deal(20_000, 5, np.random.default_rng(1))
+    dealt = assign_folds(20_000, 5, np.random.default_rng(1))
     assert 150 < runs(dealt) <= 200  # of 100 texts
-    assert_array_equal(dealt, deal(20_000, 5, np.random.default_rng(1)))
-    assert (dealt != deal(20_000, 5, np.random.default_rng(2))).any()
+    assert_array_equal(dealt, assign_folds(20_000, 5, np.random.default_rng(1)))
+    assert (dealt != assign_folds(20_000, 5, np.random.default_rng(2))).any()
 
 
 def test_held_out_texts_are_neighbours_too():

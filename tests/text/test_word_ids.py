@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nlptx.text.blocks import as_lines, cut
 from nlptx.text.scanner import Scanner
 from nlptx.text.tokenizer import Tokenizer
-from nlptx.text.word_ids import number_words
+from nlptx.text.word_ids import words_to_ids
 
 TOKENIZER = Tokenizer("spaces", lowercase=False)
 SCANNER = Scanner(TOKENIZER)
@@ -21,7 +21,7 @@ documents = st.lists(st.lists(words, max_size=12).map(" ".join), max_size=6)
 @settings(derandomize=True, deadline=None, max_examples=500)
 @given(documents, st.sampled_from([1, 30, 1 << 19]))
 def test_numbers_stand_for_the_words_in_order(texts, piece):
-    chunk = number_words(map(as_lines, cut(texts, piece)), SCANNER)
+    chunk = words_to_ids(map(as_lines, cut(texts, piece)), SCANNER)
     spelled = [word.decode() for word in chunk.words]
     assert len(set(spelled)) == len(spelled)
     tokens = [TOKENIZER(text) for text in texts]
@@ -34,7 +34,7 @@ def test_many_words_that_share_slots_keep_their_numbers_and_counts():
     rng = np.random.default_rng(0)
     pool = [f"w{number:x}" for number in range(9_000)] + [f"a_longer_{number:x}" for number in range(4_000)]
     tokens = [pool[place] for place in (len(pool) * rng.random(60_000) ** 3).astype(int)]
-    chunk = number_words([as_lines([" ".join(tokens)])], SCANNER)
+    chunk = words_to_ids([as_lines([" ".join(tokens)])], SCANNER)
     spelled = [word.decode() for word in chunk.words]
     assert [spelled[number] for number in chunk.ids] == tokens
     assert dict(zip(spelled, chunk.counts.tolist(), strict=True)) == Counter(tokens)
@@ -46,6 +46,6 @@ def test_words_made_to_share_a_slot_are_told_apart():
     made = [(inverse * number % (1 << 64)).to_bytes(8, "little") for number in range(1, 40_000)]
     plain = [word for word in made if word.isascii() and not set(word) & set(b"\0\t\n\v\f\r\x1c\x1d\x1e\x1f ")]
     assert len(plain) > 50
-    chunk = number_words([b" ".join(plain * 2) + b"\n"], SCANNER)
+    chunk = words_to_ids([b" ".join(plain * 2) + b"\n"], SCANNER)
     assert [chunk.words[number] for number in chunk.ids] == plain * 2
     assert set(chunk.counts.tolist()) == {2}

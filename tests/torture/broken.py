@@ -67,13 +67,13 @@ def counts_its_jobs():
 
     from nlptx.cooccurrence import count
 
-    honest = count.count_rows
+    honest = count.count_corpus
 
-    def count_rows(blocks, settings, space, jobs, **how):
+    def count_corpus(blocks, settings, space, jobs, **how):
         counts = honest(blocks, settings, space, jobs, **how)
         return dataclasses.replace(counts, details={**counts.details, "jobs": jobs})
 
-    count.count_rows = count_rows
+    count.count_corpus = count_corpus
 
 
 def sociable():

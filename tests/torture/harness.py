@@ -68,7 +68,7 @@ def write_corpus(path, size, *, seed, labels=(), words=3000, longest=60, padding
 
 
 @dataclass(frozen=True)
-class Stage:
+class StageRun:
     """A command that writes a file: its words without -o, and what the file held before."""
 
     name: str
@@ -82,10 +82,10 @@ def make_stages(folder, size):
     write_corpus(folder / "corpus.txt", size, seed=1)
     write_corpus(folder / "train.tsv", size // 2, seed=2, labels=("neg", "pos"))
     stages = [
-        Stage("cooccur", ("cooccur", folder / "corpus.txt", *COUNT), "cooccur.npz"),
-        Stage("pca", ("pca", folder / "cooccur.npz", *PCA), "embeddings.npz"),
-        Stage("train", ("train", folder / "train.tsv", "-e", folder / "embeddings.npz", *TRAIN), "model.npz"),
-        Stage("predict", ("predict", folder / "corpus.txt", "-m", folder / "model.npz"), "scores.tsv"),
+        StageRun("cooccur", ("cooccur", folder / "corpus.txt", *COUNT), "cooccur.npz"),
+        StageRun("pca", ("pca", folder / "cooccur.npz", *PCA), "embeddings.npz"),
+        StageRun("train", ("train", folder / "train.tsv", "-e", folder / "embeddings.npz", *TRAIN), "model.npz"),
+        StageRun("predict", ("predict", folder / "corpus.txt", "-m", folder / "model.npz"), "scores.tsv"),
     ]
     for stage in stages:
         finish(*stage.words, "-o", folder / stage.output)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from nlptx.nn import Gradients, Layout, MultiHeadAttention, attention
 from nlptx.nn.attention import tiles
 from nlptx.training import weight_averaging
-from nlptx.training.batching import LANES, Share, cut_shares
-from nlptx.training.gradients import BatchGradient, Lanes, sum_rows
+from nlptx.training.batching import ACCUMULATORS, Microbatch, cut_microbatches
+from nlptx.training.gradients import Accumulators, BatchGradient, sum_rows
 from nlptx.training.weight_averaging import WeightAverage
 
 WORDS, WIDTH = 50, 3
@@ -22,20 +22,20 @@ def texts_of(count: int, longest: int = 600) -> list[NDArray[np.int32]]:
     return [rng.integers(0, WORDS, rng.integers(1, longest + 1), np.int32) for _ in range(count)]
 
 
-def shares_of(texts: list[NDArray[np.int32]]) -> list[Share]:
-    return cut_shares(texts, np.arange(len(texts)))
+def shares_of(texts: list[NDArray[np.int32]]) -> list[Microbatch]:
+    return cut_microbatches(texts, np.arange(len(texts)))
 
 
-def gradient_of(shares: list[Share], members: int, frozen: bool = False) -> BatchGradient:
+def gradient_of(shares: list[Microbatch], members: int, frozen: bool = False) -> BatchGradient:
     """A made-up objective with noise, whose gradients depend on words, places and the generator of the share."""
 
-    def objective(share: Share, grads: Gradients, rng: np.random.Generator) -> tuple[float, int, NDArray]:
+    def objective(share: Microbatch, grads: Gradients, rng: np.random.Generator) -> tuple[float, int, NDArray]:
         dx = np.sin(share.ids[:, None] + np.arange(1, WIDTH + 1) * rng.random())
         grads.flat += dx.sum(axis=0)
         return float(dx.sum()), len(share.targets), dx
 
     seeds = np.random.SeedSequence(1).spawn(len(shares))
-    lanes = Lanes(members, WIDTH, 0 if frozen else WORDS, WIDTH, np.float64)
+    lanes = Accumulators(members, WIDTH, 0 if frozen else WORDS, WIDTH, np.float64)
     lanes.flat[...] = np.nan  # of the batch before
     return lanes.total([lanes.fill(member, shares, seeds, objective) for member in range(members)])
 
@@ -49,7 +49,7 @@ def test_shares_hold_every_text_once(count: int) -> None:
         parts = np.split(share.ids, np.cumsum(share.lengths)[:-1])
         found |= {int(target): part.tolist() for target, part in zip(share.targets, parts, strict=True)}
     assert found == {number: text.tolist() for number, text in enumerate(texts)}
-    assert len(shares) <= LANES or len(shares) % LANES == 0 or len(shares) == count
+    assert len(shares) <= ACCUMULATORS or len(shares) % ACCUMULATORS == 0 or len(shares) == count
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_batch_gradient_is_the_sum_over_its_shares_whatever_the_members(count:
     cut = shares_of(texts_of(count, 100 if count == 7 else 600))
     assert len(cut) == shares
     one = gradient_of(cut, 1)
-    for members in (2, 3, LANES):
+    for members in (2, 3, ACCUMULATORS):
         more = gradient_of(cut, members)
         for name in ("loss", "correct", "flat", "rows", "row_gradient"):
             assert_array_equal(getattr(one, name), getattr(more, name))

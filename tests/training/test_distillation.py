@@ -12,13 +12,13 @@ import nlptx
 from nlptx.classifier.model import Model
 from nlptx.settings import TrainSettings
 from nlptx.training.checkpoint import Checkpoint
-from nlptx.training.context import Control
+from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import prepare
-from nlptx.training.distillation import Imitation, soft_labels
+from nlptx.training.distillation import Distillation, soft_labels
 
 TEXTS, LABELS = make_reviews(80)
 FREE, _ = make_reviews(90, seed=7)
-SETTINGS = TrainSettings(width=0, epochs=1, batch=8, imitate=2, components=8)
+SETTINGS = TrainSettings(width=0, epochs=1, batch=8, distill=2, lsa_components=8)
 
 
 def fit(settings=SETTINGS, free=FREE, jobs=1, **more):
@@ -28,7 +28,7 @@ def fit(settings=SETTINGS, free=FREE, jobs=1, **more):
 def untrained(**more):
     settings = replace(SETTINGS, **more)
     data = prepare(TEXTS, LABELS, small_embeddings(), settings, 1, unlabelled=FREE)
-    given = (data.vocabulary, data.table, data.labels, data.values, data.priors, settings, 1, data.evidence)
+    given = (data.vocabulary, data.table, data.labels, data.values, data.priors, settings, 1, data.ngram_features)
     return Model.fresh(*given), data.unlabelled
 
 
@@ -45,35 +45,35 @@ def as_bytes(model, folder):
 def test_soft_labels_are_the_mean_of_the_linear_models():
     model, texts = untrained()
     soft = soft_labels(model, texts.ids, 2)
-    z = np.array([model.evidence.of(ids).whole for ids in texts.ids], np.float64).mean(axis=1)
+    z = np.array([model.ngram_features.of(ids).text_features for ids in texts.ids], np.float64).mean(axis=1)
     assert soft.shape == (90, 2)
     assert_allclose(soft[:, 1], 1 / (1 + np.exp(-z)), rtol=1e-4)
 
 
 def test_the_network_alone_comes_to_say_the_same():
-    model, texts = untrained(imitate=12, warmup=0, lr=1e-2, dropout=0.0)
-    control = Control(1, 1, lambda progress: None, lambda: False, Checkpoint(None))
-    imitation = Imitation(model, texts, control)
-    imitation.run()
-    assert [epoch["epoch"] for epoch in imitation.history] == list(range(1, 13))
-    model.evidence = None
-    model.network.places = model.network.whole = None
+    model, texts = untrained(distill=12, warmup=0, lr=1e-2, dropout=0.0)
+    control = TrainingContext(1, 1, lambda progress: None, lambda: False, Checkpoint(None))
+    distillation = Distillation(model, texts, control)
+    distillation.run()
+    assert [epoch["epoch"] for epoch in distillation.history] == list(range(1, 13))
+    model.ngram_features = None
+    model.network.token_projection = model.network.text_projection = None
     said = model.probabilities(texts.ids)[:, 1]
-    assert np.corrcoef(said, imitation.soft[:, 1])[0, 1] > 0.8
+    assert np.corrcoef(said, distillation.soft[:, 1])[0, 1] > 0.8
 
 
 def test_afterwards_each_has_half_a_say():
     model, texts = untrained()
-    before = model.network.whole.weight.value.copy()
-    Imitation(model, texts, Control(1, 1, lambda progress: None, lambda: False, Checkpoint(None))).run()
-    assert_allclose(model.network.whole.weight.value, before / 2, rtol=1e-3)
+    before = model.network.text_projection.weight.value.copy()
+    Distillation(model, texts, TrainingContext(1, 1, lambda progress: None, lambda: False, Checkpoint(None))).run()
+    assert_allclose(model.network.text_projection.weight.value, before / 2, rtol=1e-3)
 
 
 def test_it_changes_the_model_and_is_recorded():
-    assert [set(epoch) for epoch in whole_run().history["imitate"]] == [{"epoch", "loss", "accuracy"}] * 2
-    assert fit(free=[]).history["imitate"] == []
-    without = fit(TrainSettings(**SETTINGS.to_dict() | {"imitate": 0}))
-    assert without.history["imitate"] == []
+    assert [set(epoch) for epoch in whole_run().history["distill"]] == [{"epoch", "loss", "accuracy"}] * 2
+    assert fit(free=[]).history["distill"] == []
+    without = fit(TrainSettings(**SETTINGS.to_dict() | {"distill": 0}))
+    assert without.history["distill"] == []
     assert (without.flat != whole_run().flat).any()
 
 
@@ -83,7 +83,7 @@ def test_the_number_of_jobs_changes_no_bit(tmp_path):
 
 def test_texts_without_a_known_word_are_left_out():
     assert_array_equal(fit(free=[*FREE, "???", ""]).flat.shape, whole_run().flat.shape)
-    assert fit(free=["???", ""]).history["imitate"] == []
+    assert fit(free=["???", ""]).history["distill"] == []
 
 
 @pytest.mark.parametrize("step", [0, 5, 12, 23, 24, 26])
@@ -100,6 +100,6 @@ def test_stopped_at_any_step_it_goes_on_to_the_same_bytes(tmp_path, step):
 
 def test_no_evidence_no_soft_labels():
     model, texts = untrained()
-    model.evidence = None
+    model.ngram_features = None
     with pytest.raises(ValueError, match="there are none"):
         soft_labels(model, texts.ids, 1)

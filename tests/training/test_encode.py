@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nlptx.io.spill import Space
+from nlptx.io.spill import MemoryBudget
 from nlptx.text import blocks, token_stream
 from nlptx.text.blocks import in_blocks
 from nlptx.text.token_stream import TokenStream
@@ -19,7 +19,7 @@ TEXTS = ["The film, the FILM!", "", "it isn't a film", "...", "Łódź \u0645\u0
 
 def encoded(texts, vocabulary, most, jobs):
     """Return the ids, and how often each word was seen."""
-    with Space() as space:
+    with MemoryBudget() as space:
         stream = TokenStream(space)
         stream.read(in_blocks(texts), vocabulary.tokenizer, jobs)
         counts = {as_text(word): count for word, count in stream.counts().items()}

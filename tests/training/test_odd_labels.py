@@ -12,7 +12,7 @@ from nlptx.errors import DataError, LabelError
 from nlptx.nn import Gradients
 from nlptx.settings import TrainSettings
 from nlptx.training import dataset
-from nlptx.training.batching import Share
+from nlptx.training.batching import Microbatch
 from nlptx.training.loss import balanced_weights, classify, validate
 
 
@@ -54,7 +54,7 @@ def test_weights_repeat_texts(loss):
     tripled = [row for row in range(6) for _ in range(3 if targets[row] else 1)]
 
     def gradient(rows, weights):
-        share = Share(
+        share = Microbatch(
             np.concatenate([ids[row] for row in rows]), np.array([len(ids[row]) for row in rows]), targets[rows]
         )
         grads = Gradients(np.zeros_like(model.flat))
@@ -131,14 +131,14 @@ def test_a_label_for_each_text_is_demanded(more, fewer):
 def test_a_model_of_any_number_of_labels_is_read_back(tmp_path, labels, components):
     texts, _ = make_reviews(10 * labels)
     names = [f"label{number % labels}" for number in range(10 * labels)]
-    model, _ = fit(texts, names, epochs=1, components=components, ngrams=1)
+    model, _ = fit(texts, names, epochs=1, lsa_components=components, ngrams=1)
     model.save(str(tmp_path / "m.npz"))
     assert nlptx.Model.load(str(tmp_path / "m.npz")).predict(texts[:9], jobs=1) == model.predict(texts[:9], jobs=1)
 
 
 def test_a_label_without_a_known_word_is_told_of():
     texts, labels = make_reviews(40)
-    model, notes = fit([*texts, "zzz"], [*labels, "odd"], new_words=0)
+    model, notes = fit([*texts, "zzz"], [*labels, "odd"], new_word_min_count=0)
     assert notes == ["not learned, as no text with a known word has the label: 'odd'"]
     assert "odd" not in model.predict(texts, jobs=1)
 
@@ -148,7 +148,7 @@ def test_two_labels_of_one_text_each_are_learned_by_heart():
     texts = ["good1 w1 w2", "bad1 w1 w3"]
     model, notes = fit(texts, ["pos", "neg"], epochs=30, lr=0.01)
     assert model.predict(texts, jobs=1) == ["pos", "neg"]
-    assert model.evidence is None
+    assert model.ngram_features is None
     assert (model.history["valid_texts"], model.history["best_epoch"]) == (0, 30)
     assert notes == [
         "too few texts to hold any out for validation: the weights of the last epoch are kept",
@@ -167,14 +167,14 @@ def test_holding_out_nothing_on_purpose_is_not_noted():
 def test_evidence_is_for_twenty_labels_and_train_says_so(count, evidence):
     texts, _ = make_reviews(63)
     model, notes = fit(texts, [f"l{row % count}" for row in range(63)], epochs=1, valid_share=0.4)
-    assert (model.evidence is not None) == evidence
+    assert (model.ngram_features is not None) == evidence
     assert notes == ([] if evidence else ["no n-gram evidence: there are 21 labels, and it is for 20 at most"])
 
 
 def test_evidence_is_for_so_many_words_and_train_says_so(monkeypatch):
     monkeypatch.setattr(dataset, "LARGEST_VOCABULARY", 10)
     model, notes = fit(*make_reviews(40), epochs=1)
-    assert model.evidence is None
+    assert model.ngram_features is None
     assert notes == [f"no n-gram evidence: there are {len(model.vocabulary)} words, and it is for 10 at most"]
     assert fit(*make_reviews(40), epochs=1, ngrams=0)[1] == []
 
@@ -194,7 +194,7 @@ def test_a_thousand_labels():
 def test_train_says_what_it_leaves_out(work, tmp_path):
     rows = [(text, f"l{row}") for row, text in enumerate(make_reviews(30)[0])]
     write_tsv(tmp_path / "many.tsv", rows)
-    words = ("train", "many.tsv", "-e", work / "embeddings.npz", *TRAIN, "--new-words", "1", "-o", "m.npz")
+    words = ("train", "many.tsv", "-e", work / "embeddings.npz", *TRAIN, "--new-word-min-count", "1", "-o", "m.npz")
     said = run(*words, cwd=tmp_path).stderr
     assert "no n-gram evidence: there are 30 labels" in said
     assert "too few texts to hold any out" in said

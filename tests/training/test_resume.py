@@ -77,11 +77,11 @@ def test_a_training_stopped_at_any_step_goes_on_to_the_same_bytes(tmp_path):
 @pytest.mark.parametrize(
     "more",
     [
-        {"optimizer": "sgd", "average": 0.0},
+        {"optimizer": "sgd", "weight_averaging": 0.0},
         {"optimizer": "adam", "freeze": True, "pretrain": 1},
         {"valid_share": 0.0, "word_dropout": 0.0, "dropout": 0.0, "ngrams": 0},
         {"epochs": 9, "patience": 1, "lr": 0.3, "pretrain": 0},
-        {"class_weight": "balanced", "half": True},
+        {"class_weight": "balanced", "float16": True},
     ],
     ids=lambda more: next(iter(more)),
 )
@@ -256,7 +256,7 @@ def test_a_checkpoint_of_another_training_is_refused(changed, says, stopped):
 
 
 def test_a_checkpoint_of_another_version_is_refused(stopped, monkeypatch):
-    monkeypatch.setattr("nlptx.training.fingerprint.Identity.__init__.__defaults__", ("9.9",))
+    monkeypatch.setattr("nlptx.training.fingerprint.Fingerprint.__init__.__defaults__", ("9.9",))
     with pytest.raises(ArtifactError, match=r"nlptx was .* and is 9\.9"):
         fit(stopped)
 

@@ -152,5 +152,5 @@ def compare(settings: NetworkSettings, dtype: Any, tolerance: float) -> None:
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 1e-5)])
 def test_logits_losses_and_gradients_agree_with_torch(name: str, dtype: Any, tolerance: float) -> None:
-    small: dict[str, Any] = {"width": 6, "heads": 2, "hidden": 7, "window": 4, "dropout": 0.0}
+    small: dict[str, Any] = {"width": 6, "heads": 2, "hidden": 7, "attention_window": 4, "dropout": 0.0}
     compare(NetworkSettings(**(small | NETWORKS[name])), dtype, tolerance)

@@ -12,12 +12,12 @@ import nlptx
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.training_data import read_training_data
 from nlptx.settings import TrainSettings
-from nlptx.training.fingerprint import Identity
+from nlptx.training.fingerprint import Fingerprint
 
 READING = ReadOptions(splits=("train", "unsup"))
 
 
-def lay_out(folder, order=lambda names: names):
+def build_index(folder, order=lambda names: names):
     """Write train/neg, train/pos, test/pos and unsup; names with numbers of several lengths."""
     files = {}
     for number, (text, label) in enumerate(make_rows(("neg", "pos"), 24, seed=1)):
@@ -46,7 +46,7 @@ def read(*data, unlabelled=(), valid=(), reading=READING):
 
 
 def test_the_part_unsup_of_a_corpus_needs_no_labels(tmp_path):
-    lay_out(tmp_path / "corpus")
+    build_index(tmp_path / "corpus")
     found = read(tmp_path / "corpus")
     assert (len(found.texts), len(found.unlabelled)) == (24, 30)
     assert set(found.labels) == {"neg", "pos"}
@@ -55,7 +55,7 @@ def test_the_part_unsup_of_a_corpus_needs_no_labels(tmp_path):
 
 
 def test_of_an_archive_the_part_test_is_validated_on(tmp_path):
-    files = lay_out(tmp_path / "corpus")
+    files = build_index(tmp_path / "corpus")
     found = read(tmp_path / "corpus", valid=[pack(tmp_path / "a.tar", files, files)])
     assert found.valid == (["held out"], ["pos"])
     assert len(found.texts) == 24
@@ -63,16 +63,20 @@ def test_of_an_archive_the_part_test_is_validated_on(tmp_path):
 
 def test_it_is_said_if_nothing_is_learned_from_them():
     texts, labels = zip(*make_rows(("neg", "pos"), 20, seed=1), strict=True)
-    for settings, note in (({"ngrams": 0}, True), ({"components": 0, "imitate": 0}, True), ({"components": 4}, False)):
+    for settings, note in (
+        ({"ngrams": 0}, True),
+        ({"lsa_components": 0, "distill": 0}, True),
+        ({"lsa_components": 4}, False),
+    ):
         notes = []
-        chosen = TrainSettings(width=0, epochs=1, valid_share=0.0, new_words=1, **settings)
+        chosen = TrainSettings(width=0, epochs=1, valid_share=0.0, new_word_min_count=1, **settings)
         embeddings = small_embeddings()
         nlptx.fit(texts, labels, embeddings, chosen, unlabelled=["a b"], jobs=1, on_note=notes.append)
         assert any("the texts without labels are left out" in said for said in notes) == note
 
 
 def test_texts_come_in_the_order_of_the_numbers_in_their_names(tmp_path):
-    files = lay_out(tmp_path / "corpus")
+    files = build_index(tmp_path / "corpus")
     found = read(tmp_path / "corpus")
     numbers = [int(name.split("/")[2].split("_")[0]) for name in files if name.startswith("train/neg")]
     wanted = [files[f"train/neg/{number}_7.txt"] for number in sorted(numbers)]
@@ -80,7 +84,7 @@ def test_texts_come_in_the_order_of_the_numbers_in_their_names(tmp_path):
 
 
 def test_a_folder_and_its_archive_in_any_order_give_the_same_texts(tmp_path):
-    files = lay_out(tmp_path / "corpus")
+    files = build_index(tmp_path / "corpus")
     folder = read(tmp_path / "corpus")
     for name, order in ("a.tar.gz", sorted(files)), ("b.tar.gz", sorted(files, reverse=True)):
         found = read(pack(tmp_path / name, files, order))
@@ -94,7 +98,7 @@ def test_rows_of_tables_stay_in_their_order(tmp_path):
 
 
 def test_unlabelled_files_of_any_format(tmp_path, work):
-    lay_out(tmp_path / "corpus")
+    build_index(tmp_path / "corpus")
     table = write_tsv(tmp_path / "more.tsv", make_rows(("neg", "pos"), 7, seed=2))
     found = read(work / "train.tsv", unlabelled=[work / "corpus.txt", table, tmp_path / "corpus"])
     assert len(found.unlabelled) == 140 + 7 + 30
@@ -116,7 +120,7 @@ def test_unlabelled_texts_change_the_model_and_its_description(work, tmp_path):
     assert "--unlabelled" not in run("info", tmp_path / "a.npz").text
 
 
-@pytest.mark.parametrize("off", [("--components", "0", "--imitate", "0"), ("--ngrams", "0")])
+@pytest.mark.parametrize("off", [("--lsa-components", "0", "--distill", "0"), ("--ngrams", "0")])
 def test_without_components_unlabelled_texts_change_no_bit_of_a_score(work, tmp_path, off):
     for name, more in ("a.npz", ()), ("b.npz", ("--unlabelled", work / "corpus.txt")):
         train(work, tmp_path / name, *off, *more)
@@ -126,12 +130,12 @@ def test_without_components_unlabelled_texts_change_no_bit_of_a_score(work, tmp_
 
 def test_other_unlabelled_texts_make_another_training():
     settings = TrainSettings()
-    one, two = (Identity.of(["a"], ["b"], small_embeddings(), settings, 1, None, free) for free in ([], ["c"]))
+    one, two = (Fingerprint.of(["a"], ["b"], small_embeddings(), settings, 1, None, free) for free in ([], ["c"]))
     assert one.differences(two) == ["the unlabelled data differs"]
 
 
 def test_a_text_without_a_label_elsewhere_is_an_error(tmp_path, work):
-    lay_out(tmp_path / "corpus")
+    build_index(tmp_path / "corpus")
     (tmp_path / "corpus" / "stray.txt").write_text("no folder gives it a label")
     words = ("train", tmp_path / "corpus", "-e", work / "embeddings.npz", "-o", tmp_path / "m.npz")
     refused(*words, code=3, says="has no label")

@@ -13,7 +13,7 @@ SAID = {
     ("concurrent.futures.process", "_CallItem"),
     ("concurrent.futures.process", "_ResultItem"),
     ("nlptx.classifier.scoring", "Scored"),
-    ("nlptx.training.gradients", "LaneSums"),
+    ("nlptx.training.gradients", "AccumulatorTotals"),
     ("nlptx.runtime.executor", "_do"),
     ("posix", "getpid"),
 }
