@@ -26,7 +26,7 @@ class TorchScorer:
         self.weights = {name: torch.from_numpy(p.value.copy()) for name, p in model.network.parameters()}
         self.table = torch.from_numpy(np.vstack([model.table, np.zeros_like(model.table[:1])]))
         self.width = model.network.encoder.width
-        self.positions = torch.from_numpy(sinusoids(model.settings.window, self.width).astype(np.float32))
+        self.positions = torch.from_numpy(sinusoids(model.settings.attention_window, self.width).astype(np.float32))
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         """Return (texts, C) probabilities; every text has a known word."""
@@ -41,7 +41,7 @@ class TorchScorer:
 
     @torch.inference_mode()
     def logits(self, encoded: list[np.ndarray]) -> torch.Tensor:
-        window, lengths = self.model.settings.window, [len(ids) for ids in encoded]
+        window, lengths = self.model.settings.attention_window, [len(ids) for ids in encoded]
         ids, places, owner = [], [], []
         whole = None
         if self.model.ngram_features is not None:

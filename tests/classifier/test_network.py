@@ -62,13 +62,13 @@ def network_of(settings: NetworkSettings, dtype: Any = np.float64) -> Network:
 
 
 def texts_of(settings: NetworkSettings, dtype: Any = np.float64) -> list[NDArray]:
-    longest = settings.window if settings.long_texts == "head" else max(LENGTHS)
+    longest = settings.attention_window if settings.long_texts == "head" else max(LENGTHS)
     rng = np.random.default_rng(2)
     return [rng.normal(size=(min(n, longest), COMPONENTS)).astype(dtype) for n in LENGTHS]
 
 
 def layout_of(settings: NetworkSettings, texts: list[NDArray]) -> Layout:
-    return Layout(np.array([len(text) for text in texts]), settings.window, settings.causal)
+    return Layout(np.array([len(text) for text in texts]), settings.attention_window, settings.causal)
 
 
 def logits(network: Network, settings: NetworkSettings, texts: list[NDArray]) -> NDArray:

@@ -80,8 +80,8 @@ def test_order_and_copies_change_no_bit():
 def test_products_apart_differ_from_products_together_by_rounding_alone(name):
     model = model_of(name)
     encoded = [ids for ids in map(model.encode, random_texts(40)) if len(ids)]
-    together = inference.outputs(model, encoded)
-    assert_allclose(inference.outputs(model, encoded, apart=True), together, rtol=1e-4, atol=1e-5)
+    together = inference.network_outputs(model, encoded)
+    assert_allclose(inference.network_outputs(model, encoded, apart=True), together, rtol=1e-4, atol=1e-5)
 
 
 def test_explain_says_the_probabilities_that_predict_says():

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from plain_transformer import PlainTransformer, plain_probabilities, sinusoid
 from reviews import TAUGHT, TEXTS, WINDOW, as_float64, known_rows, make_reviews, small_embeddings, small_fit
 
-from nlptx.classifier.inference import inputs
+from nlptx.classifier.inference import network_inputs
 from nlptx.nn import Layout
 from nlptx.settings import TrainSettings
 
@@ -64,7 +64,7 @@ def test_row_07_embedding_lookup_default_is_fine_tuned_at_its_own_rate():
 
 def test_row_08_positions_as_taught():
     model = check(small_fit(positions="sinusoidal", **TAUGHT), {"positions": "none"})
-    length = model.settings.window
+    length = model.settings.attention_window
     table, _ = model.network.encoder.positions.forward(np.zeros((length, 8)), Layout(np.array([length]), length))
     assert_allclose(table, [[sinusoid(t, i, 8) for i in range(8)] for t in range(len(table))], rtol=1e-12)
 
@@ -92,7 +92,7 @@ def test_row_09_self_attention_as_taught(attention):
     check(model, None if attention == "plain" else {"attention": other})
     learned = any(name.endswith("qkv.W") for name in shapes(model))
     assert learned == (attention != "plain")
-    x, layout, _, _ = inputs(model, [model.encode(TEXTS[4])])
+    x, layout, _, _ = network_inputs(model, [model.encode(TEXTS[4])])
     _, cache = model.network.forward(x, layout, None)
     (weights,) = model.network.encoder.attention_weights(cache[0])[0]
     assert_allclose(weights.sum(axis=-1), 1)  # over the keys
@@ -190,7 +190,7 @@ def test_row_15_causal_mask(way):
     ids = model.encode(TEXTS[4])
     x, changed = model.table[ids], model.table[ids]
     changed[9:] += 1
-    layout = Layout(np.array([len(ids)]), model.settings.window, causal=True)
+    layout = Layout(np.array([len(ids)]), model.settings.attention_window, causal=True)
     before, after = (model.network.encoder.forward(v, layout, None)[0] for v in (x, changed))
     assert_array_equal(before[:9], after[:9])
     assert (before[9:] != after[9:]).any(axis=1).all()

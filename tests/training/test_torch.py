@@ -103,13 +103,13 @@ class Twin:
             case "attention":
                 return torch.softmax(x @ self.weights["pool.w"], dim=0) @ x
             case "flatten":
-                return F.pad(x.reshape(-1), (0, (self.settings.window - len(x)) * x.shape[1]))
+                return F.pad(x.reshape(-1), (0, (self.settings.attention_window - len(x)) * x.shape[1]))
         raise AssertionError(self.settings.pool)
 
     def logits(self, x: Any, lengths: list[int]) -> Any:
         rows = []
         for text in x.split(lengths):
-            windows = torch.tensor_split(text, -(-len(text) // self.settings.window))
+            windows = torch.tensor_split(text, -(-len(text) // self.settings.attention_window))
             rows.append(self.linear("head", self.pool(torch.cat([self.window(window) for window in windows]))))
         return torch.stack(rows)
 
@@ -123,12 +123,12 @@ def compare(settings: NetworkSettings, dtype: Any, tolerance: float) -> None:
     classes = 2 if settings.loss == "squared-error" else 3
     network = Network(settings, COMPONENTS, classes, np.random.default_rng(1))
     grads = Gradients(np.zeros_like(randomise(network, dtype=dtype)))
-    longest = settings.window if settings.long_texts == "head" else max(LENGTHS)
+    longest = settings.attention_window if settings.long_texts == "head" else max(LENGTHS)
     lengths = [min(n, longest) for n in LENGTHS]
     x = np.random.default_rng(2).normal(size=(sum(lengths), COMPONENTS)).astype(dtype)
     targets = np.arange(len(lengths)) % classes
 
-    logits, cache = network.forward(x, Layout(np.array(lengths), settings.window, settings.causal), None)
+    logits, cache = network.forward(x, Layout(np.array(lengths), settings.attention_window, settings.causal), None)
     loss, gradient = network.loss.value_and_gradient(logits, targets)
     dx = network.backward(gradient, cache, grads)
 
