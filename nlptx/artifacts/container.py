@@ -3,8 +3,8 @@
 The header holds the format version, the kind, the version of nlptx, the resolved settings, the names of the
 arrays, and the header of the artifact this one was made from, back to the digest of the corpus. It holds no
 time, host, user or path, so the same command writes the same bytes. Nothing is pickled and nothing compressed:
-a file never takes more memory than its size on disk, and the CRC-32 of every entry is checked before use. What
-the arrays and values mean, :mod:`nlptx.artifacts.validation` checks.
+a file never takes more memory than its size on disk, and the CRC-32 of every entry is checked before use.
+:mod:`nlptx.artifacts.validation` checks what the arrays and values mean.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ STDIN = "-"
 KINDS = {"cooccurrence": "cooccur", "embeddings": "pca", "model": "train", "checkpoint": "train"}
 _HEADER = "header"
 _LARGEST_HEADER = 64 << 20
-# What the system says of a name that leads to no file.
+# Errors of the system for a name that leads to no file.
 _NO_FILE = (errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 _ZIP = b"PK"
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """What one stage hands to the next.
+    """The output of one stage and the input of the next.
 
     Args:
         kind: a key of KINDS.
         settings: every resolved setting of the stage.
-        arrays: named arrays; those read from a file are read-only.
+        arrays: arrays by name; those read from a file are read-only.
         made_from: header of the artifact this one was made from, or None.
         details: further JSON values of the kind (digests, labels, history).
         seed: seed of the stage's random numbers.
-        version: the nlptx that wrote it.
+        version: version of nlptx that wrote it.
     """
 
     kind: str
@@ -81,8 +81,8 @@ def write(path: str, artifact: Artifact) -> None:
     """Write atomically to ``path``, or to standard output for ``-``.
 
     Raises:
-        OutputError: it cannot be written.
-        TypeError: an array of a type that :func:`read` does not take.
+        OutputError: the file cannot be written.
+        TypeError: an array has a dtype that :func:`read` does not accept.
     """
     if path == "-" and sys.stdout.isatty():
         raise SettingsError(
@@ -99,11 +99,11 @@ def write(path: str, artifact: Artifact) -> None:
 
 
 def read(path: str, *kinds: str) -> Artifact:
-    """Read an artifact of one of ``kinds`` (any, if none is named) from ``path``, or standard input for ``-``.
+    """Read an artifact of one of ``kinds`` (any kind if none is given) from ``path``, or standard input for ``-``.
 
     Raises:
-        SettingsError: no such file.
-        WrongKindError, CorruptError, NewerFormatError: it is not a file to trust.
+        SettingsError: the file does not exist.
+        WrongKindError, CorruptError, NewerFormatError: the file cannot be trusted.
     """
     name = "<stdin>" if path == STDIN else path
     try:
@@ -112,7 +112,7 @@ def read(path: str, *kinds: str) -> Artifact:
                 raise SettingsError("standard input is closed", hint="Pipe the artifact in, or name its file.")
             return _read(_whole(sys.stdin.buffer), kinds)
         with open(path, "rb") as file:
-            # A pipe, such as the shell's <(...), cannot go back to the list of entries at the end; a device has no end.
+            # A zip file is read from its end, so a pipe such as the shell's <(...) is read into memory first.
             return _read(file if os.path.isfile(path) else _whole(file), kinds)
     except FileNotFoundError:
         raise SettingsError(f"{path}: no such file") from None
@@ -132,7 +132,7 @@ def read(path: str, *kinds: str) -> Artifact:
 
 
 def _whole(stream: BinaryIO) -> BinaryIO:
-    """Read a stream to its end, unless it begins as no artifact does: it may have none."""
+    """Read a stream to its end. A stream that does not begin like an artifact is refused at once: it may be endless."""
     start = stream.read(len(_ZIP))
     if start != _ZIP:
         raise zipfile.BadZipFile("File is not a zip file")
@@ -152,8 +152,8 @@ def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
     with zipfile.ZipFile(file) as container:
         entries = [entry.filename for entry in container.infolist()]
         if len(set(entries)) != len(entries):
-            raise CorruptError("an entry stands twice")
-        # Entries that lie over one another would make many arrays of the same bytes.
+            raise CorruptError("duplicate entry")
+        # Overlapping entries would turn a small file into many large arrays.
         if sum(entry.file_size for entry in container.infolist()) > size:
             raise CorruptError("its entries are larger than the file")
         if _HEADER + ".npy" not in entries:
@@ -165,7 +165,7 @@ def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
                 f"holds {'a ' if KINDS[kind] == 'train' else ''}{kind}, the output of nlptx {KINDS[kind]};"
                 f" expected {' or '.join(f'{wanted} (nlptx {KINDS[wanted]})' for wanted in kinds)}"
             )
-        # The list of entries, unlike their contents, has no checksum.
+        # The contents of entries have checksums, but the list of entries has none.
         if sorted(f"{name}.npy" for name in [_HEADER, *header["arrays"]]) != sorted(entries):
             raise CorruptError(f"it holds {', '.join(entries)}; its header lists {', '.join(header['arrays'])}")
         arrays = {name: read_array(container, name) for name in header["arrays"]}
@@ -208,15 +208,15 @@ def _check_header(header: Any) -> None:
 
 
 def load(path: str, kind: str, make: Callable[[Artifact], T]) -> T:
-    """Read an artifact of ``kind`` and make an object of it. Raises ArtifactError, naming the file."""
+    """Read an artifact of ``kind`` and build an object from it. Raises ArtifactError, naming the file."""
     return build(read(path, kind), make, path)
 
 
 def build(artifact: Artifact, make: Callable[[Artifact], T], path: str) -> T:
-    """Make an object of an artifact read from ``path``.
+    """Build an object from an artifact read from ``path``.
 
     Raises:
-        ArtifactError: its parts do not fit together; impossible settings count as damage.
+        ArtifactError: its parts are inconsistent; impossible settings count as damage.
     """
     try:
         return make(artifact)

@@ -1,4 +1,4 @@
-"""One array as a ``.npy`` entry of a zip file, written as ``numpy.savez`` does and read without trusting it."""
+"""One array as a ``.npy`` entry of a zip file, written as ``numpy.savez`` does and read defensively."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from nlptx.errors import CorruptError
 from nlptx.io.spill import SpilledArray, as_bytes
 
-# Types of arrays as .npy files name them; |S3 is for the word csr, by which SciPy knows a sparse matrix.
+# Dtypes of arrays as .npy files name them; |S3 is for the string "csr", by which SciPy recognises a sparse matrix.
 DTYPES = {"|u1", "<i4", "<i8", "<f2", "<f4", "<f8", "|S3"}
-# A .npy file as NumPy writes it, up to its data. NumPy's own reader evaluates the middle as Python code, with all
-# the errors and warnings of a compiler. 18 digits keep a length within 64 bits.
+# The header of a .npy file as NumPy writes it. NumPy's own reader evaluates it as Python source, so a damaged header
+# can raise any parser error. 18 digits keep a length within 64 bits.
 _NPY = re.compile(
     rb"\x93NUMPY\x01\x00(?s:..)\{'descr': '(?P<dtype>[^']*)', 'fortran_order': False,"
     rb" 'shape': \((?P<shape>(\d{1,18}, ?)*(\d{1,18})?)\),? ?\} *\n"
@@ -23,9 +23,9 @@ _NPY = re.compile(
 
 
 def write_array(container: zipfile.ZipFile, name: str, array: NDArray | SpilledArray) -> None:
-    """Write one entry, a growing array part by part."""
+    """Write one entry; a :class:`SpilledArray` is written part by part."""
     parts = array.parts() if isinstance(array, SpilledArray) else [np.asarray(array, order="C")]
-    # Without a date of its own, an entry has that of 1980.
+    # An entry without a date gets that of 1980, so the bytes do not depend on the clock.
     with container.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
         described = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
         np.lib.format.write_array_header_1_0(entry, described)
@@ -34,7 +34,7 @@ def write_array(container: zipfile.ZipFile, name: str, array: NDArray | SpilledA
 
 
 def read_array(container: zipfile.ZipFile, name: str) -> NDArray:
-    """Return one array, read-only, over the bytes read. Raises CorruptError."""
+    """Return one read-only array, without copying the bytes read. Raises CorruptError."""
     entry = container.getinfo(name + ".npy")
     if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
         raise CorruptError(f"array {name!r} is compressed; artifacts are not")
@@ -48,5 +48,5 @@ def read_array(container: zipfile.ZipFile, name: str) -> NDArray:
     shape = [int(length) for length in found["shape"].replace(b",", b" ").split()]
     size, length = math.prod(shape), len(data) - found.end()
     if size * np.dtype(dtype).itemsize != length:
-        raise CorruptError(f"array {name!r} has {length} bytes; its shape {shape} says otherwise")
+        raise CorruptError(f"array {name!r} has {length} bytes; which does not match its shape {shape}")
     return np.frombuffer(data, dtype, size, found.end()).reshape(shape)

@@ -1,4 +1,4 @@
-"""Where an artifact came from, and the commands that make it again."""
+"""Where an artifact came from, and the commands that reproduce it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _READING = {
 
 
 def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the headers from the first stage to this one, and the commands of those a stage here made."""
+    """Return the headers from the first stage to this one, and the commands of those that nlptx made."""
     headers = chain(artifact.header)
     return headers, [command(header) for header in headers if is_made_here(header)]
 
@@ -40,17 +40,17 @@ def chain(header: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _source(header: dict[str, Any]) -> dict[str, Any]:
-    """Return what a header says of the texts it was made from."""
+    """Return what a header records about the texts it was made from."""
     source = header["details"].get("source", {}) if header["kind"] == "model" else header["details"]
     if not isinstance(source, dict):
-        raise CorruptError("what it says of its texts is damaged")
+        raise CorruptError("the record of its texts is damaged")
     return source
 
 
 def _reading_options(reading: Any) -> list[str]:
-    """Return the options that read the texts as they were read."""
+    """Return the options with which the texts were read."""
     if not isinstance(reading, dict) or not set(reading) <= set(_READING):
-        raise CorruptError(f"it says that its texts were read with {reading!r}")
+        raise CorruptError(f"impossible reading options {reading!r}")
     words = []
     for name, value in reading.items():
         values = (value or ["all"]) if name == "splits" else [value]
@@ -59,12 +59,12 @@ def _reading_options(reading: Any) -> list[str]:
 
 
 def is_made_here(header: dict[str, Any]) -> bool:
-    """Say whether a stage made this as its output, and not somebody else's program (word vectors read from text)."""
+    """Tell whether a stage of nlptx made this, rather than another program (word vectors read from text)."""
     return header["kind"] in _STAGES and (header["kind"] != "embeddings" or "source" not in header["details"])
 
 
 def command(header: dict[str, Any]) -> str:
-    """Return the command line that makes this artifact from its input; settings at their default are left out."""
+    """Return the command line that makes this artifact from its input, without settings at their default."""
     name, cls, output = _STAGES[header["kind"]]
     words = ["nlptx", name]
     if name == "cooccur":

@@ -1,4 +1,4 @@
-"""The parts of an artifact that several stages read: arrays, tokenizer, vocabulary, each checked before use."""
+"""Checked access to the parts of an artifact that several stages read: arrays, tokenizer, vocabulary, history."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from nlptx.errors import CorruptError
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# Beyond this a number of a history is no loss, step or share, and cannot be drawn.
+# A larger number in a history is neither a loss nor a step, and cannot be drawn.
 _LARGEST_NUMBER = 1e15
 
 
 def need_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | None, ...]) -> NDArray:
-    """Return array ``name``. Raises CorruptError unless it has this dtype and shape (None: any length)."""
+    """Return array ``name``. Raises CorruptError unless it has the given dtype and shape (None: any length)."""
     array = artifact.arrays.get(name)
     if array is None:
         raise CorruptError(f"it has no array {name!r}")
@@ -34,7 +34,7 @@ def need_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | Non
 
 
 def read_tokenizer(details: dict[str, Any]) -> Tokenizer:
-    """Take the tokenizer out of an artifact's details. Raises CorruptError."""
+    """Remove the tokenizer from an artifact's details and return it. Raises CorruptError."""
     name, lowercase = details.pop("tokenizer", None), details.pop("lowercase", None)
     if name not in ("words", "spaces") or not isinstance(lowercase, bool):
         raise CorruptError(f"its tokenizer is {name!r}")
@@ -42,7 +42,7 @@ def read_tokenizer(details: dict[str, Any]) -> Tokenizer:
 
 
 def read_vocabulary(artifact: Artifact, tokenizer: Tokenizer) -> Vocabulary:
-    """Read the word list every artifact carries. Raises CorruptError."""
+    """Return the vocabulary of an artifact. Raises CorruptError."""
     need_array(artifact, "words", "uint8", (None,))
     counts = need_array(artifact, "word_counts", "int64", (None,))
     if (counts < 0).any():
@@ -51,7 +51,11 @@ def read_vocabulary(artifact: Artifact, tokenizer: Tokenizer) -> Vocabulary:
 
 
 def read_history(details: dict[str, Any]) -> dict[str, Any]:
-    """Read what a training recorded, empty for none. Raises CorruptError unless it can be shown and drawn."""
+    """Return the recorded history of a training, empty if there is none.
+
+    Raises:
+        CorruptError: the history cannot be displayed or drawn.
+    """
     history = details.get("history")
     if not isinstance(history, dict):
         raise CorruptError("its history is damaged")
@@ -70,7 +74,7 @@ def read_history(details: dict[str, Any]) -> dict[str, Any]:
     if any(after[0] < before[0] for before, after in pairwise(curve)):
         raise CorruptError("the loss curve of its history goes back")
     if not 0 <= best <= len(epochs):
-        raise CorruptError(f"its history says epoch {best} of {len(epochs)} was best")
+        raise CorruptError(f"its history names epoch {best} of {len(epochs)} as the best")
     return history
 
 

@@ -1,11 +1,10 @@
-"""Writing so that a reader finds the old file or the new one, never half of one.
+"""Atomic writing: a reader finds the old file or the new one, never half a file.
 
-The bytes go to a temporary file beside the target, which is flushed to the disk and then renamed over the target;
-last the folder is flushed, so that a success once reported outlives a power cut. The temporary file has a random
-name and stays locked (flock) while its writer lives, and the system drops the lock however the writer ends.
-So the next one to write the same target knows litter by its free lock. Process ids would not tell: on a volume
-shared between hosts they mean nothing, and locks do (NFS, Lustre, CephFS and the like pass them on, unless mounted
-with locks of their own for each host).
+The bytes go to a temporary file beside the target, which is flushed to disk and renamed over the target; then the
+folder is flushed, so that a reported success survives a power cut. The temporary file has a random name and stays
+locked (flock) while its writer lives; the system releases the lock however the writer ends. So the next process that
+writes the same target recognises leftovers by their free lock. Process ids would not do: on a volume shared between
+hosts they mean nothing, whereas NFS, Lustre, CephFS and others propagate locks (unless mounted with host-local locks).
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ from nlptx.errors import OutputError
 from nlptx.io.lock import is_at
 
 STDOUT = "-"
-# Bytes. File names have at most 255; the rest is for dots, the random part and the suffix.
+# In bytes. File names have at most 255; the rest is for dots, the random part and the suffix.
 _LONGEST_STEM = 220
 _RANDOM = re.compile("[0-9a-f]{16}")
 _MOST_LINKS = 40
 _UNCHANGED = "nothing was changed"
-_CUT_SHORT = "what arrived there is incomplete"
+_CUT_SHORT = "the output is incomplete"
 
 
 def check_writable(path: str) -> None:
-    """Raise OutputError if ``path`` cannot be written, before any work is done for it."""
+    """Raise OutputError if ``path`` cannot be written, before any work is done."""
     if path == STDOUT:
         return
     descriptor = _descriptor(path)
@@ -54,7 +53,7 @@ def check_writable(path: str) -> None:
     if mode is None and not os.path.isdir(folder):
         raise OutputError("its folder does not exist", where=path, hint=f"mkdir -p {folder}")
     if mode is not None and not os.access(path, os.W_OK):
-        # A rename would not ask, but whoever took the right to write away meant to keep the file.
+        # A rename would succeed, but a file without write permission is meant to be kept.
         raise OutputError(
             "cannot be written: permission denied", where=path, hint=f"chmod u+w {path}, or name another file."
         )
@@ -64,14 +63,14 @@ def check_writable(path: str) -> None:
 
 @contextmanager
 def atomic_output(path: str) -> Iterator[BinaryIO]:
-    """Open a temporary file that takes the place of ``path`` when the block ends without an error.
+    """Open a temporary file that replaces ``path`` when the block ends without an error.
 
-    A symbolic link stays, and the file it leads to is replaced. A replaced file keeps its mode; a new one has that
-    of the umask. ``-``, open files (/dev/stdout, /dev/fd/3), pipes and devices are not replaced, but get the bytes
-    at the end, in one copy. Errors that the block meets elsewhere pass through as they are.
+    A symbolic link stays, and the file it leads to is replaced. A replaced file keeps its mode; a new one follows the
+    umask. ``-``, open files (/dev/stdout, /dev/fd/3), pipes and devices are not replaced: they receive the bytes at the
+    end, in one copy. Unrelated errors of the block pass through unchanged.
 
     Raises:
-        OutputError: it cannot be written, or may not be; the old file is untouched.
+        OutputError: the file cannot be written or is write-protected; the old file is untouched.
     """
     check_writable(path)
     mode = _mode(path) if path != STDOUT else None
@@ -84,7 +83,7 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
 
 
 def _mode(path: str) -> int | None:
-    """Return type and permissions of the file ``path`` leads to; None if there is none yet."""
+    """Return the mode of the file that ``path`` leads to; None if it does not exist."""
     try:
         return os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -94,9 +93,9 @@ def _mode(path: str) -> int | None:
 
 
 def _descriptor(path: str) -> int | None:
-    """Return the number of the open file that ``path`` stands for, as /dev/stdout does; None for any other path.
+    """Return the file descriptor that ``path`` stands for, as /dev/stdout does; None for any other path.
 
-    Opened by name again, such a file would be written from its start, whatever ``>> FILE`` meant to keep.
+    Opening such a path by name would overwrite the file from its start, even after ``>> FILE``.
     """
     for _ in range(_MOST_LINKS):
         folder, name = os.path.split(path)
@@ -106,12 +105,12 @@ def _descriptor(path: str) -> int | None:
         try:
             path = os.path.join(folder, os.readlink(os.path.join(folder, name)))
         except OSError:
-            return None  # no link, or nothing there
+            return None  # not a link, or missing
     return None
 
 
 class _Reporting(io.FileIO):
-    """An open file that raises OutputError when it cannot be written: who wrote may well have been reading too."""
+    """An open file that raises OutputError on failed writes, so that they are not mistaken for failures to read."""
 
     def __init__(self, descriptor: int, where: str) -> None:
         super().__init__(descriptor, "r+b")
@@ -124,7 +123,7 @@ class _Reporting(io.FileIO):
 
 @contextmanager
 def _spooled(path: str) -> Iterator[BinaryIO]:
-    """Collect in a nameless file, as a zip file is written with steps back, which no pipe takes; then copy it out."""
+    """Collect the bytes in an unnamed file, because a zip file needs seeking and pipes cannot seek; then copy them out."""
     place = tempfile.gettempdir()
     with _failures(place), tempfile.TemporaryFile(buffering=0) as nameless:
         descriptor = os.dup(nameless.fileno())
@@ -143,10 +142,10 @@ def _spooled(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _beside(target: Path, mode: int | None, path: str) -> Iterator[BinaryIO]:
-    """Write beside ``target``, whose mode is ``mode`` if it exists, and take its place at the end."""
+    """Write a temporary file beside ``target`` and rename it at the end; ``mode`` is that of an existing target."""
     with _failures(path):
         remove_litter(target)
-        # Until it has the mode of the old file, a new one is nobody else's to read.
+        # Until the temporary file has the mode of the old one, only its owner may read it.
         temporary, descriptor = _create(target, 0o666 if mode is None else 0o600)
     try:
         with io.BufferedRandom(_Reporting(descriptor, path)) as file:
@@ -156,11 +155,11 @@ def _beside(target: Path, mode: int | None, path: str) -> Iterator[BinaryIO]:
                 if mode is not None:
                     os.fchmod(descriptor, stat.S_IMODE(mode))
                 os.fsync(descriptor)
-                os.replace(temporary, target)  # before the file is closed, and with it unlocked
+                os.replace(temporary, target)  # before closing the file, which releases its lock
     finally:
-        with suppress(OSError):  # it has been renamed; or what failed before has been told, and this is the lesser part
+        with suppress(OSError):  # renamed already, or an earlier failure is being reported
             temporary.unlink()
-    with _failures(path, "the new file is there, but may not outlive a power cut"):
+    with _failures(path, "the new file is in place, but may not survive a power cut"):
         _sync_folder(target.parent)
 
 
@@ -169,21 +168,21 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
     while True:
         temporary = target.with_name(f".{stem_of(target)}.{os.urandom(8).hex()}.tmp")
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
-        with suppress(OSError):  # without locks on this file system, nobody else can take it for litter either
+        with suppress(OSError):  # a file system without locks has no lock to test either
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        # In the moment before it was locked, somebody who looked for litter may have removed it.
+        # Before the lock was taken, another process may have removed the file as a leftover.
         if is_at(temporary, descriptor):
             return temporary, descriptor
         os.close(descriptor)
 
 
 def remove_litter(target: Path) -> None:
-    """Remove the temporary files for ``target`` that nobody holds locked: their writers were killed."""
+    """Remove temporary files for ``target`` that are not locked: their writers were killed."""
     stem = stem_of(target)
     for path in target.parent.glob(f".{glob.escape(stem)}.*.tmp"):
         if not _RANDOM.fullmatch(path.name[len(stem) + 2 : -len(".tmp")]):
             continue
-        with suppress(OSError):  # somebody is writing it, or it is somebody else's, or gone by now
+        with suppress(OSError):  # in use, owned by another user, or gone by now
             descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -193,7 +192,7 @@ def remove_litter(target: Path) -> None:
 
 
 def stem_of(target: Path) -> str:
-    """Return the name of ``target``, cut where the longer temporary name would be more than a file system takes."""
+    """Return the name of ``target``, shortened so that the temporary name stays within the limit of file systems."""
     stem = target.name
     while len(os.fsencode(stem)) > _LONGEST_STEM:
         stem = stem[:-1]
@@ -201,11 +200,11 @@ def stem_of(target: Path) -> str:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush the names in ``folder`` to the disk, where the file system can and the user may."""
+    """Flush the entries of ``folder`` to disk, where the file system supports it and permissions allow it."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except PermissionError:
-        return  # a folder that may be written but not read
+        return  # the folder is writable but not readable
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -217,7 +216,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def _failures(where: str, left: str = _UNCHANGED) -> Iterator[None]:
-    """Turn failures of the system into OutputError; a reader that has gone away is not one."""
+    """Turn system errors into OutputError, except for a reader that went away."""
     try:
         yield
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""One process at a time."""
+"""Lock files: one process at a time."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from contextlib import contextmanager, suppress
 
 from nlptx.errors import OutputError
 
-# What a file system without locks answers, such as some network drives.
+# Errors of file systems without locks, such as some network drives.
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 
 
 @contextmanager
 def locked(path: str, taken: str) -> Iterator[None]:
-    """Hold the lock file ``path`` for the length of a block, and remove it then.
+    """Hold the lock file ``path`` during a block, then remove it.
 
-    The lock is the system's (flock), which lets it go when the process ends, however it ends; a file that was left
-    behind holds nobody up. Where the file system knows no locks, there is none.
+    The system (flock) releases the lock however the process ends, so a leftover file blocks nobody. On a file system
+    without locks there is no protection.
 
     Args:
-        path: of the lock file.
-        taken: what to say where another process has it.
+        path: path of the lock file.
+        taken: error message if another process holds the lock.
 
     Raises:
-        OutputError: another process holds it, or the file cannot be made.
+        OutputError: another process holds the lock, or the file cannot be created.
     """
     try:
         descriptor = _open_locked(path)
@@ -37,7 +37,7 @@ def locked(path: str, taken: str) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):  # an empty file that cannot be removed holds nobody up
+        with suppress(OSError):  # a leftover empty file blocks nobody
             if is_at(path, descriptor):
                 os.unlink(path)
         os.close(descriptor)
@@ -53,14 +53,14 @@ def _open_locked(path: str) -> int:
                 return descriptor
             os.close(descriptor)
             raise
-        # Between opening and locking, the one before may have removed the file: then others cannot see this lock.
+        # Between opening and locking, the previous holder may have removed the file; then nobody else sees this lock.
         if is_at(path, descriptor):
             return descriptor
         os.close(descriptor)
 
 
 def is_at(path: str | os.PathLike[str], descriptor: int) -> bool:
-    """Tell whether ``path`` leads to the file open as ``descriptor``, and not to another or to none."""
+    """Tell whether ``path`` still leads to the file that is open as ``descriptor``."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))
     except FileNotFoundError:

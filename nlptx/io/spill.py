@@ -1,4 +1,4 @@
-"""Arrays that grow at their end, in memory while they are small, in a temporary file from then on.
+"""Growing arrays that spill to disk: in memory while they are small, in a temporary file from then on.
 
 The files have no name, so the system removes them however the process ends.
 """
@@ -19,23 +19,23 @@ from numpy.typing import DTypeLike, NDArray
 from nlptx.errors import OutputError
 from nlptx.settings import DEFAULT_MEMORY
 
-# Bytes handed on at a time when a whole array is read.
+# Bytes read at a time when a whole array is iterated.
 _PART = 8 << 20
-# What may be kept free on a disk that others write to as well.
+# Bytes left free on the disk, because other programs write to it too.
 _RESERVE = 64 << 20
 
 
 def as_bytes(array: NDArray[Any]) -> memoryview:
-    """Return the bytes of a contiguous array, not a copy of them."""
+    """Return the bytes of a contiguous array without copying them."""
     return memoryview(array.reshape(-1).view(np.uint8).data)
 
 
 class MemoryBudget:
-    """Where growing arrays may put what does not fit in memory; a context that closes their files at its end.
+    """How much memory a stage may use, and where the rest is spilled; a context that closes the files at its end.
 
     Args:
-        memory: bytes of memory that a stage should keep to, beside the interpreter and its libraries.
-        folder: of the temporary files; None for the system's (TMPDIR).
+        memory: bytes of memory for the data of a stage, not counting the interpreter and its libraries.
+        folder: folder of the temporary files; None for the system's (TMPDIR).
     """
 
     def __init__(self, memory: int = DEFAULT_MEMORY, folder: str | None = None) -> None:
@@ -64,11 +64,11 @@ class MemoryBudget:
             raise OutputError(
                 f"temporary files need about {size / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free",
                 where=place,
-                hint="Name a folder with more room with --tmp-dir, or raise --memory.",
+                hint="Choose a folder with more free space with --tmp-dir, or raise --memory.",
             )
 
     def file(self) -> BinaryIO:
-        """Open a temporary file without a name."""
+        """Open an unnamed temporary file."""
         try:
             return self._files.enter_context(tempfile.TemporaryFile(buffering=0, dir=self.folder))
         except OSError as error:
@@ -88,7 +88,7 @@ class MemoryBudget:
         return OutputError(
             f"temporary files cannot be written: {'the disk is full' if full else error.strerror}",
             where=self.folder or tempfile.gettempdir(),
-            hint="Name another folder with --tmp-dir, or raise --memory.",
+            hint="Choose another folder with --tmp-dir, or raise --memory.",
         )
 
 
@@ -96,15 +96,15 @@ class SpilledArray:
     """A one-dimensional array that grows at its end; made by :meth:`MemoryBudget.spilled_array`.
 
     Args:
-        dtype: of its entries.
-        memory: bytes it may take before it moves to a file.
-        space: where that file goes.
+        dtype: dtype of its entries.
+        memory: bytes it may occupy before it moves to a file.
+        budget: opens that file.
     """
 
-    def __init__(self, dtype: np.dtype[Any], memory: int, space: MemoryBudget) -> None:
+    def __init__(self, dtype: np.dtype[Any], memory: int, budget: MemoryBudget) -> None:
         self.dtype = dtype
-        self._most = memory // dtype.itemsize
-        self._space = space
+        self._max_length = memory // dtype.itemsize
+        self._budget = budget
         self._parts: list[NDArray[Any]] = []
         self._file: BinaryIO | None = None
         self._length = 0
@@ -117,27 +117,27 @@ class SpilledArray:
         return (self._length,)
 
     def append(self, part: NDArray[Any]) -> None:
-        """Add entries at the end. Raises OutputError where the temporary file cannot grow."""
+        """Append entries. Raises OutputError if the temporary file cannot grow."""
         part = part.astype(self.dtype, copy=False)
         self._length += len(part)
         if self._file is not None:
-            self._space.write(self._file, part)
+            self._budget.write(self._file, part)
             return
         self._parts.append(part)
-        if self._length > self._most:
+        if self._length > self._max_length:
             self.leave_memory()
 
     def leave_memory(self) -> None:
-        """Move to a temporary file now. Raises OutputError where there is no room for it."""
+        """Move to a temporary file now. Raises OutputError if the disk has no room for it."""
         if self._file is None:
-            self._space.require(self._length * self.dtype.itemsize)
-            self._file = self._space.file()
+            self._budget.require(self._length * self.dtype.itemsize)
+            self._file = self._budget.file()
             for part in self._parts:
-                self._space.write(self._file, part)
+                self._budget.write(self._file, part)
             self._parts = []
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return entries ``start`` to ``stop``. Threads may do so side by side."""
+        """Return entries ``start`` to ``stop``. Safe to call from several threads at once."""
         result = np.empty(stop - start, self.dtype)
         if self._file is None:
             place = 0
@@ -154,13 +154,13 @@ class SpilledArray:
         return result
 
     def close(self) -> None:
-        """Let go of memory and file; the array is empty then."""
+        """Release memory and file, and become empty."""
         self._parts, self._length = [], 0
         if self._file is not None:
             self._file.close()
 
     def parts(self) -> Iterator[NDArray[Any]]:
-        """Yield the entries in order, some at a time."""
+        """Yield the entries in order, in parts."""
         if self._file is None:
             yield from self._parts
             return

@@ -1,4 +1,4 @@
-"""JSON as its standard has it, from a source nobody vouches for."""
+"""JSON from untrusted sources, strictly by its standard."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import json
 import math
 from typing import Any, NoReturn
 
-# Far more than any table or header needs, and far less than what a later recursion over the value could bear.
-_DEEPEST = 100
+# Maximum nesting: far more than any table or header needs, far less than recursion over the value could handle.
+_MAX_DEPTH = 100
 
 
 def loads(text: str) -> Any:
-    """Return the value of one JSON text.
+    """Parse one JSON text.
 
-    Python's own reader takes NaN and infinities, keeps the last of two equal keys, and turns numbers that are
-    too large into infinities; here all of these are errors, and so is deep nesting.
+    Python's own parser accepts NaN and infinities, keeps the last of two equal keys, and turns numbers that are too
+    large into infinities. Here all of these are errors, and so is deep nesting.
 
     Raises:
-        ValueError: it is not JSON, or one of the above.
+        ValueError: the text is not JSON, or has one of the faults above.
     """
     try:
         value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique_keys)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    # Every level costs a bracket, so nearly all texts need no closer look.
-    if text.count("[") + text.count("{") > _DEEPEST and _depth(value) > _DEEPEST:
+    # Each level of nesting takes a bracket, so most texts need no further check.
+    if text.count("[") + text.count("{") > _MAX_DEPTH and _depth(value) > _MAX_DEPTH:
         raise ValueError("nested too deeply")
     return value
 
@@ -43,7 +43,7 @@ def _finite(digits: str) -> float:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("duplicate key")
     return fields
 
 

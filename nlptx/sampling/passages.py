@@ -1,4 +1,4 @@
-"""Passages of long texts, to be learned as texts of their own, so that a model of reviews knows sentences too."""
+"""Passages of long texts, learned as texts of their own, so that a model trained on reviews also handles sentences."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Words of a passage; and of the shortest text that passages are taken from.
+# Length of a passage, in words.
 SHORTEST, LONGEST = 10, 40
+# Length of the shortest text that passages are taken from, in words.
 LONG_TEXT = 100
 
 
 class Passage(NamedTuple):
-    """Some words in a row of a text.
+    """Consecutive words of a text.
 
     Args:
-        text: which one.
-        ids: (T,) its word ids.
+        text: index of the text.
+        ids: (T,) int32 word ids of the passage.
     """
 
     text: int
@@ -26,12 +27,12 @@ class Passage(NamedTuple):
 
 
 def draw_passages(texts: Sequence[NDArray[np.int32]], count: int, rng: np.random.Generator) -> list[Passage]:
-    """Return ``count`` passages of each long text, of a random length and from a random place.
+    """Draw ``count`` passages from each long text, of random length and at a random position.
 
     Args:
-        texts: (T,) word ids of each.
-        count: passages of each.
-        rng: decides which.
+        texts: (T,) int32 word ids of each text.
+        count: number of passages per text.
+        rng: source of randomness.
     """
     result = []
     for text, ids in enumerate(texts):

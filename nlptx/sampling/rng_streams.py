@@ -1,7 +1,7 @@
-"""Where the random numbers of a training come from: for every use a stream of its own.
+"""Random numbers for training: one independent stream per purpose.
 
-A stream depends on the seed, its use and a place (the epoch or step) alone. So no two uses share their numbers,
-and those of any step can be had without taking the steps before it: a training goes on in the middle.
+A stream depends only on the seed, its purpose and an index (the epoch or step). So no two purposes share numbers, and
+the numbers of any step are available without replaying the steps before it. This is what lets a training resume.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """The uses of random numbers; a new one goes to the end, as the numbers decide the results."""
+    """Purposes of random numbers. New ones go to the end, because these values determine the results."""
 
-    WEIGHTS = 0  # of the untrained classifier
+    WEIGHTS = 0  # initial weights of the classifier
     SPLIT = 1  # which texts are held out
-    FOLDS = 2  # how the evidence of n-grams is dealt out
-    ORDER = 3  # of the texts, by epoch
-    WORDS = 4  # left out of the texts, by step
+    FOLDS = 2  # assignment of texts to the folds of the n-gram features
+    ORDER = 3  # order of the texts, by epoch
+    WORDS = 4  # words dropped from the texts, by step
     DROPOUT = 5  # by step
-    NEXT_WORD_WEIGHTS = 6  # the rest are the same for pre-training
+    NEXT_WORD_WEIGHTS = 6  # the same for pre-training
     NEXT_WORD_ORDER = 7
     NEXT_WORD_DROPOUT = 8
-    IMITATION_ORDER = 9  # and these for texts with soft labels
-    IMITATION_WORDS = 10
-    IMITATION_DROPOUT = 11
-    PASSAGES = 12  # which parts of the long texts
+    DISTILLATION_ORDER = 9  # and for distillation
+    DISTILLATION_WORDS = 10
+    DISTILLATION_DROPOUT = 11
+    PASSAGES = 12  # passages drawn from long texts
 
 
-def seed_sequence(seed: int, stream: Stream, place: int = 0) -> np.random.SeedSequence:
-    """Return the seeds of a stream at a place."""
-    return np.random.SeedSequence(seed, spawn_key=(stream, place))
+def seed_sequence(seed: int, stream: Stream, index: int = 0) -> np.random.SeedSequence:
+    """Return the seed sequence of a stream at an index."""
+    return np.random.SeedSequence(seed, spawn_key=(stream, index))
 
 
-def generator(seed: int, stream: Stream, place: int = 0) -> np.random.Generator:
-    """Return the generator of a stream at a place."""
-    return np.random.default_rng(seed_sequence(seed, stream, place))
+def generator(seed: int, stream: Stream, index: int = 0) -> np.random.Generator:
+    """Return the generator of a stream at an index."""
+    return np.random.default_rng(seed_sequence(seed, stream, index))

@@ -1,8 +1,8 @@
-"""Dealing labelled texts into parts that know little of each other.
+"""Splits of labelled texts into parts that reveal little about each other.
 
-Neighbours in a corpus are often related: reviews of one film, messages of one day. If one learns from the other, it
-looks better on it than on anything new. So texts are dealt in runs of neighbours; those held out, where every label
-is to have its share, in runs of neighbours of one label.
+Neighbours in a corpus are often related: reviews of one film, messages of one day. A model that was trained on one of
+them looks better on the other than on anything new. So whole runs of neighbouring texts go to one part. The validation
+part takes runs of neighbours with the same label, so that every label is represented.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# Longest run, and how many of them a part should have at least.
+# Maximum length of a run, and the minimum number of runs in a part.
 _LONGEST_RUN = 100
 _RUNS_PER_PART = 10
 
@@ -18,14 +18,14 @@ _RUNS_PER_PART = 10
 def stratified_split(
     targets: NDArray[np.int64], share: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the indices of the training and of the validation part, each class shared out alike.
+    """Return the indices of the training part and of the validation part, stratified by class.
 
-    A class gives round(share n) of its n texts, but never its last one to validation.
+    A class with n texts gives round(share n) of them to validation, but never its last one.
 
     Args:
-        targets: (texts,) class of each.
-        share: held out, from 0 to 1.
-        rng: decides which.
+        targets: (texts,) class of each text.
+        share: fraction to hold out, from 0 to 1.
+        rng: source of randomness.
     """
     held_out = np.zeros(len(targets), bool)
     for label in np.unique(targets):
@@ -37,20 +37,20 @@ def stratified_split(
 
 
 def assign_folds(count: int, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the part of each of ``count`` texts, (count,) from 0; the parts are about equally large.
+    """Return the fold of each of ``count`` texts: (count,) integers from 0. Folds are about equally large.
 
-    Labels play no part: they would decide what a text is judged by, and no text may learn of its own label.
+    Labels are ignored on purpose: if they decided the fold, a text could learn something about its own label.
     """
     return _shuffled_runs(count, 1 / parts, rng) % parts
 
 
 def _shuffled_runs(count: int, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return for each of ``count`` texts the place of its run among all runs, shuffled.
+    """Return for each of ``count`` texts the position of its run after shuffling the runs.
 
     Args:
-        count: texts, in order.
-        share: of them that a part gets; the smaller, the shorter the runs.
-        rng: shuffles.
+        count: number of texts, in order.
+        share: fraction of the texts in one part; the smaller it is, the shorter the runs.
+        rng: source of randomness.
     """
     length = int(np.clip(share * count / _RUNS_PER_PART, 1, _LONGEST_RUN))
     run = np.arange(count) // length

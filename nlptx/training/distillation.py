@@ -36,8 +36,8 @@ class Distillation(Preparation):
 
     name = "distill"
     title = "distillation"
-    order = Stream.IMITATION_ORDER
-    dropout = Stream.IMITATION_DROPOUT
+    order = Stream.DISTILLATION_ORDER
+    dropout = Stream.DISTILLATION_DROPOUT
 
     def __init__(self, model: Model, unlabelled: Examples, control: TrainingContext) -> None:
         super().__init__(model, model.flat, model.network, unlabelled, model.settings.distill, control)
@@ -54,7 +54,7 @@ class Distillation(Preparation):
     def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Microbatch], int]:
         texts = [self.train.ids[i] for i in chosen]
         if self.settings.word_dropout:
-            rng = generator(self.control.seed, Stream.IMITATION_WORDS, step)
+            rng = generator(self.control.seed, Stream.DISTILLATION_WORDS, step)
             texts, _ = drop_words(texts, None, self.settings.word_dropout, rng)
         return cut_microbatches(texts, self.soft[chosen]), len(chosen)
 

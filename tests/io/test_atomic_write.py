@@ -116,7 +116,7 @@ def test_what_the_system_finds_only_at_the_end_is_told_with_its_reason(number, t
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 @pytest.mark.parametrize("size", [1, 1_000_000])
 def test_a_device_without_room(size):
-    with pytest.raises(OutputError, match="disk is full; what arrived there is incomplete"):
+    with pytest.raises(OutputError, match="disk is full; the output is incomplete"):
         put("/dev/full", b"x" * size)
 
 

@@ -35,9 +35,9 @@ def test_the_numbers_of_the_uses_stay():
         "NEXT_WORD_WEIGHTS",
         "NEXT_WORD_ORDER",
         "NEXT_WORD_DROPOUT",
-        "IMITATION_ORDER",
-        "IMITATION_WORDS",
-        "IMITATION_DROPOUT",
+        "DISTILLATION_ORDER",
+        "DISTILLATION_WORDS",
+        "DISTILLATION_DROPOUT",
         "PASSAGES",
     ]
     assert [int(stream) for stream in Stream] == list(range(13))
