@@ -1,4 +1,4 @@
-"""Pictures of a training and of word vectors, with matplotlib (the ``plot`` extra)."""
+"""Pictures of learning curves and of word vectors, with matplotlib (the ``plot`` extra)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.embeddings.word_map import flat_places, word_groups
+from nlptx.embeddings.word_map import plane_positions, word_groups
 from nlptx.errors import NlptxError, SettingsError
 from nlptx.io.atomic_write import atomic_output
 
@@ -84,7 +84,7 @@ def plot_words(embeddings: Embeddings, path: str) -> None:
     groups = word_groups(embeddings)
     group_of = {place: number for number, group in enumerate(groups) for place in group}
     ids = list(group_of)
-    places = dict(zip(ids, flat_places(embeddings, ids), strict=True))
+    places = dict(zip(ids, plane_positions(embeddings, ids), strict=True))
     axes = figure.add_axes((0.04, 0.03, 0.92, 0.94))
     axes.set_axis_off()
     axes.update_datalim(list(places.values()))

@@ -5,7 +5,7 @@ import pytest
 from command import refused, run
 
 from nlptx.embeddings.embeddings import Embeddings, load_embeddings
-from nlptx.embeddings.word_map import flat_places, word_groups
+from nlptx.embeddings.word_map import plane_positions, word_groups
 from nlptx.plots import plot_history, plot_words
 from nlptx.text.vocabulary import Vocabulary
 
@@ -53,7 +53,7 @@ def test_where_no_word_has_letters_any_will_do():
 
 
 def test_words_alike_lie_close_on_the_map(clusters):
-    places = flat_places(clusters, list(range(60)))
+    places = plane_positions(clusters, list(range(60)))
     apart = np.linalg.norm(places[:, None] - places, axis=2)
     same = np.arange(60)[:, None] % 5 == np.arange(60) % 5
     assert apart[same].max() < apart[~same].min()
@@ -61,7 +61,7 @@ def test_words_alike_lie_close_on_the_map(clusters):
 
 def test_distances_that_fit_into_the_plane_are_found():
     # Around a point, three words at equal angles: 1 - cosine is 1.5 for each pair.
-    places = flat_places(make_embeddings([[1, 0, 5], [-0.5, 0.75**0.5, 5], [-0.5, -(0.75**0.5), 5]]), [0, 1, 2])
+    places = plane_positions(make_embeddings([[1, 0, 5], [-0.5, 0.75**0.5, 5], [-0.5, -(0.75**0.5), 5]]), [0, 1, 2])
     apart = np.linalg.norm(places[:, None] - places, axis=2)
     np.testing.assert_allclose(apart, 1.5 * (1 - np.eye(3)), atol=1e-6)
 

@@ -1,4 +1,4 @@
-"""Word vectors: nearest neighbours, analogies, the embeddings artifact and word2vec text."""
+"""Word vectors: nearest neighbours, analogies, and their artifact."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ class Embeddings:
     Args:
         vectors: (V, R) float32.
         vocabulary: the V words.
-        eigenvalues, residuals, explained: (R,) float64 of the PCA, the last the share of the sum of squares that a
-            component explains; empty where the vectors came from elsewhere.
-        settings: of the stage that made them.
-        details: further facts.
-        made_from: header of the counts.
-        seed: of the random start.
+        eigenvalues: (R,) float64 eigenvalues of the PCA; empty if the vectors were made by another program, as are the
+            next two.
+        residuals: (R,) float64 relative residuals |Av - lv| / l.
+        explained: (R,) float64 share of the sum of squares that each component explains.
+        settings: settings of the stage that made the vectors.
+        details: further facts, such as the digest of the corpus.
+        made_from: header of the co-occurrence artifact.
+        seed: seed of the random start.
     """
 
     vectors: NDArray[np.float32]
@@ -44,35 +46,43 @@ class Embeddings:
     seed: int = SEED
 
     def nearest(self, word: str, top: int = 10) -> list[tuple[str, float]]:
-        """Return the ``top`` words with the largest cosine to ``word``. Raises DataError if it is unknown."""
-        place = self._place(word)
-        return self._closest(self._unit_vectors()[place], [place], top)
+        """Return the ``top`` words with the largest cosine similarity to ``word``, with that cosine.
+
+        Raises:
+            DataError: the word is unknown.
+        """
+        index = self._index_of(word)
+        return self._closest(self._unit_vectors()[index], [index], top)
 
     def analogy(self, a: str, b: str, c: str, top: int = 10) -> list[tuple[str, float]]:
-        """Return words d such that a is to b as c is to d: largest cosine to b - a + c (Mikolov et al. 2013)."""
-        places = [self._place(word) for word in (a, b, c)]
-        unit_a, unit_b, unit_c = self._unit_vectors()[places]
-        goal = unit_b - unit_a + unit_c
-        return self._closest(goal / (np.linalg.norm(goal) or 1), places, top)
+        """Return words d such that a is to b as c is to d: the largest cosine to b - a + c (Mikolov et al. 2013).
 
-    def _place(self, word: str) -> int:
+        Raises:
+            DataError: a word is unknown.
+        """
+        indices = [self._index_of(word) for word in (a, b, c)]
+        unit_a, unit_b, unit_c = self._unit_vectors()[indices]
+        goal = unit_b - unit_a + unit_c
+        return self._closest(goal / (np.linalg.norm(goal) or 1), indices, top)
+
+    def _index_of(self, word: str) -> int:
         tokenizer = self.vocabulary.tokenizer
-        place = self.vocabulary.index.get(word.lower() if tokenizer.lowercase else word)
-        if place is None:
+        index = self.vocabulary.index.get(word.lower() if tokenizer.lowercase else word)
+        if index is None:
             raise DataError(f"{word!r} is not among the {len(self.vocabulary)} words of these embeddings")
-        return place
+        return index
 
     def _unit_vectors(self) -> NDArray[np.float32]:
-        # In float64, as the square of a large float32 is none.
+        # In float64, because the square of a large float32 overflows.
         squares = np.einsum("vr,vr->v", self.vectors, self.vectors, dtype=np.float64)
         lengths = np.sqrt(squares)[:, None]
         return np.divide(self.vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
-    def _closest(self, goal: NDArray, left_out: list[int], top: int) -> list[tuple[str, float]]:
+    def _closest(self, goal: NDArray, excluded: list[int], top: int) -> list[tuple[str, float]]:
         cosines = self._unit_vectors() @ goal
         order = np.argsort(-cosines, kind="stable")
-        best = order[~np.isin(order, left_out)][:top]
-        return [(self.vocabulary.words[place], float(cosines[place])) for place in best]
+        best = order[~np.isin(order, excluded)][:top]
+        return [(self.vocabulary.words[index], float(cosines[index])) for index in best]
 
     def to_artifact(self) -> Artifact:
         """Return the artifact."""
@@ -89,7 +99,7 @@ class Embeddings:
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Embeddings:
-        """Check and wrap an artifact. Raises CorruptError where its arrays disagree."""
+        """Build from an artifact. Raises CorruptError if its arrays are inconsistent."""
         details = dict(artifact.details)
         tokenizer = read_tokenizer(details)
         vocabulary = read_vocabulary(artifact, tokenizer)
@@ -116,8 +126,8 @@ def load_embeddings(path: str) -> Embeddings:
     """Load word vectors: an artifact, or word2vec/GloVe text if the name ends in .txt or .vec.
 
     Raises:
-        ArtifactError: not embeddings.
-        DataError: a line of a text file is not a word and its numbers.
+        ArtifactError: the file does not hold embeddings.
+        DataError: a line of a text file is not a word followed by numbers.
     """
     if path.endswith(TEXT_SUFFIXES):
         from nlptx.embeddings.word2vec_format import read_word2vec

@@ -1,4 +1,4 @@
-"""Word vectors as word2vec and GloVe text, for other programs to read and write."""
+"""Word vectors as word2vec and GloVe text, to exchange with other programs."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from nlptx.io.atomic_write import atomic_output
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# No tokenizer gives such words, but JSON may hold half a character, and an artifact may be anyone's.
+# No tokenizer produces such words, but an artifact may come from anyone.
 _UNWRITABLE = re.compile("[ \n\ud800-\udfff]")
 _NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
 _HEADER = re.compile(rb"\d{1,18} \d{1,18} *\r?\n?")
 
 
 def write_word2vec(path: str, embeddings: Embeddings) -> None:
-    """Write as word2vec text: a line ``words components``, then a word and its numbers a line.
+    """Write as word2vec text: a line ``words components``, then one line per word with its numbers.
 
     Raises:
-        OutputError: it cannot be written, or a word cannot stand in such a file.
+        OutputError: the file cannot be written, or the format cannot represent a word.
     """
     with atomic_output(path) as file:
         file.write(f"{len(embeddings.vocabulary)} {embeddings.vectors.shape[1]}\n".encode())
         for word, vector in zip(embeddings.vocabulary.words, embeddings.vectors, strict=True):
             if not word or _UNWRITABLE.search(word):
-                raise OutputError(f"the word {word!r} cannot stand in word2vec text", where=path)
+                raise OutputError(f"the word {word!r} cannot be written as word2vec text", where=path)
             file.write(f"{word} {' '.join(f'{value:.9g}' for value in vector.tolist())}\n".encode())
 
 
@@ -39,8 +39,8 @@ def read_word2vec(path: str) -> Embeddings:
     """Read word2vec or GloVe text.
 
     Raises:
-        SettingsError: no such file.
-        DataError: a line, which the message names, is not a word and its numbers; or it cannot be read.
+        SettingsError: the file does not exist.
+        DataError: a line is not a word followed by numbers (the message names it), or the file cannot be read.
     """
     try:
         with open(path, "rb") as file:
@@ -55,17 +55,17 @@ def read_word2vec(path: str) -> Embeddings:
         raise DataError(f"cannot be read: {error.strerror or error}", where=path) from error
 
 
-# A number beyond float32 becomes an infinity, which is refused below: no need for NumPy's warning before.
+# A number beyond float32 becomes an infinity, which is refused below without NumPy's warning.
 @np.errstate(over="ignore")
 def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> Embeddings:
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
     seen: set[str] = set()
-    promised = width = None  # by word2vec's first line, words and components; GloVe has none
+    promised = width = None  # from word2vec's first line (words, components); GloVe has none
     for number, line in enumerate(file, start=1):
         where = f"{path}:{number}"
         try:
-            # Once the width is known, a word may hold spaces, as some of GloVe's do.
+            # Once the width is known, a word may contain spaces, as some of GloVe's do.
             text = line.decode("utf-8").rstrip("\r\n").rstrip(" ")
             word, *numbers = text.rsplit(" ", width) if width else text.split(" ")
             if _NUMBER.fullmatch(word.rpartition(" ")[2]) and " " in word:
@@ -75,22 +75,24 @@ def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> Embeddings:
                 continue
             row = np.array([float(value) for value in numbers], np.float32)
         except ValueError as error:
-            raise DataError(f"not a word and its numbers ({error})", where=where) from error
+            raise DataError(f"expected a word followed by numbers ({error})", where=where) from error
         width = len(row) if width is None else width
         if not len(row) or len(row) != width:
             raise DataError(f"{len(row)} numbers; expected {width or 'some'}", where=where)
         if not np.isfinite(row).all():
             raise DataError("a number is not finite", where=where)
         if not word or word in seen:
-            raise DataError(f"{word!r} stands twice" if word else "the line begins with no word", where=where)
+            raise DataError(f"duplicate word {word!r}" if word else "the line does not begin with a word", where=where)
         seen.add(word)
         words.append(word)
         rows.append(row)
     if not rows:
-        raise DataError("no vectors in it", where=path)
+        raise DataError("the file holds no vectors", where=path)
     if promised is not None and promised != len(rows):
-        raise DataError(f"{len(rows)} words; its first line says {promised}", where=path, hint="Get the file again.")
-    # Such files carry no counts; their order is by frequency.
+        raise DataError(
+            f"found {len(rows)} words; the first line promises {promised}", where=path, hint="Download the file again."
+        )
+    # Such files carry no counts; words are ordered by frequency.
     vocabulary = Vocabulary(
         words, np.zeros(len(words), np.int64), Tokenizer(lowercase=words == [w.lower() for w in words])
     )

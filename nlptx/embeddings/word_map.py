@@ -1,4 +1,4 @@
-"""A flat map of word vectors: groups of words used alike, and a place in the plane for each word."""
+"""A map of word vectors: groups of similar words, and a position in the plane for each word."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from numpy.typing import NDArray
 
 from nlptx.embeddings.embeddings import Embeddings
 
-# Groups are looked for among so many frequent words, at most a quarter of all, as vectors of rare words are noise; the
-# most frequent ones, which say little, are left out.
+# Groups are sought among this many frequent words, at most a quarter of all, because vectors of rare words are noisy.
+# The most frequent words are left out, because they carry little meaning.
 AMONG, COMMONEST = 3000, 100
 
 
 def word_groups(embeddings: Embeddings, groups: int = 20, size: int = 12) -> list[list[int]]:
     """Choose groups of frequent words that lie close together, the tightest first.
 
-    Each group is a word with its nearest neighbours. The next one is where words lie closest to each other and far
-    from the groups before, so that names of people, say, do not fill the map.
+    Each group is a word with its nearest neighbours. The next group is chosen to be tight and far from the previous
+    groups, so that names of people, for example, do not fill the map.
 
     Args:
         embeddings: the word vectors.
-        groups: the most to look for.
-        size: words in each; fewer where there are not enough.
+        groups: maximum number of groups.
+        size: words per group; fewer if there are not enough.
 
     Returns:
-        the ids of the words of each group, the one in the middle first.
+        the word ids of each group, the central word first.
     """
-    ids = _telling(embeddings)
+    ids = _content_words(embeddings)
     unit = _centred(embeddings, ids)
     cosines = unit @ unit.T
     free = np.arange(len(ids))
@@ -47,8 +47,8 @@ def word_groups(embeddings: Embeddings, groups: int = 20, size: int = 12) -> lis
     return found
 
 
-def _telling(embeddings: Embeddings) -> NDArray[np.int64]:
-    """Return the ids of frequent words of letters, without the commonest; of any words where there are none."""
+def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
+    """Return the ids of frequent alphabetic words without the commonest ones; of any words if there are none."""
     words = embeddings.vocabulary.words
     words = words[: min(AMONG, max(len(words) // 4, 4 * COMMONEST))]
     first = min(COMMONEST, len(words) // 10)
@@ -57,7 +57,7 @@ def _telling(embeddings: Embeddings) -> NDArray[np.int64]:
 
 
 def _centred(embeddings: Embeddings, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return unit vectors of what sets each word apart from the mean of all."""
+    """Return unit vectors of the differences from the mean of all words."""
     unit = _unit(embeddings.vectors[ids].astype(np.float64))
     return _unit(unit - unit.mean(axis=0))
 
@@ -67,8 +67,8 @@ def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     return vectors / np.where(lengths > 0, lengths, 1)
 
 
-def flat_places(embeddings: Embeddings, ids: list[int], steps: int = 300) -> NDArray[np.float64]:
-    r"""Find places (n, 2) in the plane whose distances are like 1 - cosine of the words ``ids``.
+def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) -> NDArray[np.float64]:
+    r"""Return positions (n, 2) in the plane whose distances approximate 1 - cosine of the words ``ids``.
 
     Multidimensional scaling by majorisation (de Leeuw 1977): from the first two principal components, each step
     lowers the stress \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where w = 1/d^2, so that neighbours count most.
@@ -78,15 +78,15 @@ def flat_places(embeddings: Embeddings, ids: list[int], steps: int = 300) -> NDA
     weights = _laplacian(1 / wanted**2)
     inverse = np.linalg.pinv(weights, hermitian=True)
     left, values, _ = np.linalg.svd(unit, full_matrices=False)
-    places = np.zeros((len(ids), 2))
-    places[:, : len(values)] = (left * values)[:, :2]
+    positions = np.zeros((len(ids), 2))
+    positions[:, : len(values)] = (left * values)[:, :2]
     for _ in range(steps):
-        apart = np.linalg.norm(places[:, None] - places, axis=2)
-        places = inverse @ (_laplacian(1 / (wanted * np.maximum(apart, 1e-9))) @ places)
-    return places
+        apart = np.linalg.norm(positions[:, None] - positions, axis=2)
+        positions = inverse @ (_laplacian(1 / (wanted * np.maximum(apart, 1e-9))) @ positions)
+    return positions
 
 
 def _laplacian(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the matrix with -w beside the diagonal and rows that sum to 0."""
+    """Return the matrix with -w off the diagonal and rows that sum to 0."""
     off = weights - np.diag(np.diag(weights))
     return np.diag(off.sum(axis=1)) - off

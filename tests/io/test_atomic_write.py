@@ -160,7 +160,7 @@ def test_a_folder_that_does_not_flush(path, monkeypatch, error):
     if error == errno.EINVAL:
         put(path)
     else:
-        with pytest.raises(OutputError, match="the new file is there, but"):
+        with pytest.raises(OutputError, match="the new file is in place, but"):
             put(path)
     assert path.read_bytes() == b"new"
     assert names(path.parent) == ["out.npz"]
