@@ -123,7 +123,7 @@ class _Reporting(io.FileIO):
 
 @contextmanager
 def _spooled(path: str) -> Iterator[BinaryIO]:
-    """Collect the bytes in an unnamed file, because a zip file needs seeking and pipes cannot seek; then copy them out."""
+    """Collect the bytes in an unnamed file, because a zip file needs seeking, which pipes lack; then copy them."""
     place = tempfile.gettempdir()
     with _failures(place), tempfile.TemporaryFile(buffering=0) as nameless:
         descriptor = os.dup(nameless.fileno())
