@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from nlptx.classifier.inference import network_inputs
 from nlptx.classifier.model import Model
 from nlptx.errors import DataError
+from nlptx.runtime.workers import Workers
 
 # Variants of a text scored at a time.
 _BATCH = 64
@@ -52,8 +52,9 @@ def explain(model: Model, text: str, label: str | None = None) -> Explanation:
     if label is not None and label not in model.labels:
         raise DataError(f"{label!r} is not one of the model's labels: {', '.join(model.labels)}")
     overflow_safe = model.overflow_safe()
-    # As when predicting: the BLAS may sum in another order on more threads. An overflow shows in the probabilities.
-    with threadpool_limits(1), np.errstate(all="ignore"):
+    # Workers limit the BLAS, as when predicting: it may sum in another order on more threads.
+    # An overflow shows in the probabilities.
+    with Workers(1), np.errstate(all="ignore"):
         probabilities, worth, chosen = _leave_one_out(overflow_safe, ids, label)
         x, layout, *ngram_features = network_inputs(overflow_safe, [ids], apart=True)
         _, cache = overflow_safe.network.forward(x, layout, None, *ngram_features)

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.network import Network
+from nlptx.ngrams import NgramFeatures
 from nlptx.nn import Layout
-
-if TYPE_CHECKING:
-    from nlptx.classifier.model import Model
-    from nlptx.ngrams import NgramFeatures
+from nlptx.settings import TrainSettings
 
 # Words that go through the network together: enough to keep NumPy busy, and few enough for a core's cache.
 CHUNK = 2048
 # Words whose n-grams are looked up together: in one walk through those known, and still in the cache.
 SPAN = 1 << 14
+
+
+class TrainedNetwork(Protocol):
+    """A network with everything that goes with it; see :class:`nlptx.classifier.model.Model`."""
+
+    settings: TrainSettings
+    network: Network
+    flat: NDArray
+    table: NDArray
+    ngram_features: NgramFeatures | None
 
 
 class NetworkInputs(NamedTuple):
@@ -29,7 +38,9 @@ class NetworkInputs(NamedTuple):
     text_features: NDArray | None
 
 
-def network_inputs(model: Model, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> NetworkInputs:
+def network_inputs(
+    model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False
+) -> NetworkInputs:
     """Return what the network reads of texts of at least one known word, all of them at once.
 
     Args:
@@ -48,13 +59,13 @@ def network_inputs(model: Model, encoded: Sequence[NDArray[np.int32]], *, apart:
     return NetworkInputs(_vectors(model, ids), layout, token_features, text_features)
 
 
-def network_outputs(model: Model, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> NDArray:
+def network_outputs(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> NDArray:
     """Run the network over texts, all of them at once: (B, outputs); arguments as of :func:`network_inputs`."""
     with np.errstate(all="ignore"):  # whoever uses the outputs sees it
         return model.network.apply(*network_inputs(model, encoded, apart=apart))
 
 
-def infer(model: Model, encoded: Sequence[NDArray[np.int32]]) -> NDArray:
+def infer(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]]) -> NDArray:
     """Return the outputs (B, outputs) for texts of at least one known word.
 
     Words only meet within a window, so the encoder reads the windows of all texts by length, those of one length
@@ -82,7 +93,7 @@ def infer(model: Model, encoded: Sequence[NDArray[np.int32]]) -> NDArray:
     return network.decide(y, Layout(np.ones(len(y), np.int64), apart=True), text_features)
 
 
-def _vectors(model: Model, ids: NDArray[np.int32]) -> NDArray:
+def _vectors(model: TrainedNetwork, ids: NDArray[np.int32]) -> NDArray:
     return model.table[ids].astype(model.flat.dtype, copy=False)
 
 

@@ -16,12 +16,14 @@ from nlptx.artifacts.container import Artifact, load, write
 from nlptx.artifacts.validation import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.classifier.inference import infer
 from nlptx.classifier.network import Network, unset_network
+from nlptx.classifier.scoring import score
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import ArtifactError, CorruptError, SettingsError
 from nlptx.ngrams import NgramFeatures
 from nlptx.ngrams.serialization import feature_arrays, need_floats, read_ngram_features
 from nlptx.nn import flatten
 from nlptx.runtime.shared_memory import shared_copy, shared_empty
+from nlptx.runtime.workers import Workers
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import SEED, TrainSettings
 from nlptx.text.vocabulary import Vocabulary
@@ -126,18 +128,26 @@ class Model:
             result[known] = p / p.sum(axis=1, keepdims=True)
         return result
 
-    def predict_proba(
-        self, texts: Iterable[str], jobs: int | None = None, *, processes: bool = False
-    ) -> NDArray[np.float64]:
-        """Return (texts, C) probabilities, columns in the order of ``labels``; arguments as of ``scoring.score``."""
-        from nlptx.classifier.scoring import score
+    def predict_proba(self, texts: Iterable[str], jobs: int | Workers | None = None) -> NDArray[np.float64]:
+        """Return (texts, C) probabilities, columns in the order of ``labels``.
 
-        scored = score(self, texts, jobs=jobs, processes=processes)
-        rows = [one.probabilities for batch in scored for one in batch]
+        Args:
+            texts: list, or any other iterable, of texts.
+            jobs: number of threads, or workers; all cores by default. They do not change the result.
+
+        Raises:
+            ArtifactError: the model's weights are so large that a probability is not a number.
+            TypeError: ``texts`` is a str.
+        """
+        if isinstance(texts, str):
+            raise TypeError("expected a list of texts, got a str")
+        with Workers.of(jobs) as workers:
+            scored = score(self, ((None, text) for text in texts), workers)
+            rows = [one.probabilities for batch in scored for _, one in batch]
         return np.array(rows).reshape(len(rows), len(self.labels))
 
-    def predict(self, texts: Iterable[str], jobs: int | None = None) -> list[str]:
-        """Return the most probable label of each text."""
+    def predict(self, texts: Iterable[str], jobs: int | Workers | None = None) -> list[str]:
+        """Return the most probable label of each text; arguments as of :meth:`predict_proba`."""
         return [self.labels[column] for column in self.predict_proba(texts, jobs).argmax(axis=1)]
 
     def scores(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
-from nlptx.classifier.model import Model
-from nlptx.runtime.executor import workers
-from nlptx.runtime.parallel import default_jobs
-from nlptx.runtime.prefetch import arriving
+from nlptx.classifier.inference import TrainedNetwork
+from nlptx.runtime.prefetch import prefetch
+from nlptx.runtime.workers import Workers
 from nlptx.text.blocks import BLOCK, in_blocks
 from nlptx.text.scanner import Scanner
-from nlptx.text.vocabulary import as_text
+from nlptx.text.vocabulary import Vocabulary, as_text
 from nlptx.text.word_ids import words_to_ids
+
+K = TypeVar("K")
 
 # Texts that are scored together.
 BATCH = 512
@@ -50,66 +49,51 @@ class Scored:
     tokens: int
 
 
-def score(
-    model: Model,
-    texts: Iterable[str],
-    *,
-    jobs: int | None = None,
-    batch: int = BATCH,
-    processes: bool = False,
-) -> Iterator[list[Scored]]:
-    """Score texts in order, and yield the results of a batch at a time.
+class ScoringModel(TrainedNetwork, Protocol):
+    """What scoring needs of a model; see :class:`nlptx.classifier.model.Model`."""
 
-    Results are yielded as soon as they are there, and a batch does not wait for texts that have not
-    arrived, so a slow source is answered at once. Which texts happen to share a batch changes no bit of a score.
+    vocabulary: Vocabulary
+
+    def overflow_safe(self) -> Self:
+        """Return the model as it scores."""
+
+    def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
+        """Return (B, C) probabilities of encoded texts."""
+
+    def scores(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return (B,) scores of probabilities."""
+
+
+def score(
+    model: ScoringModel, pairs: Iterable[tuple[K, str]], workers: Workers, *, batch: int = BATCH
+) -> Iterator[list[tuple[K, Scored]]]:
+    """Score texts in order: from pairs of anything and a text to pairs of the same thing and a score, in batches.
+
+    A batch does not wait for texts that have not arrived, nor its results for those of others, so a slow source is
+    answered at once. Which texts happen to share a batch changes no bit of a score.
 
     Args:
         model: the classifier.
-        texts: read in a thread of their own, a few batches ahead.
-        jobs: workers; all cores by default.
-        batch: most texts scored together.
-        processes: whether workers are processes, see :func:`nlptx.runtime.executor.workers`; else they are threads.
+        pairs: read in a thread of its own, a few batches ahead.
+        workers: see :class:`Workers`.
+        batch: maximum number of texts scored together.
 
     Raises:
         ArtifactError: the model's weights are so large that a score is not a number.
-        NlptxError: a worker process was ended from outside.
-        TypeError: ``texts`` is one string, whose letters nobody means.
+        NlptxError: a worker process was killed.
     """
-    if isinstance(texts, str):
-        raise TypeError("texts is a string; give a list of texts, if only of one")
-    jobs = jobs or default_jobs()
     overflow_safe = model.overflow_safe()
     scanner = Scanner(model.vocabulary.tokenizer)
 
-    def work(part: list[str]) -> list[Scored]:
-        return _score_batch(overflow_safe, part, scanner)
+    def work(texts: list[str]) -> list[Scored]:
+        return _score_batch(overflow_safe, texts, scanner)
 
-    with (
-        threadpool_limits(1),
-        workers(work, jobs, processes=processes) as submit,
-        closing(arriving(texts, batch)) as parts,
-    ):
-        waiting: deque[Future[list[Scored]]] = deque()
-        failure: Exception | None = None
-        while True:
-            try:
-                part = next(parts)
-            except StopIteration:
-                break
-            except Exception as error:  # of the source; what came before it is still owed
-                failure = error
-                break
-            waiting.append(submit(part.items))
-            # Results are due while the source pauses, or when enough work is under way.
-            while waiting and (part.paused or len(waiting) > jobs + 1 or waiting[0].done()):
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-        if failure is not None:
-            raise failure
+    with closing(prefetch(pairs, batch)) as groups:
+        for kept, scored in workers.map_pairs(work, groups, isolated=True):
+            yield list(zip(kept, scored, strict=True))
 
 
-def _score_batch(model: Model, texts: Sequence[str], scanner: Scanner) -> list[Scored]:
+def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner) -> list[Scored]:
     whole, tokens = _encode(model, texts, scanner)
     read = [ids[: model.settings.most_words] for ids in whole]
     probabilities = model.probabilities(read)
@@ -125,7 +109,9 @@ def _score_batch(model: Model, texts: Sequence[str], scanner: Scanner) -> list[S
     return [Scored(*row) for row in zip(*columns, strict=True)]
 
 
-def _encode(model: Model, texts: Sequence[str], scanner: Scanner) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
+def _encode(
+    model: ScoringModel, texts: Sequence[str], scanner: Scanner
+) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
     """Return the ids of the known words of each text, and how many tokens it has.
 
     A huge text goes piece by piece, as its tokens take far more memory than it does.

@@ -64,18 +64,19 @@ def cooccur(
     from nlptx.corpus.corpus import Corpus
     from nlptx.io.spill import MemoryBudget
     from nlptx.runtime.allocator import keep_freed_memory
+    from nlptx.runtime.workers import Workers
 
     keep_freed_memory()
     corpus = Corpus(inputs, reading)
     with MemoryBudget(memory, tmp_dir) as space:
-        with run.talk.meter("reading") as meter:
+        with run.talk.meter("reading") as meter, Workers(run.jobs, processes=True) as workers:
 
             def blocks() -> Iterator[bytes]:
                 for block in corpus.blocks():
                     yield block
                     meter(None, f"{corpus.documents:,} documents")
 
-            counts = count_corpus(blocks(), settings, space, run.jobs, processes=True)
+            counts = count_corpus(blocks(), settings, space, workers)
         details = {**counts.details, "documents": corpus.documents, "sha256": corpus.sha256}
         details["reading"] = non_default_options(reading, SPLITS)
         if "dropped_up_to" in details:

@@ -53,6 +53,7 @@ def evaluate(
     from nlptx.corpus.corpus import Corpus, labelled
     from nlptx.metrics import evaluate as judge
     from nlptx.runtime.allocator import keep_freed_memory
+    from nlptx.runtime.workers import Workers
 
     keep_freed_memory()
     classifier = Model.load(model)
@@ -70,7 +71,7 @@ def evaluate(
         targets.append(places[label])
     if not texts:
         raise DataError("there is nothing to evaluate: no text was found")
-    probabilities = classifier.predict_proba(texts, run.jobs, processes=True)
+    probabilities = classifier.predict_proba(texts, Workers(run.jobs, processes=True))
     report = judge(probabilities, np.array(targets), classifier.labels, classifier.values is not None)
     if run.json:
         print_json(

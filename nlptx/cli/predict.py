@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
-
 import click
 
 from nlptx.cli.inputs import check_names, inputs_or_stdin
@@ -62,26 +59,22 @@ def predict(
     from nlptx.classifier.scoring import score
     from nlptx.cli.prediction_writer import open_writer
     from nlptx.corpus.corpus import Corpus
-    from nlptx.corpus.document import Document
     from nlptx.runtime.allocator import keep_freed_memory
+    from nlptx.runtime.workers import Workers
 
     keep_freed_memory()
     classifier = Model.load(model)
-    documents: deque[Document] = deque()
     corpus = Corpus(inputs, reading)
-
-    def texts() -> Iterator[str]:
-        for document in corpus:
-            documents.append(document)
-            yield document.text
-
+    pairs = ((document, document.text) for document in corpus)
     unknown = 0
     named: list[str] = []
     layout = "jsonl" if run.json else format
-    with open_writer(output, layout, classifier, details=details, guard=csv_safe) as rows:
-        for batch in score(classifier, texts(), jobs=run.jobs, processes=True):
-            for scored in batch:
-                document = documents.popleft()
+    with (
+        open_writer(output, layout, classifier, details=details, guard=csv_safe) as rows,
+        Workers(run.jobs, processes=True) as workers,
+    ):
+        for batch in score(classifier, pairs, workers):
+            for document, scored in batch:
                 if not scored.known_words:
                     unknown += 1
                     if len(named) < _NAMED:

@@ -99,6 +99,7 @@ def train(
     stage = StageRun(run, output, given)
     run.talk.detail(f"settings: {settings.to_dict()}")
     from nlptx.embeddings.embeddings import load_embeddings
+    from nlptx.runtime.workers import Workers
     from nlptx.training.checkpoint import Checkpoint
     from nlptx.training.fit import fit
 
@@ -115,8 +116,7 @@ def train(
                 valid=found.valid,
                 unlabelled=found.unlabelled,
                 seed=seed,
-                jobs=run.jobs,
-                processes=True,
+                jobs=Workers(run.jobs, processes=True),
                 on_progress=lambda progress: show(progress, meter),
                 on_note=run.talk.note,
                 stop=stop,

@@ -14,14 +14,15 @@ from nlptx.cooccurrence.stored import Counts
 from nlptx.cooccurrence.window_pairs import PairCounter, unit_weights
 from nlptx.errors import DataError
 from nlptx.io.spill import MemoryBudget
-from nlptx.runtime.parallel import default_jobs
+from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 
-# What a token takes while its block is counted, as a share of the memory: half of it.
-_BYTES_PER_TOKEN = 48
+# What counting a block takes for each token, and for each position of the padding between documents; doubled, so that a
+# block takes half of the memory.
+_BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
 # Tokens grouped by word at once, in one thread. More if there are many words, as every segment says where the places
 # of each begin; fewer if memory is short, as grouping takes some 40 bytes a token.
 _SEGMENT, _SEGMENT_PER_WORD, _SEGMENT_SHARE = 1 << 19, 10, 256
@@ -29,14 +30,7 @@ _SEGMENT, _SEGMENT_PER_WORD, _SEGMENT_SHARE = 1 << 19, 10, 256
 _FAN_IN = 16
 
 
-def count_corpus(
-    blocks: Iterable[bytes],
-    settings: CountSettings,
-    space: MemoryBudget,
-    jobs: int | None = None,
-    *,
-    processes: bool = False,
-) -> Counts:
+def count_corpus(blocks: Iterable[bytes], settings: CountSettings, space: MemoryBudget, workers: Workers) -> Counts:
     """Count which words occur near each other, in bounded memory.
 
     Each word's context is the ``window`` words before and after it in its document; words outside the
@@ -50,18 +44,15 @@ def count_corpus(
         settings: see :class:`CountSettings`.
         space: how much memory there is, and where the rest goes; the counts live until it is closed. It does not
             change them, unless more distinct words turn up than there is memory for: see :class:`TokenStream`.
-        jobs: workers; all cores by default. They do not change the counts.
-        processes: whether the workers that count are processes, see :func:`nlptx.runtime.executor.workers`, or threads;
-            those that read are threads.
+        workers: threads read the corpus, and threads or processes count. They do not change the counts.
 
     Raises:
         DataError: no text, or no word is frequent enough.
         OutputError: temporary files cannot be written.
     """
-    jobs = jobs or default_jobs()
     tokenizer = Tokenizer(settings.tokenizer, settings.lowercase)
     stream = TokenStream(space)
-    stream.read(blocks, tokenizer, jobs)
+    stream.read(blocks, tokenizer, workers)
     vocabulary, known = _choose_words(stream, settings, tokenizer)
     details = {
         "tokens": len(stream.ids),
@@ -74,34 +65,35 @@ def count_corpus(
     stream.numbers.clear()
     words = len(vocabulary)
     units, one = unit_weights(settings.weighting, settings.window)
-    most = max(1, space.memory // _BYTES_PER_TOKEN)
-    single = len(stream.ids) <= most
+    longest = max((int(part.max(initial=0)) for part in stream.lengths.parts()), default=0)
+    padding = _BYTES_PER_PADDING * _reach(settings.window, longest)
+    single = _BYTES_PER_TOKEN * len(stream.ids) + padding * len(stream.lengths) <= space.memory
     runs: list[SpilledMatrix] = []
     done = 0
-    for lengths in _grouped(stream.lengths.parts(), most):
-        reach = min(settings.window, max(int(lengths.max()) - 1, 1))  # no document has pairs farther apart
-        share = min(max(_SEGMENT, _SEGMENT_PER_WORD * words), max(space.memory // _SEGMENT_SHARE, 1))
-        segments = list(_grouped([lengths], share))
-        placed = build_index(stream.ids, done, segments, known, words, reach, jobs)
+    for lengths in _grouped(stream.lengths.parts(), space.memory, _BYTES_PER_TOKEN, padding):
+        reach = _reach(settings.window, int(lengths.max()))
+        tokens = min(max(_SEGMENT, _SEGMENT_PER_WORD * words), max(space.memory // _SEGMENT_SHARE, 1))
+        segments = list(_grouped([lengths], tokens))
+        index = build_index(stream.ids, done, segments, known, words, reach, workers)
         done += int(lengths.sum())
         run = SpilledMatrix(words, space, one if single else 1)
-        for rows in count_pairs(PairCounter(placed, units[:reach]), jobs, processes=processes):
+        for rows in count_pairs(PairCounter(index, units[:reach]), workers):
             run.append(rows)
-        del placed, rows  # a whole block, and the memory that rows come in
+        del index, rows  # a whole block, and the buffers that rows come in
         if not single:
             run.leave_memory(space, done / len(stream.ids))
         runs.append(run)
         if len(runs) == _FAN_IN:
-            runs = [_merge(runs, space, jobs)]
+            runs = [_merge(runs, space, workers)]
     stream.close()
-    run = runs[0] if single else _merge(runs, space, jobs, one)
+    run = runs[0] if single else _merge(runs, space, workers, one)
     return Counts(run, vocabulary, settings, details)
 
 
-def _merge(runs: list[SpilledMatrix], space: MemoryBudget, jobs: int, one: int = 1) -> SpilledMatrix:
+def _merge(runs: list[SpilledMatrix], space: MemoryBudget, workers: Workers, one: int = 1) -> SpilledMatrix:
     from nlptx.cooccurrence.merge import merge  # with SciPy, whose import takes as long as counting a small corpus
 
-    return merge(runs, space, jobs, one)
+    return merge(runs, space, workers, one)
 
 
 def _choose_words(
@@ -126,22 +118,29 @@ def _choose_words(
     return Vocabulary([as_text(word) for word in words], totals, tokenizer), known
 
 
-def _grouped(lengths: Iterable[NDArray[np.int64]], most: int) -> Iterator[NDArray[np.int64]]:
-    """Group documents that have tokens so that each group has at most ``most`` of them, or is one document."""
+def _reach(window: int, longest: int) -> int:
+    """Return how far pairs can be apart in documents of at most ``longest`` tokens."""
+    return min(window, max(longest - 1, 1))
+
+
+def _grouped(
+    lengths: Iterable[NDArray[np.int64]], limit: int, per_token: int = 1, per_document: int = 0
+) -> Iterator[NDArray[np.int64]]:
+    """Group documents that have tokens so that the cost of a group is at most ``limit``, or it is one document."""
     group: list[NDArray[np.int64]] = []
-    tokens = 0
+    cost = 0
     for part in lengths:
         part = part[part > 0]
-        ends = np.concatenate([[0], np.cumsum(part)])
+        ends = np.concatenate([[0], np.cumsum(per_token * part + per_document)])
         start = 0
         while start < len(part):
-            after = int(np.searchsorted(ends, ends[start] + most - tokens, side="right")) - 1
+            after = int(np.searchsorted(ends, ends[start] + limit - cost, side="right")) - 1
             after = max(after, start if group else start + 1)
             group.append(part[start:after])
-            tokens += int(ends[after] - ends[start])
+            cost += int(ends[after] - ends[start])
             start = after
             if start < len(part):
                 yield np.concatenate(group)
-                group, tokens = [], 0
+                group, cost = [], 0
     if group:
         yield np.concatenate(group)

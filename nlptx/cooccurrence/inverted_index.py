@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.io.spill import SpilledArray
-from nlptx.runtime.parallel import in_order
 from nlptx.runtime.radix_sort import radix_argsort
+from nlptx.runtime.workers import Workers
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def build_index(
     known: NDArray[np.int32],
     words: int,
     reach: int,
-    jobs: int,
+    workers: Workers,
 ) -> InvertedIndex:
     """Lay out the known words of some documents.
 
@@ -57,7 +57,7 @@ def build_index(
         known: (numbers,) int32, the word that a number stands for; -1 for none.
         words: V.
         reach: positions to each side that count as near.
-        jobs: threads.
+        workers: threads.
     """
     tokens = [int(lengths.sum()) for lengths in segments]
     edges = np.cumsum([0, *tokens]).tolist()
@@ -71,16 +71,17 @@ def build_index(
         first, after = edges[number], edges[number + 1]
         found, lengths = _without_unknown(known[ids.read(start + first, start + after)], segments[number])
         # Where in its own part of the text the window around each position begins.
-        own = np.arange(len(found), dtype=np.int32)
-        own += np.repeat(np.arange(0, reach * len(lengths), reach, dtype=np.int32), lengths)
+        kind: type[np.signedinteger] = np.int32 if rooms[number] < 1 << 31 else np.int64
+        padding = np.arange(0, reach * len(lengths), reach, dtype=kind)
+        own = np.arange(len(found), dtype=kind) + np.repeat(padding, lengths)
         part = text[corners[number] : corners[number + 1]]
         part[...] = words
-        part[own + np.int32(reach)] = found
+        part[own + reach] = found
         np.add(own[radix_argsort(found)], corners[number], out=places[first : first + len(found)], dtype=places.dtype)
         starts[0, number] = first
         starts[1:, number] = first + np.cumsum(np.bincount(found, minlength=words))
 
-    for _ in in_order(place, range(len(segments)), jobs):
+    for _ in workers.map(place, range(len(segments))):
         pass
     return InvertedIndex(text, places, starts)
 

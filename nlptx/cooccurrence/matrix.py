@@ -18,6 +18,7 @@ from nlptx.cooccurrence.count import count_corpus
 from nlptx.cooccurrence.stored import index_type, matrix_artifact
 from nlptx.errors import CorruptError
 from nlptx.io.spill import MemoryBudget
+from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
 from nlptx.text.blocks import in_blocks
 from nlptx.text.tokenizer import Tokenizer
@@ -73,10 +74,12 @@ class Cooccurrence:
         return cls(matrix, vocabulary, settings, artifact.details)
 
 
-def count(texts: Iterable[str], settings: CountSettings | None = None, jobs: int | None = None) -> Cooccurrence:
+def count(
+    texts: Iterable[str], settings: CountSettings | None = None, jobs: int | Workers | None = None
+) -> Cooccurrence:
     """Count which words occur near each other, with the matrix in memory; see :mod:`nlptx.cooccurrence.count`."""
-    with MemoryBudget() as space:
-        counts = count_corpus(in_blocks(texts), settings or CountSettings(), space, jobs)
+    with MemoryBudget() as space, Workers.of(jobs) as workers:
+        counts = count_corpus(in_blocks(texts), settings or CountSettings(), space, workers)
         run, size = counts.run, len(counts.vocabulary)
         indptr = run.indptr().astype(index_type(len(run.columns)))
         matrix = sp.csr_matrix((run.values.array(), run.columns.array(), indptr), shape=(size, size))

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from nlptx.cooccurrence.spilled_matrix import BYTES_PER_ENTRY, SpilledMatrix
 from nlptx.cooccurrence.window_pairs import SparseRows
 from nlptx.io.spill import MemoryBudget
-from nlptx.runtime.parallel import in_order
+from nlptx.runtime.workers import Workers
 
 
-def merge(runs: Sequence[SpilledMatrix], space: MemoryBudget, jobs: int, one: int = 1) -> SpilledMatrix:
+def merge(runs: Sequence[SpilledMatrix], space: MemoryBudget, workers: Workers, one: int = 1) -> SpilledMatrix:
     """Return the sum of ``runs``, divided by ``one``; they are closed."""
     bounds = [run.indptr() for run in runs]
     total = np.sum(bounds, axis=0)
-    most = max(1, space.memory // (32 * BYTES_PER_ENTRY * (jobs + 1)))
+    most = max(1, space.memory // (32 * BYTES_PER_ENTRY * (workers.jobs + 1)))
     cuts = np.searchsorted(total, np.arange(most, total[-1], most)).tolist()
     edges = sorted({0, *cuts, len(total) - 1})
 
@@ -30,7 +30,7 @@ def merge(runs: Sequence[SpilledMatrix], space: MemoryBudget, jobs: int, one: in
         )
 
     result = SpilledMatrix(runs[0].words, space, one)
-    for rows in in_order(add, pairwise(edges), jobs):
+    for rows in workers.map(add, pairwise(edges)):
         result.append(rows)
     for run in runs:
         run.columns.close()

@@ -1,7 +1,7 @@
-"""Counting pairs on all cores.
+"""Counting pairs with all workers.
 
-Tasks are handed out in groups of about the same work. Their rows come back in trays: memory that worker processes share
-with the one that started them, so that nothing large has to go through a pipe.
+Tasks are handed out in groups of about the same work. The rows come back in a ring of shared buffers, so that nothing
+large goes through the pipes of worker processes.
 """
 
 from __future__ import annotations
@@ -11,83 +11,82 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from nlptx.cooccurrence.window_pairs import PairCounter, SparseRows, Task
-from nlptx.runtime.parallel import in_order
 from nlptx.runtime.shared_memory import shared_empty
+from nlptx.runtime.workers import Workers
 
-# Entries that fit all trays, unless one task needs more.
+# Entries that fit in all buffers together, unless one task needs more.
 _ENTRIES = 1 << 21
-# Pairs to count for a group of tasks: some hundredths of a second.
+# Pairs in a group of tasks: some hundredths of a second of work.
 _PAIRS = 1 << 21
 
 
-def count_pairs(counter: PairCounter, jobs: int, *, processes: bool = False) -> Iterator[SparseRows]:
-    """Yield all V rows, in order, some at a time, which stand where they do only until the next are asked for.
+def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
+    """Yield all V rows in order, some at a time. They are overwritten when the next ones are asked for.
 
     Args:
-        counter: does the tasks.
-        jobs: workers. They do not change the counts.
-        processes: whether they are processes, see :func:`nlptx.runtime.executor.workers`; else they are threads.
+        counter: counts the rows of a task.
+        workers: threads, or processes. They do not change the counts.
     """
-    jobs = min(jobs, 1 + counter.pairs((0, counter.words)) // _PAIRS)  # no more than there are groups
-    count = jobs + 1  # the group being read, and those under way meanwhile
-    trays = _Trays(count, max(counter.most, _ENTRIES // count), counter.words)
+    workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS)  # about the number of groups
+    size = workers.jobs + 1  # as many groups as are under way or with the caller
+    ring = _BufferRing(size, max(counter.most, _ENTRIES // size), counter.words)
 
-    def work(task: tuple[int, list[Task]]) -> tuple[int, int]:
-        number, group = task
-        return trays.fill(number, map(counter.count, group))
+    def work(numbered: tuple[int, list[Task]]) -> tuple[int, int]:
+        number, group = numbered
+        return ring.fill(number, map(counter.count, group))
 
-    groups = _task_groups(counter, trays.entries)
-    for number, size in enumerate(in_order(work, enumerate(groups), jobs, processes=processes)):
-        yield trays.rows(number, *size)
+    groups = _task_groups(counter, ring.entries)
+    for number, filled in enumerate(workers.map(work, enumerate(groups), isolated=True)):
+        yield ring.rows(number, *filled)
 
 
 def _task_groups(counter: PairCounter, entries: int) -> Iterator[list[Task]]:
-    """Yield the tasks in groups of about as many pairs each, whose rows have so many entries at most."""
+    """Yield the tasks in groups of about ``_PAIRS`` pairs, whose rows have at most ``entries`` entries."""
     group: list[Task] = []
-    pairs = most = 0
+    pairs = max_entries = 0
     for task in counter.tasks():
         first, after = task
-        own = counter.pairs(task)
-        own_most = min(own, (after - first) * counter.words)
-        if group and (pairs + own > _PAIRS or most + own_most > entries):
+        task_pairs = counter.pairs(task)
+        task_entries = min(task_pairs, (after - first) * counter.words)
+        if group and (pairs + task_pairs > _PAIRS or max_entries + task_entries > entries):
             yield group
-            group, pairs, most = [], 0, 0
+            group, pairs, max_entries = [], 0, 0
         group.append(task)
-        pairs += own
-        most += own_most
+        pairs += task_pairs
+        max_entries += task_entries
     if group:
         yield group
 
 
-class _Trays:
-    """Room for the rows of some groups at a time; a group's number says which tray is its own.
+class _BufferRing:
+    """Shared buffers for the rows of some groups at a time. The number of a group says which buffer it gets.
 
     Args:
-        count: trays.
-        entries: that fit each.
-        rows: that fit each.
+        size: number of buffers.
+        entries: entries that fit in each.
+        rows: rows that fit in each.
     """
 
-    def __init__(self, count: int, entries: int, rows: int) -> None:
-        self.count = count
+    def __init__(self, size: int, entries: int, rows: int) -> None:
+        self.size = size
         self.entries = entries
-        self.lengths = shared_empty((count, rows), np.int64)
-        self.columns = shared_empty((count, entries), np.int32)
-        self.sums = shared_empty((count, entries), np.float64)
+        self.lengths = shared_empty((size, rows), np.int64)
+        self.columns = shared_empty((size, entries), np.int32)
+        self.sums = shared_empty((size, entries), np.float64)
 
     def fill(self, number: int, parts: Iterable[SparseRows]) -> tuple[int, int]:
-        """Put rows into a tray; return how many they are, and how many entries they have."""
-        tray = number % self.count
+        """Put the rows of a group into its buffer; return the number of rows and of their entries."""
+        buffer = number % self.size
         filled = entries = 0
         for rows in parts:
             stop, end = filled + len(rows.lengths), entries + len(rows.columns)
-            self.lengths[tray, filled:stop] = rows.lengths
-            self.columns[tray, entries:end] = rows.columns
-            self.sums[tray, entries:end] = rows.sums
+            self.lengths[buffer, filled:stop] = rows.lengths
+            self.columns[buffer, entries:end] = rows.columns
+            self.sums[buffer, entries:end] = rows.sums
             filled, entries = stop, end
         return filled, entries
 
     def rows(self, number: int, rows: int, entries: int) -> SparseRows:
-        """Return the rows in a tray."""
-        tray = number % self.count
-        return SparseRows(self.columns[tray, :entries], self.sums[tray, :entries], self.lengths[tray, :rows])
+        """Return the rows of a group, which are not copied."""
+        buffer = number % self.size
+        return SparseRows(self.columns[buffer, :entries], self.sums[buffer, :entries], self.lengths[buffer, :rows])

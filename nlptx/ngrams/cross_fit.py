@@ -18,7 +18,7 @@ from nlptx.ngrams.features import NgramFeatures, TextFeatures
 from nlptx.ngrams.logistic_regression import fit_dense, fit_linear
 from nlptx.ngrams.lsa import TextComponents, find_components, importance, weighted_rows
 from nlptx.ngrams.naive_bayes import feature_width, find, log_count_ratios, ngram_keys
-from nlptx.runtime.parallel import in_order
+from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds
 
@@ -56,7 +56,7 @@ def fit_ngram_features(
     shape: FeatureSettings,
     rng: np.random.Generator,
     unlabelled: Sequence[NDArray[np.integer]] = (),
-    jobs: int = 1,
+    workers: Workers = SERIAL,
     passages: Sequence[Passage] = (),
 ) -> tuple[NgramFeatures, list[TextFeatures]]:
     """Count and fit the evidence of labelled texts.
@@ -67,7 +67,7 @@ def fit_ngram_features(
         shape: what is wanted.
         rng: deals the texts into folds, and starts the search for components.
         unlabelled: word ids of texts whose class is not known.
-        jobs: threads; they do not change the result.
+        workers: threads; they do not change the result.
         passages: of the training texts.
 
     Returns:
@@ -78,7 +78,7 @@ def fit_ngram_features(
     distinct = [np.unique(part[part >= 0]) for part in keys]
     folds = min(FOLDS, len(texts))
     fold = assign_folds(len(texts), folds, rng)
-    known, weights, components, row_of = _components(distinct, unlabelled, shape, rng, jobs)
+    known, weights, components, row_of = _components(distinct, unlabelled, shape, rng, workers)
     scaled = _presence(distinct, known)
     words = np.array([max(len(ids), 1) for ids in texts])
     scaled.data /= np.sqrt(np.repeat(words, np.diff(scaled.indptr)))
@@ -99,7 +99,7 @@ def fit_ngram_features(
         return NgramFeatures(*known_so_far, both, latent * weights[:, None], weights)
 
     parts = [np.flatnonzero(fold != number) for number in range(folds)]
-    final, *outside = in_order(fit, [np.arange(len(texts)), *parts], jobs)
+    final, *outside = workers.map(fit, [np.arange(len(texts)), *parts])
     result = [outside[number].at(find(part, known)) for part, number in zip(keys, fold.tolist(), strict=True)]
     result += [outside[fold[passage.text]].of(passage.ids) for passage in passages]
     return final, result
@@ -110,7 +110,7 @@ def _components(
     unlabelled: Sequence[NDArray[np.integer]],
     shape: FeatureSettings,
     rng: np.random.Generator,
-    jobs: int,
+    workers: Workers,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], TextComponents | None, NDArray[np.intp]]:
     """Return the n-grams to know (G,), their importance (G,), the components, and which row there each text has.
 
@@ -134,7 +134,7 @@ def _components(
     long = sizes >= min(_LEAST_COMPANY, _LEAST_SHARE * np.median(sizes))
     rows = weighted_rows(_presence(list(compress(everything, long)), known), weights)
     row_of = np.where(long, np.cumsum(long) - 1, -1)[: len(distinct)]
-    return known, weights, find_components(rows, shape.components, rng, jobs), row_of
+    return known, weights, find_components(rows, shape.components, rng, workers), row_of
 
 
 def _count(distinct: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import power_iteration
+from nlptx.runtime.workers import Workers
 
 # Relative residual of an eigenpair; a text's components need not be exact to tell texts apart.
 _TOLERANCE = 1e-2
@@ -71,7 +72,9 @@ def weighted_rows(presence: sp.csr_matrix, weights: NDArray[np.float32]) -> sp.c
     return rows
 
 
-def find_components(rows: sp.csr_matrix, most: int, rng: np.random.Generator, jobs: int) -> TextComponents | None:
+def find_components(
+    rows: sp.csr_matrix, most: int, rng: np.random.Generator, workers: Workers
+) -> TextComponents | None:
     """Find up to ``most`` leading components of texts (T, G); None if there are none that tell them apart.
 
     Raises:
@@ -82,8 +85,10 @@ def find_components(rows: sp.csr_matrix, most: int, rng: np.random.Generator, jo
     if not wanted or not rows.nnz:
         return None
     # What RowOperator makes of the transposed rows is X X' / G.
-    gram = RowOperator(rows.T.tocsr(), False, np.float32, jobs)
-    pairs = power_iteration(gram.moments, texts, wanted, tolerance=_TOLERANCE, rng=rng, dtype=np.float32, jobs=jobs)
+    gram = RowOperator(rows.T.tocsr(), False, np.float32, workers)
+    pairs = power_iteration(
+        gram.moments, texts, wanted, tolerance=_TOLERANCE, rng=rng, dtype=np.float32, workers=workers
+    )
     kept = pairs.values > _ROUNDING * pairs.values[0]
     singular = np.sqrt(pairs.values[kept] * np.float32(grams))
     left = pairs.vectors[:, kept]

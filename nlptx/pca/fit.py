@@ -9,14 +9,13 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from nlptx.cooccurrence.matrix import Cooccurrence
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError
 from nlptx.pca.operators import RowOperator, transform
 from nlptx.pca.power_iteration import power_iteration
-from nlptx.runtime.parallel import default_jobs
+from nlptx.runtime.workers import Workers
 from nlptx.settings import SEED, PcaSettings
 
 # Residuals below this are not reachable in float32.
@@ -28,7 +27,7 @@ def fit_pca(
     settings: PcaSettings | None = None,
     *,
     seed: int = SEED,
-    jobs: int | None = None,
+    jobs: int | Workers | None = None,
     on_round: Callable[[int, float], None] | None = None,
 ) -> Embeddings:
     """Turn co-occurrence counts into word vectors.
@@ -41,7 +40,7 @@ def fit_pca(
         counts: the output of :func:`nlptx.count`.
         settings: see :class:`PcaSettings`.
         seed: of the random start.
-        jobs: threads; they do not change the result.
+        jobs: number of threads, or workers; all cores by default. They do not change the result.
         on_round: progress, see :func:`power_iteration`.
 
     Returns:
@@ -52,7 +51,6 @@ def fit_pca(
         NlptxError: no convergence.
     """
     settings = settings or PcaSettings()
-    jobs = jobs or default_jobs()
     words = len(counts.vocabulary)
     if settings.components > words:
         raise DataError(
@@ -60,10 +58,9 @@ def fit_pca(
             hint=f"Give --components {words} or fewer, or count more text (or a lower --min-count) first.",
         )
     dtype = np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64
-    # One BLAS thread: the threads here are ours, and the bytes must not depend on their number.
-    with threadpool_limits(1):
-        matrix = transform(counts.matrix, settings.transform, settings.smoothing, jobs)
-        rows = RowOperator(matrix, settings.standardize, dtype, jobs)
+    with Workers.of(jobs) as workers:
+        matrix = transform(counts.matrix, settings.transform, settings.smoothing, workers)
+        rows = RowOperator(matrix, settings.standardize, dtype, workers)
         del matrix
         if rows.trace == 0:
             raise DataError(
@@ -80,7 +77,7 @@ def fit_pca(
             degree=settings.degree,
             deflation=settings.deflation,
             max_products=settings.max_products,
-            jobs=jobs,
+            workers=workers,
             on_round=on_round,
         )
         vectors = rows.forward(pairs.vectors)

@@ -10,19 +10,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from nlptx.runtime.parallel import in_order
+from nlptx.runtime.workers import SERIAL, Workers
 
 # Into how many row slices a matrix is cut: so many threads find work. Fixed, as the order of a sum depends on it.
 _SLICES = 8
 
 
-def ppmi(counts: sp.csr_matrix, smoothing: float, jobs: int = 1) -> sp.csr_matrix:
+def ppmi(counts: sp.csr_matrix, smoothing: float, workers: Workers = SERIAL) -> sp.csr_matrix:
     """Return positive pointwise mutual information, max(0, log[P(w, c) / (P(w) P_a(c))]).
 
     Args:
         counts: (V, V) co-occurrence counts.
         smoothing: exponent a of the context distribution, P_a(c) = count(c)^a / sum of all count^a.
-        jobs: threads; the result does not depend on it.
+        workers: threads; they do not change the result.
 
     Source: Levy, Goldberg & Dagan (2015), "Improving distributional similarity".
     """
@@ -44,16 +44,16 @@ def ppmi(counts: sp.csr_matrix, smoothing: float, jobs: int = 1) -> sp.csr_matri
         before = np.concatenate([[0], np.cumsum(kept)])
         return pmi[kept], columns[kept], np.diff(before[starts - starts[0]])
 
-    parts = in_order(positive, _even_slices(counts), jobs)
+    parts = workers.map(positive, _even_slices(counts))
     data, columns, lengths = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(counts.indptr.dtype)
     return sp.csr_matrix((data, columns, indptr), counts.shape)
 
 
-def transform(counts: sp.csr_matrix, name: str, smoothing: float, jobs: int = 1) -> sp.csr_matrix:
+def transform(counts: sp.csr_matrix, name: str, smoothing: float, workers: Workers = SERIAL) -> sp.csr_matrix:
     """Compress counts, as their heavy tail would drown all else: ``ppmi``, ``log`` or ``none``."""
     if name == "ppmi":
-        return ppmi(counts, smoothing, jobs)
+        return ppmi(counts, smoothing, workers)
     return counts.log1p() if name == "log" else counts.copy()
 
 
@@ -92,22 +92,22 @@ class RowOperator:
         matrix: (n, V) sparse M.
         standardize: whether X is of the second form; in the first, D is 1 and the mean 0.
         dtype: float32 or float64, of all products.
-        jobs: threads; the result does not depend on it.
+        workers: threads; they do not change the result.
     """
 
-    def __init__(self, matrix: sp.csr_matrix, standardize: bool, dtype: DTypeLike, jobs: int) -> None:
+    def __init__(self, matrix: sp.csr_matrix, standardize: bool, dtype: DTypeLike, workers: Workers = SERIAL) -> None:
         self.shape: tuple[int, int] = matrix.shape
         self.dtype = np.dtype(dtype)
-        self._jobs = jobs
+        self._workers = workers
         self._slices = list(
-            in_order(lambda rows: _make_slice(matrix, rows, standardize, self.dtype), _even_slices(matrix), jobs)
+            workers.map(lambda rows: _make_slice(matrix, rows, standardize, self.dtype), _even_slices(matrix))
         )
         self.trace = sum(part.squares for part in self._slices) / self.shape[0]
 
     def forward(self, block: NDArray) -> NDArray:
         """Return X b, (n, k), for b of shape (V, k)."""
         sums = block.sum(axis=0)
-        return np.concatenate(list(in_order(lambda part: part.forward(block, sums), self._slices, self._jobs)))
+        return np.concatenate(list(self._workers.map(lambda part: part.forward(block, sums), self._slices)))
 
     def transposed(self, block: NDArray) -> NDArray:
         """Return X'b, (V, k), for b of shape (n, k)."""
@@ -124,7 +124,7 @@ class RowOperator:
         """Return X'b from the slices of b, adding up what the slices give in their order."""
         product = np.zeros((self.shape[1], width), self.dtype)
         shift = np.zeros(width, self.dtype)
-        for scaled, shifted in in_order(lambda part: part.transposed(slice_of(part)), self._slices, self._jobs):
+        for scaled, shifted in self._workers.map(lambda part: part.transposed(slice_of(part)), self._slices):
             product += scaled
             shift += shifted
         product -= shift

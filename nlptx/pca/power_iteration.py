@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from nlptx.errors import NlptxError
 from nlptx.pca.row_blocks import by_rows, inner
+from nlptx.runtime.workers import SERIAL, Workers
 
 Product = Callable[[NDArray], NDArray]
 # Wide enough for an efficient product; the wider, the more vectors are multiplied for the same degree.
@@ -62,7 +63,7 @@ def power_iteration(
     degree: int = 0,
     deflation: str = "projection",
     max_products: int = 10_000,
-    jobs: int = 1,
+    workers: Workers = SERIAL,
     on_round: Callable[[int, float], None] | None = None,
 ) -> Eigenpairs:
     """Find the ``wanted`` leading eigenpairs of a positive semi-definite matrix A.
@@ -78,7 +79,7 @@ def power_iteration(
         degree: iterates kept per round; 0 chooses.
         deflation: ``projection`` against the found vectors, or ``subtraction`` of l v v' from A.
         max_products: products with a block before giving up.
-        jobs: threads for all but ``product``; the result does not depend on it.
+        workers: threads for all but ``product``; they do not change the result.
         on_round: called after each Rayleigh-Ritz with the number found and the largest residual still open.
 
     Raises:
@@ -103,7 +104,7 @@ def power_iteration(
             raise _no_convergence(found, wanted, spent, tolerance, open_residual)
         end = min(size, found + degree * start.shape[1])
         goal = min(end, 2 * (wanted + block))
-        basis = _Basis(vectors, images, end, 2 * block, jobs)
+        basis = _Basis(vectors, images, end, 2 * block, workers)
         iterate = basis.remainder(start_image)
         if not iterate.shape[1]:  # A is 0 on the whole block, so the block itself is its eigenvectors
             iterate = basis.remainder(start)
@@ -178,12 +179,12 @@ class _Basis:
         images: (V, F) A times them.
         room: columns there will ever be.
         recent: how many columns the last two blocks have, at most.
-        jobs: threads.
+        workers: threads.
     """
 
-    def __init__(self, found: NDArray, images: NDArray, room: int, recent: int, jobs: int) -> None:
+    def __init__(self, found: NDArray, images: NDArray, room: int, recent: int, workers: Workers) -> None:
         self.width = 0
-        self._found, self._recent, self._jobs = found.shape[1], recent, jobs
+        self._found, self._recent, self._workers = found.shape[1], recent, workers
         self._vectors = np.empty((len(found), room), found.dtype, order="F")  # so the part in use is contiguous
         self._images = np.empty_like(self._vectors)
         self._small = np.empty((room, room))  # W'A W; below the diagonal it is not filled in
@@ -194,7 +195,7 @@ class _Basis:
         new = slice(self.width, self.width + block.shape[1])
         self.width = new.stop
         self._vectors[:, new], self._images[:, new] = block, image
-        self._small[: new.stop, new] = inner(self._vectors[:, : new.stop], image, self._jobs)
+        self._small[: new.stop, new] = inner(self._vectors[:, : new.stop], image, self._workers)
 
     def remainder(self, block: NDArray) -> NDArray:
         """Return an orthonormal basis of what ``block`` has outside the span of this one.
@@ -210,7 +211,7 @@ class _Basis:
             before = np.linalg.norm(block, axis=0)
             for span in spans:
                 block = self._without(block, self._vectors[:, span])
-            gram = inner(block, block, self._jobs)
+            gram = inner(block, block, self._workers)
             norms = np.sqrt(np.diag(gram))
             kept = norms > least * before
             norms = norms[kept]
@@ -226,18 +227,18 @@ class _Basis:
         values, turn = values[::-1][:most].astype(self._vectors.dtype), turn[:, ::-1][:, :most]
         vectors = self._turned(self._vectors[:, : self.width], turn)
         images = self._turned(self._images[:, : self.width], turn)
-        missed = by_rows(lambda rows: images[rows] - vectors[rows] * values, images, len(values), self._jobs)
+        missed = by_rows(lambda rows: images[rows] - vectors[rows] * values, images, len(values), self._workers)
         return values, vectors, images, np.linalg.norm(missed, axis=0)
 
     def _without(self, block: NDArray, span: NDArray) -> NDArray:
         """Return block - span (span' block)."""
-        part = inner(span, block, self._jobs).astype(block.dtype)
-        return by_rows(lambda rows: block[rows] - span[rows] @ part, block, block.shape[1], self._jobs)
+        part = inner(span, block, self._workers).astype(block.dtype)
+        return by_rows(lambda rows: block[rows] - span[rows] @ part, block, block.shape[1], self._workers)
 
     def _turned(self, block: NDArray, turn: NDArray) -> NDArray:
         """Return block turn."""
         turn = turn.astype(block.dtype)
-        return by_rows(lambda rows: block[rows] @ turn, block, turn.shape[1], self._jobs)
+        return by_rows(lambda rows: block[rows] @ turn, block, turn.shape[1], self._workers)
 
 
 def _leading(flags: NDArray) -> int:

@@ -1,99 +1,94 @@
-"""A stream of texts, read ahead by a thread, in groups of what has arrived."""
+"""Reading ahead: a thread reads texts into a bounded queue, from which they are taken in groups."""
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-# Characters read ahead, and of a group: of huge texts one at a time is enough.
-_AHEAD = 4_000_000
-_GROUP = 500_000
+from nlptx.runtime.workers import PAUSE, Pause
 
+K = TypeVar("K")
 
-@dataclass
-class _Shelf:
-    """What the reader has laid down and nobody has taken yet; used under ``change`` alone."""
-
-    items: list[str] = field(default_factory=list)
-    characters: int = 0
-    ended: bool = False
-    failure: BaseException | None = None
-    closed: bool = False
-    change: threading.Condition = field(default_factory=threading.Condition)
-
-    @property
-    def waiting(self) -> bool:
-        """Whether there is nothing to take, but may yet be."""
-        return not self.items and not self.ended
-
-    def full(self, most: int) -> bool:
-        return len(self.items) >= most or self.characters >= _AHEAD
-
-    def take(self, most: int) -> list[str]:
-        """Take the first texts, at most ``most``, and of many characters fewer."""
-        count = characters = 0
-        while count < min(most, len(self.items)) and characters < _GROUP:
-            characters += len(self.items[count])
-            count += 1
-        taken, self.items = self.items[:count], self.items[count:]
-        self.characters -= characters
-        return taken
+# Characters in the queue, and in a group. One text may have more.
+_QUEUE_CHARACTERS = 4_000_000
+_GROUP_CHARACTERS = 500_000
 
 
-@dataclass(frozen=True)
-class Group:
-    """Texts that arrived together, from ``shelf``."""
+class _End:
+    """Follows the last pair in the queue, and says how the source ended."""
 
-    items: list[str]
-    shelf: _Shelf
-
-    @property
-    def paused(self) -> bool:
-        """Whether the source, at this moment, has no more ready and has not ended."""
-        with self.shelf.change:
-            return self.shelf.waiting
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
 
 
-def arriving(texts: Iterable[str], most: int) -> Generator[Group, None, None]:
-    """Group texts as they arrive, at most ``most`` a group, without waiting for more than one.
+class _TextQueue(queue.Queue[tuple[Any, str]]):
+    """A queue of pairs (anything, text) that is bounded by their characters, too."""
 
-    A thread reads ahead by a few groups and a few million characters, and waits when nobody takes them. An
-    exception of the source is raised here, after what came before it.
+    characters = 0
+
+    def _qsize(self) -> int:
+        return max(super()._qsize(), self.characters * self.maxsize // _QUEUE_CHARACTERS)
+
+    def _put(self, item: tuple[Any, str]) -> None:
+        self.characters += len(item[1])
+        super()._put(item)
+
+    def _get(self) -> tuple[Any, str]:
+        item = super()._get()
+        self.characters -= len(item[1])
+        return item
+
+
+def prefetch(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[list[K], list[str]] | Pause]:
+    """Yield pairs of something and a text in groups, as they arrive: ``([something, ...], [text, ...])``.
+
+    A group has at most ``size`` pairs, and never waits for more of them. Before the source is waited for, there is a
+    pause. An error of the source is raised after everything that came before it.
     """
-    shelf = _Shelf()
-    threading.Thread(target=_read, args=(texts, shelf, 2 * most), name="nlptx-reader", daemon=True).start()
+    waiting = _TextQueue(2 * size)
+    closed = threading.Event()
+    threading.Thread(target=_read, args=(pairs, waiting, closed), name="nlptx-reader", daemon=True).start()
+    end = None
     try:
-        while True:
-            with shelf.change:
-                shelf.change.wait_for(lambda: not shelf.waiting)
-                if not shelf.items:
-                    break
-                items = shelf.take(most)
-                shelf.change.notify()
-            yield Group(items, shelf)
-        if shelf.failure is not None:
-            raise shelf.failure
+        while end is None:
+            if waiting.empty():
+                yield PAUSE
+            kept, texts, end = _take_group(waiting, size)
+            if texts:
+                yield kept, texts
+        if end.error is not None:
+            yield PAUSE
+            raise end.error
     finally:
-        with shelf.change:
-            shelf.closed = True
-            shelf.change.notify()
+        closed.set()
+        while not waiting.empty():  # so that the thread need not wait for room
+            waiting.get()
 
 
-def _read(texts: Iterable[str], shelf: _Shelf, most: int) -> None:
+def _take_group(waiting: _TextQueue, size: int) -> tuple[list[Any], list[str], _End | None]:
+    """Wait for one pair, and take with it what is there already. The third value is the end, where it is reached."""
+    kept: list[Any] = []
+    texts: list[str] = []
+    characters = 0
+    while len(texts) < size and characters < _GROUP_CHARACTERS and not (texts and waiting.empty()):
+        something, text = waiting.get()
+        if isinstance(something, _End):
+            return kept, texts, something
+        kept.append(something)
+        texts.append(text)
+        characters += len(text)
+    return kept, texts, None
+
+
+def _read(pairs: Iterable[tuple[Any, str]], waiting: _TextQueue, closed: threading.Event) -> None:
+    end = _End()
     try:
-        for text in texts:
-            with shelf.change:
-                shelf.change.wait_for(lambda: shelf.closed or not shelf.full(most))
-                if shelf.closed:
-                    return
-                shelf.items.append(text)
-                shelf.characters += len(text)
-                if len(shelf.items) == 1:
-                    shelf.change.notify()
-    except BaseException as error:  # handed over, and raised in the reader's place
-        shelf.failure = error
-    finally:
-        with shelf.change:
-            shelf.ended = True
-            shelf.change.notify()
+        for pair in pairs:
+            waiting.put(pair)
+            if closed.is_set():
+                return
+    except BaseException as error:  # raised by the one who takes
+        end = _End(error)
+    waiting.put((end, ""))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from nlptx.io.spill import MemoryBudget
-from nlptx.runtime.parallel import in_order
+from nlptx.runtime.workers import Workers
 from nlptx.text.blocks import BLOCK, cut
 from nlptx.text.scanner import Scanner
 from nlptx.text.tokenizer import Tokenizer
@@ -49,10 +49,10 @@ class TokenStream:
         self._chunk = min(_CHUNK, max(space.memory // _CHUNK_SHARE, BLOCK))
         self._most_words = int(space.memory // (2 * _BYTES_PER_WORD))
 
-    def read(self, blocks: Iterable[bytes], tokenizer: Tokenizer, jobs: int) -> None:
-        """Tokenise and number a corpus, a document a line. The result depends on it alone, not on ``jobs``."""
+    def read(self, blocks: Iterable[bytes], tokenizer: Tokenizer, workers: Workers) -> None:
+        """Tokenise and number a corpus, a document a line. The result depends on it alone, not on the workers."""
         scanner = Scanner(tokenizer)
-        for chunk in in_order(lambda part: words_to_ids(part, scanner), cut(blocks, self._chunk), jobs):
+        for chunk in workers.map(lambda part: words_to_ids(part, scanner), cut(blocks, self._chunk)):
             number = np.fromiter(map(self.numbers.__getitem__, chunk.words), np.int32, len(chunk.words))
             missing = int(number.max(initial=-1)) + 1 - len(self.totals)
             if missing > 0:

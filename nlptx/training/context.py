@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from nlptx.runtime.workers import Workers
 from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.progress import Progress
 
@@ -15,16 +16,14 @@ class TrainingContext:
 
     Args:
         seed: of all random numbers.
-        jobs: how many share the work.
+        workers: share the work.
         on_progress: called after every step and every validation.
         stop: asked before every step; True ends the training.
         checkpoint: where the state is kept, so that a training that was stopped can go on.
-        processes: whether those who help with a batch are forked processes, see :func:`nlptx.runtime.crew.crew`.
     """
 
     seed: int
-    jobs: int
+    workers: Workers
     on_progress: Callable[[Progress], None]
     stop: Callable[[], bool]
     checkpoint: Checkpoint
-    processes: bool = False

@@ -13,6 +13,7 @@ from nlptx.errors import DataError, LabelError
 from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures, TextFeatures
 from nlptx.ngrams.cross_fit import FeatureSettings, fit_ngram_features
+from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import LONG_TEXT, Passage, draw_passages
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.sampling.splits import stratified_split
@@ -84,7 +85,7 @@ def prepare(
     seed: int,
     valid: tuple[Sequence[str], Sequence[str]] | None = None,
     unlabelled: Sequence[str] = (),
-    jobs: int = 1,
+    workers: Workers = SERIAL,
     on_note: Callable[[str], None] = lambda note: None,
 ) -> TrainingData:
     """Encode the texts and split off the validation part, unless one is given.
@@ -103,11 +104,11 @@ def prepare(
     head = settings.most_words
     with MemoryBudget() as space:
         stream = TokenStream(space)
-        stream.read(in_blocks(texts), embeddings.vocabulary.tokenizer, jobs)
+        stream.read(in_blocks(texts), embeddings.vocabulary.tokenizer, workers)
         vocabulary, table = _extend(embeddings, stream.counts(), settings)
         ids = _encode(stream, vocabulary, head)
     learned_from = settings.ngrams and (settings.lsa_components or settings.distill)
-    unknown = _read(unlabelled, vocabulary, head, jobs) if learned_from else []
+    unknown = _read(unlabelled, vocabulary, head, workers) if learned_from else []
     if unlabelled and not learned_from:
         on_note(
             "the texts without labels are left out: --ngrams with --lsa-components or --distill would learn from them"
@@ -122,7 +123,7 @@ def prepare(
             if label not in classes:
                 raise LabelError(f"the validation data has label {label!r}; the training data has {', '.join(order)}")
         held = _examples(
-            _read(valid[0], vocabulary, head, jobs),
+            _read(valid[0], vocabulary, head, workers),
             np.array([classes[label] for label in valid[1]], np.int64),
         )
     if valid is not None and not len(held):
@@ -148,20 +149,20 @@ def prepare(
         shape = FeatureSettings(
             len(order), settings.ngrams, len(vocabulary), settings.ngram_min_texts, settings.lsa_components
         )
-        ngram_features, own = fit_ngram_features(train.ids, train.targets, shape, rng, unknown, jobs, passages)
+        ngram_features, own = fit_ngram_features(train.ids, train.targets, shape, rng, unknown, workers, passages)
     train = _with_passages(train, passages, own)
     free = _examples(unknown, np.zeros(len(unknown), np.int64))
     priors = np.bincount(targets, minlength=len(order)) / len(targets)
     return TrainingData(vocabulary, table, order, values, priors, train, held, ngram_features, free)
 
 
-def _read(texts: Sequence[str], vocabulary: Vocabulary, most: int | None, jobs: int) -> list[NDArray[np.int32]]:
+def _read(texts: Sequence[str], vocabulary: Vocabulary, most: int | None, workers: Workers) -> list[NDArray[np.int32]]:
     """Return the ids of the first ``most`` known words of each text."""
     if not texts:
         return []
     with MemoryBudget() as space:
         stream = TokenStream(space)
-        stream.read(in_blocks(texts), vocabulary.tokenizer, jobs)
+        stream.read(in_blocks(texts), vocabulary.tokenizer, workers)
         return _encode(stream, vocabulary, most)
 
 

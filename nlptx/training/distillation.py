@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
 from nlptx.nn import Gradients
-from nlptx.runtime.parallel import in_order
+from nlptx.runtime.workers import Workers
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.training.batching import Microbatch, cut_microbatches, drop_words
 from nlptx.training.context import TrainingContext
@@ -31,7 +31,7 @@ class Distillation(Preparation):
     Args:
         model: trained in place.
         unlabelled: the texts; their classes play no part.
-        control: seed, jobs, and whom to tell.
+        control: seed, workers, and whom to tell.
     """
 
     name = "distill"
@@ -41,7 +41,7 @@ class Distillation(Preparation):
 
     def __init__(self, model: Model, unlabelled: Examples, control: TrainingContext) -> None:
         super().__init__(model, model.flat, model.network, unlabelled, model.settings.distill, control)
-        self.soft = soft_labels(model, unlabelled.ids, control.jobs)
+        self.soft = soft_labels(model, unlabelled.ids, control.workers)
 
     def run(self) -> None:
         """Train, and give network and linear models half a say each: by now they say the same."""
@@ -64,7 +64,7 @@ class Distillation(Preparation):
         return classify(self.model, microbatch, grads, rng, count)
 
 
-def soft_labels(model: Model, texts: list[NDArray[np.int32]], jobs: int) -> NDArray[np.float32]:
+def soft_labels(model: Model, texts: list[NDArray[np.int32]], workers: Workers) -> NDArray[np.float32]:
     """Return what the linear models of an untrained model say of texts of at least one known word: (texts, C).
 
     Raises:
@@ -81,4 +81,4 @@ def soft_labels(model: Model, texts: list[NDArray[np.int32]], jobs: int) -> NDAr
         outputs = ngram_features.text_features_of(ngram_features.find(np.concatenate(part), lengths), lengths) @ mix
         return network.loss.probabilities(outputs.astype(np.float64))
 
-    return np.concatenate(list(in_order(work, range(0, len(texts), _TOGETHER), jobs))).astype(np.float32)
+    return np.concatenate(list(workers.map(work, range(0, len(texts), _TOGETHER)))).astype(np.float32)

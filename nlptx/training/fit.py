@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from nlptx.classifier.model import Model
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, DivergenceError
-from nlptx.runtime.parallel import default_jobs
+from nlptx.runtime.workers import Workers
 from nlptx.settings import SEED, TrainSettings
 from nlptx.training.calibration import describe, find_temperature
 from nlptx.training.checkpoint import Checkpoint
@@ -34,8 +32,7 @@ def fit(
     valid: tuple[Sequence[str], Sequence[str]] | None = None,
     unlabelled: Sequence[str] = (),
     seed: int = SEED,
-    jobs: int | None = None,
-    processes: bool = False,
+    jobs: int | Workers | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     on_note: Callable[[str], None] = lambda note: None,
     stop: Callable[[], bool] = lambda: False,
@@ -51,9 +48,8 @@ def fit(
         valid: texts and labels to validate on; by default a part of the training data.
         unlabelled: texts without labels, to learn from which n-grams go together.
         seed: of all random numbers: initial weights, what is held out, folds, components, passages, order, dropout.
-        jobs: how many share the work, four at most that of a batch; they do not change the result.
-        processes: whether those who help with a batch are processes, see :func:`nlptx.runtime.crew.crew`; else they are
-            threads.
+        jobs: number of threads, or workers; all cores by default. At most four share a batch. They do not change the
+            result.
         on_progress: called after every step and every validation.
         on_note: told what is worth knowing, such as a part of the data that cannot be used.
         stop: asked before every step; True ends training with the best weights so far.
@@ -71,18 +67,16 @@ def fit(
     settings = settings or TrainSettings()
     checkpoint = checkpoint or Checkpoint(None)
     checkpoint.begin(lambda: Fingerprint.of(texts, labels, embeddings, settings, seed, valid, unlabelled))
-    jobs = jobs or default_jobs()
-    # One BLAS thread each: threads and processes are ours, and sums must not depend on their number.
-    with threadpool_limits(1):
-        data = prepare(texts, labels, embeddings, settings, seed, valid, unlabelled, jobs, on_note)
+    with Workers.of(jobs) as workers:
+        data = prepare(texts, labels, embeddings, settings, seed, valid, unlabelled, workers, on_note)
         model = Model.fresh(
             data.vocabulary, data.table, data.labels, data.values, data.priors, settings, seed, data.ngram_features
         )
-        control = TrainingContext(seed, jobs, on_progress, stop, checkpoint, processes)
+        control = TrainingContext(seed, workers, on_progress, stop, checkpoint)
         try:
             model.history = _train(model, data, control)
             if settings.calibrate and model.history["best_epoch"] and len(data.valid):
-                _calibrate(model, data.valid, jobs)
+                _calibrate(model, data.valid, workers)
         except DivergenceError:
             checkpoint.discard()  # whoever went on from it would end in the same place
             raise
@@ -90,8 +84,8 @@ def fit(
     return model
 
 
-def _calibrate(model: Model, valid: Examples, jobs: int) -> None:
-    outputs, loss = outputs_of(model, valid, jobs), model.network.loss
+def _calibrate(model: Model, valid: Examples, workers: Workers) -> None:
+    outputs, loss = outputs_of(model, valid, workers), model.network.loss
     model.temperature = find_temperature(loss, outputs, valid.targets)
     model.history["calibration"] = describe(loss, outputs, valid.targets, model.temperature)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -13,20 +12,20 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from nlptx.nn import Gradients
-from nlptx.runtime.crew import crew
 from nlptx.runtime.radix_sort import radix_argsort
 from nlptx.runtime.shared_memory import shared_empty
+from nlptx.runtime.workers import Workers
 from nlptx.training.batching import ACCUMULATORS, Microbatch
 
 
 @dataclass(frozen=True)
 class AccumulatorTotals:
-    """What a lane comes to, beside its gradients.
+    """Totals of one accumulator, beside its gradients.
 
     Args:
         loss: summed over its texts (or words, in pre-training).
-        correct: how many it got right.
-        distinct: words whose vectors have a gradient.
+        correct: number of correct predictions.
+        distinct: number of words whose vectors have a gradient.
     """
 
     loss: float
@@ -69,76 +68,77 @@ def sum_rows(ids: NDArray[np.int32], gradient: NDArray) -> tuple[NDArray[np.int3
 
 
 class Accumulators:
-    """The gradients of a batch, one accumulator after the other.
+    """Memory for the gradients of a batch, as several parts that are formed side by side.
 
-    Every ACCUMULATORS-th microbatch belongs to one accumulator, and every accumulator to one worker. All microbatches
-    of an accumulator add into one gradient, in memory that all workers share; then the accumulators are summed in
-    their order.
+    Every ACCUMULATORS-th microbatch belongs to one accumulator, and every ``world_size``-th accumulator to one rank,
+    so that a worker finds its caches filled by the microbatch before. The accumulators are summed in their order. They
+    are as many for any number of workers, so no sum depends on it.
 
     Args:
-        members: of the crew.
+        world_size: number of ranks.
         size: P, parameters.
-        most_words: distinct words of a batch, at most; 0 if their vectors are frozen.
+        max_words: maximum number of distinct words in a batch; 0 if their vectors are frozen.
         width: R, of the word vectors.
         dtype: of the gradients.
     """
 
-    def __init__(self, members: int, size: int, most_words: int, width: int, dtype: DTypeLike) -> None:
-        self.members = members
+    def __init__(self, world_size: int, size: int, max_words: int, width: int, dtype: DTypeLike) -> None:
+        self.world_size = world_size
         self.flat = shared_empty((ACCUMULATORS, size), dtype)
-        self.rows = shared_empty((ACCUMULATORS, most_words), np.int32)
-        self.row_gradients = shared_empty((ACCUMULATORS, most_words, width), dtype)
+        self.rows = shared_empty((ACCUMULATORS, max_words), np.int32)
+        self.row_gradients = shared_empty((ACCUMULATORS, max_words, width), dtype)
 
     def fill(
-        self, member: int, microbatches: list[Microbatch], seeds: list[np.random.SeedSequence], objective: Objective
+        self, rank: int, microbatches: list[Microbatch], seeds: list[np.random.SeedSequence], objective: Objective
     ) -> dict[int, AccumulatorTotals]:
-        """Form the gradients of a member's lanes, and return what they come to by their numbers.
+        """Form the gradients in the accumulators of a rank; return their totals by their numbers.
 
         Args:
-            member: its number, from 0.
+            rank: number of the worker, from 0.
             microbatches: of the whole batch.
-            seeds: one a microbatch, for dropout.
+            seeds: one per microbatch, for dropout.
             objective: of a microbatch.
         """
-        given = list(zip(microbatches, seeds, strict=True))
-        own = range(member, min(ACCUMULATORS, len(microbatches)), self.members)
-        return {lane: self._fill(lane, given[lane::ACCUMULATORS], objective) for lane in own}
+        seeded = list(zip(microbatches, seeds, strict=True))
+        numbers = range(rank, min(ACCUMULATORS, len(microbatches)), self.world_size)
+        return {number: self._fill(number, seeded[number::ACCUMULATORS], objective) for number in numbers}
 
     def _fill(
-        self, lane: int, given: list[tuple[Microbatch, np.random.SeedSequence]], objective: Objective
+        self, number: int, seeded: list[tuple[Microbatch, np.random.SeedSequence]], objective: Objective
     ) -> AccumulatorTotals:
-        flat = self.flat[lane]
+        flat = self.flat[number]
         flat[...] = 0
         grads = Gradients(flat)
         distinct = 0
-        # An overflow shows in the loss or the norm, which the loop checks.
+        # The trainer notices an overflow in the loss or the norm.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             done = [
-                objective(microbatch, grads, np.random.Generator(np.random.SFC64(seed))) for microbatch, seed in given
+                objective(microbatch, grads, np.random.Generator(np.random.SFC64(seed))) for microbatch, seed in seeded
             ]
             if self.rows.size:
-                ids = np.concatenate([microbatch.ids for microbatch, _ in given])
+                ids = np.concatenate([microbatch.ids for microbatch, _ in seeded])
                 rows, gradient = sum_rows(ids, np.concatenate([dx for _, _, dx in done]))
                 distinct = len(rows)
-                self.rows[lane, :distinct] = rows
-                self.row_gradients[lane, :distinct] = gradient
+                self.rows[number, :distinct] = rows
+                self.row_gradients[number, :distinct] = gradient
         return AccumulatorTotals(sum(loss for loss, _, _ in done), sum(correct for _, correct, _ in done), distinct)
 
-    def total(self, parts: list[dict[int, AccumulatorTotals]]) -> BatchGradient:
-        """Sum up the lanes that the members filled; the gradients last until they are filled again."""
-        filled = {lane: sums for part in parts for lane, sums in part.items()}
-        sums = [filled[lane] for lane in range(len(filled))]
+    def sum(self, parts: list[dict[int, AccumulatorTotals]]) -> BatchGradient:
+        """Sum what all ranks have filled; the gradients last until the next batch."""
+        filled = {number: totals for part in parts for number, totals in part.items()}
+        ordered = [filled[number] for number in range(len(filled))]
         flat = self.flat[0]
-        for lane in range(1, len(sums)):
-            flat += self.flat[lane]
-        rows = np.concatenate([self.rows[lane, : one.distinct] for lane, one in enumerate(sums)])
-        gradient = np.concatenate([self.row_gradients[lane, : one.distinct] for lane, one in enumerate(sums)])
-        if len(sums) > 1 and len(rows):
+        for number in range(1, len(ordered)):
+            flat += self.flat[number]
+        rows = np.concatenate([self.rows[number, : one.distinct] for number, one in enumerate(ordered)])
+        gradient = np.concatenate([self.row_gradients[number, : one.distinct] for number, one in enumerate(ordered)])
+        if len(ordered) > 1 and len(rows):
             rows, gradient = sum_rows(rows, gradient)
-        return BatchGradient(sum(one.loss for one in sums), sum(one.correct for one in sums), flat, rows, gradient)
+        loss, correct = sum(one.loss for one in ordered), sum(one.correct for one in ordered)
+        return BatchGradient(loss, correct, flat, rows, gradient)
 
 
-class Task(Protocol):
+class BatchLoss(Protocol):
     """What is lost on a batch; see :class:`nlptx.training.trainer.Trainer`."""
 
     def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Microbatch], int]: ...
@@ -150,41 +150,42 @@ class Task(Protocol):
     def seed(self, step: int) -> np.random.SeedSequence: ...
 
 
-@contextmanager
-def batch_gradients(
-    task: Task, lanes: Accumulators, processes: bool
-) -> Iterator[Callable[[NDArray[np.int64], int], tuple[BatchGradient, int, int]]]:
-    """Yield a function from examples (B,) and a step, from 0, to the gradient of the batch that they are.
-
-    It also returns what the loss of the batch is the mean of, and its tokens.
+class BatchGradients:
+    """Forms gradients of batches with all workers.
 
     Args:
-        task: what is lost. Helpers may be processes, so weights must be in memory that they see.
-        lanes: room for the gradients, and how many members share the work.
-        processes: see :func:`nlptx.runtime.crew.crew`.
+        loss: what is lost. Workers may be processes, so the weights must be in shared memory.
+        accumulators: memory for the gradients.
+        workers: as many as the accumulators have ranks.
     """
 
-    def part(batch: tuple[list[int], int], member: int) -> tuple[dict[int, AccumulatorTotals], int, int]:
+    def __init__(self, loss: BatchLoss, accumulators: Accumulators, workers: Workers) -> None:
+        self.loss, self.accumulators, self.workers = loss, accumulators, workers
+
+    def __call__(self, chosen: NDArray[np.int64], step: int) -> tuple[BatchGradient, int, int]:
+        """Return the gradient of a batch, the number that its mean loss is divided by, and its number of tokens.
+
+        Args:
+            chosen: (B,) examples.
+            step: number of the step, from 0.
+        """
+        # Plain numbers, because what is pickled should name no class of NumPy.
+        parts = self.workers.run_all(self._form, (chosen.tolist(), step))
+        _, count, tokens = parts[0]
+        return self.accumulators.sum([totals for totals, _, _ in parts]), count, tokens
+
+    def _form(self, batch: tuple[list[int], int], rank: int) -> tuple[dict[int, AccumulatorTotals], int, int]:
         chosen, step = batch
-        microbatches, count = task.cut(np.array(chosen), step)
-        seeds = task.seed(step).spawn(len(microbatches))
-        sums = lanes.fill(member, microbatches, seeds, partial(task.objective, count=count))
-        return sums, count, sum(len(microbatch.ids) for microbatch in microbatches)
-
-    with crew(part, lanes.members, processes=processes) as together:
-
-        def gradient(chosen: NDArray[np.int64], step: int) -> tuple[BatchGradient, int, int]:
-            parts = together((chosen.tolist(), step))  # plain numbers: what is pickled names no class of NumPy
-            _, count, tokens = parts[0]
-            return lanes.total([sums for sums, _, _ in parts]), count, tokens
-
-        yield gradient
+        microbatches, count = self.loss.cut(np.array(chosen), step)
+        seeds = self.loss.seed(step).spawn(len(microbatches))
+        totals = self.accumulators.fill(rank, microbatches, seeds, partial(self.loss.objective, count=count))
+        return totals, count, sum(len(microbatch.ids) for microbatch in microbatches)
 
 
-def clip(result: BatchGradient, most: float) -> float:
-    """Scale the gradients in place so that their common norm is at most ``most`` (0: any); return the norm."""
+def clip(result: BatchGradient, max_norm: float) -> float:
+    """Scale the gradients in place so that their common norm is at most ``max_norm`` (0: any); return the norm."""
     norm = float(np.sqrt(np.dot(result.flat, result.flat) + np.vdot(result.row_gradient, result.row_gradient)))
-    if most and norm > most:
-        result.flat[...] *= most / norm
-        result.row_gradient[...] *= most / norm
+    if max_norm and norm > max_norm:
+        result.flat[...] *= max_norm / norm
+        result.row_gradient[...] *= max_norm / norm
     return norm

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.inference import network_outputs
 from nlptx.classifier.model import Model
 from nlptx.nn import Gradients, Layout
-from nlptx.runtime.parallel import in_order
+from nlptx.runtime.workers import Workers
 from nlptx.training.batching import Microbatch
 from nlptx.training.dataset import Examples
 
@@ -62,10 +62,10 @@ def classify(
 
 
 def validate(
-    model: Model, examples: Examples, jobs: int, weights: NDArray[np.float32] | None = None
+    model: Model, examples: Examples, workers: Workers, weights: NDArray[np.float32] | None = None
 ) -> tuple[float, float]:
     """Return mean loss and accuracy over at least one example; ``weights`` as in :func:`classify`."""
-    outputs, targets = outputs_of(model, examples, jobs).astype(np.float64), examples.targets
+    outputs, targets = outputs_of(model, examples, workers).astype(np.float64), examples.targets
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the caller looks at the loss
         loss, _ = model.network.loss.value_and_gradient(outputs, targets)
         guessed = model.network.loss.probabilities(outputs).argmax(axis=1)
@@ -74,7 +74,7 @@ def validate(
     return float(loss.mean()), float((guessed == targets).mean())
 
 
-def outputs_of(model: Model, examples: Examples, jobs: int) -> NDArray:
+def outputs_of(model: Model, examples: Examples, workers: Workers) -> NDArray:
     """Return the outputs (texts, outputs) for at least one example."""
     order = np.argsort([len(ids) for ids in examples.ids], kind="stable")
     result = np.empty((len(examples), model.network.loss.outputs), model.flat.dtype)
@@ -82,7 +82,7 @@ def outputs_of(model: Model, examples: Examples, jobs: int) -> NDArray:
     def work(rows: NDArray[np.int64]) -> None:
         result[rows] = network_outputs(model, [examples.ids[row] for row in rows])
 
-    for _ in in_order(work, _slices(order), jobs):
+    for _ in workers.map(work, _slices(order)):
         pass
     return result
 

@@ -83,7 +83,7 @@ class Pretraining(Preparation):
     Args:
         model: trained in place.
         train: the examples; their classes play no part.
-        control: seed, jobs, and whom to tell.
+        control: seed, workers, and whom to tell.
     """
 
     name = "pretrain"

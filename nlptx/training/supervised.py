@@ -40,7 +40,7 @@ class SupervisedTrainer(Trainer):
     Args:
         model: trained in place.
         train, valid: the examples; without validation texts the last epoch counts as the best.
-        control: seed, jobs, and whom to tell.
+        control: seed, workers, and whom to tell.
         pretraining, distillation: what was recorded of them, for the history.
     """
 
@@ -123,7 +123,7 @@ class SupervisedTrainer(Trainer):
         }
         with self.average.swapped_in():
             judged = self.valid if len(self.valid) else self.train.first(VALID_BATCH)
-            valid_loss, valid_accuracy = validate(self.model, judged, self.control.jobs, self.class_weights)
+            valid_loss, valid_accuracy = validate(self.model, judged, self.control.workers, self.class_weights)
             if not np.isfinite(valid_loss):
                 raise self.diverged(self.step, f"held-out texts have the loss {valid_loss}")
             improved = not len(self.valid) or valid_loss < self.best.loss

@@ -17,7 +17,7 @@ from nlptx.sampling.rng_streams import Stream, generator, seed_sequence
 from nlptx.training.batching import ACCUMULATORS, Microbatch, random_order
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
-from nlptx.training.gradients import Accumulators, BatchGradient, batch_gradients, clip
+from nlptx.training.gradients import Accumulators, BatchGradient, BatchGradients, clip
 from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rate
 from nlptx.training.progress import Clock, Progress
 from nlptx.training.state import State, Stateful, collect, put_back
@@ -53,7 +53,7 @@ class Trainer:
         layer: whose parameters they are.
         train: the examples.
         epochs: to take.
-        control: seed, jobs, and whom to tell.
+        control: seed, workers, and whom to tell.
     """
 
     name: ClassVar[str]  # in Progress and checkpoints
@@ -129,7 +129,7 @@ class Trainer:
             DivergenceError: a NaN or an infinity came up.
         """
         self.control.checkpoint.restore(self)
-        with self.crew():
+        with self.stepping():
             self._take_epochs()
 
     def _take_epochs(self) -> None:
@@ -156,17 +156,18 @@ class Trainer:
         return iter(batches[self.sums.batches :])
 
     @contextmanager
-    def crew(self) -> Iterator[None]:
-        """Have a crew to take steps with, for the length of a block."""
+    def stepping(self) -> Iterator[None]:
+        """Make ready to take steps, for the length of a block."""
         lengths = np.sort([len(ids) for ids in self.train.ids])
         words = 0 if self.settings.freeze else min(len(self.model.table), int(lengths[-self.settings.batch :].sum()))
-        members = min(self.control.jobs, ACCUMULATORS)
-        lanes = Accumulators(members, self.flat.size, words, self.model.table.shape[1], self.flat.dtype)
-        with batch_gradients(self, lanes, self.control.processes) as self._gradient:
+        with self.control.workers.at_most(ACCUMULATORS) as workers:
+            width, dtype = self.model.table.shape[1], self.flat.dtype
+            accumulators = Accumulators(workers.jobs, self.flat.size, words, width, dtype)
+            self._gradient = BatchGradients(self, accumulators, workers)
             try:
                 yield
             finally:
-                del self._gradient  # it holds the lanes, which are large, and leads back here
+                del self._gradient  # it refers to this trainer, and the memory it holds is large
 
     # An overflow shows in the loss or the norm.
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")

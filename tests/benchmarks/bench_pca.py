@@ -5,7 +5,6 @@ Every residual is |C v - l v| / l, the largest of all pairs, computed afterwards
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from measure import Bench, Row, pair
 from numpy.typing import NDArray
+
+from nlptx.runtime.workers import Workers
 
 COMPONENTS = 100
 TOLERANCE = 1e-3
@@ -45,17 +46,17 @@ def compare(name: str, matrix: sp.csr_matrix, runs: int) -> Iterator[Row]:
     """Yield a row per peer, with the residuals of both."""
     from nlptx.pca.operators import RowOperator
 
-    jobs = os.cpu_count() or 1
-    exact = RowOperator(matrix, True, np.float64, jobs)
+    workers = Workers()
+    exact = RowOperator(matrix, True, np.float64, workers)
 
     def residual(pairs: tuple[NDArray, NDArray]) -> float:
         values, vectors = (np.asarray(part, np.float64) for part in pairs)
         missed = exact.moments(vectors) - vectors * values
         return float((np.linalg.norm(missed, axis=0) / values).max())
 
-    ours = power_iteration(RowOperator(matrix, True, np.float32, jobs), jobs)
+    ours = power_iteration(RowOperator(matrix, True, np.float32, workers), workers)
     for peer, solver in [
-        ("ARPACK eigsh", arpack(matrix, jobs, residual)),
+        ("ARPACK eigsh", arpack(matrix, workers, residual)),
         ("scikit-learn PCA(arpack)", sklearn_pca(matrix)),
         ("scikit-learn TruncatedSVD", sklearn_truncated_svd(matrix)),
     ]:
@@ -79,14 +80,12 @@ def keep(kept: dict[str, Any], name: str, solver: Solver) -> Callable[[], None]:
     return work
 
 
-def power_iteration(operator: Any, jobs: int) -> Solver:
+def power_iteration(operator: Any, workers: Workers) -> Solver:
     """Ours, with one BLAS thread for each of its own, as ``fit_pca`` runs it."""
-    from threadpoolctl import threadpool_limits
-
     from nlptx.pca import power_iteration
 
     def solve() -> tuple[NDArray, NDArray]:
-        with threadpool_limits(1):
+        with workers:
             pairs = power_iteration.power_iteration(
                 operator.moments,
                 operator.shape[1],
@@ -94,21 +93,21 @@ def power_iteration(operator: Any, jobs: int) -> Solver:
                 tolerance=TOLERANCE,
                 rng=np.random.default_rng(1),
                 dtype=operator.dtype,
-                jobs=jobs,
+                workers=workers,
             )
         return pairs.values, pairs.vectors
 
     return solve
 
 
-def arpack(matrix: sp.csr_matrix, jobs: int, residual: Callable[[tuple[NDArray, NDArray]], float]) -> Solver:
+def arpack(matrix: sp.csr_matrix, workers: Workers, residual: Callable[[tuple[NDArray, NDArray]], float]) -> Solver:
     """On our operator, all its threads included, in float32 or float64: the faster that meets the tolerance."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     from nlptx.pca.operators import RowOperator
 
     def solver(dtype: Any) -> Solver:
-        rows = RowOperator(matrix, True, dtype, jobs)
+        rows = RowOperator(matrix, True, dtype, workers)
         operator = LinearOperator(
             (rows.shape[1],) * 2, matvec=lambda v: rows.moments(v.reshape(-1, 1)).ravel(), dtype=dtype
         )

@@ -120,28 +120,27 @@ def our_epoch(
 ) -> Work:
     """Return a function that takes one step for each batch of the texts, in a new random order.
 
-    Those who help wait for their next step until ``stack`` is left.
+    The workers wait for their next step until ``stack`` is left.
     """
-    from threadpoolctl import threadpool_limits
-
     from nlptx.classifier.model import Model
+    from nlptx.runtime.workers import Workers
     from nlptx.text.vocabulary import Vocabulary
     from nlptx.training.batching import random_order
     from nlptx.training.checkpoint import Checkpoint
     from nlptx.training.context import TrainingContext
     from nlptx.training.dataset import Examples
-    from nlptx.training.supervised import Training
+    from nlptx.training.supervised import SupervisedTrainer
 
     rng = np.random.default_rng(0)
     vocabulary = Vocabulary([str(number) for number in range(words)], np.ones(words, np.int64))
     table = rng.standard_normal((words, width)).astype(np.float32)
     model = Model.fresh(vocabulary, table, ["neg", "pos"], None, np.full(2, 0.5), settings, 1)
     examples, nothing = Examples(list(texts), targets), Examples([], np.empty(0, np.int64))
-    control = TrainingContext(1, jobs, lambda _: None, lambda: False, Checkpoint(None), processes=True)
-    training = Training(model, examples, nothing, control)
+    workers = stack.enter_context(Workers(jobs, processes=True))
+    control = TrainingContext(1, workers, lambda _: None, lambda: False, Checkpoint(None))
+    training = SupervisedTrainer(model, examples, nothing, control)
     training.steps = 1_000_000
-    threadpool_limits(1, "blas")
-    stack.enter_context(training.crew())
+    stack.enter_context(training.stepping())
 
     def epoch() -> None:
         for chosen in random_order(len(texts), BATCH, rng):

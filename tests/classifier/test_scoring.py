@@ -17,7 +17,7 @@ from nlptx.classifier.scoring import pieces, score
 from nlptx.cli.prediction_writer import guarded, rounded
 from nlptx.errors import ArtifactError
 from nlptx.nn import POOLS, Layout
-from nlptx.runtime.prefetch import arriving
+from nlptx.runtime.workers import Workers
 from nlptx.text.tokenizer import Tokenizer
 
 WINDOW = 6
@@ -45,8 +45,10 @@ def random_texts(count, longest=40, seed=3):
     return [" ".join(rng.choice(words, rng.integers(0, longest + 1))) for _ in range(count)]
 
 
-def bits(model, texts, **options):
-    return [scored for batch in score(model, texts, **options) for scored in batch]
+def bits(model, texts, jobs=2, **options):
+    with Workers(jobs) as workers:
+        batches = score(model, ((None, text) for text in texts), workers, **options)
+        return [scored for batch in batches for _, scored in batch]
 
 
 # ---------------------------------------------------------------- company
@@ -206,79 +208,50 @@ def test_formulas_are_guarded_and_nothing_else_is():
 # ---------------------------------------------------------------- the stream
 
 
-def test_reading_ahead_waits_for_the_one_who_takes():
-    read = []
+def test_what_comes_with_a_text_comes_back_with_its_score():
+    model, texts = model_of("default"), random_texts(20)
+    things = [object() for _ in texts]
+    with Workers(2) as workers:
+        found = [pair for batch in score(model, zip(things, texts, strict=True), workers, batch=3) for pair in batch]
+    assert [thing for thing, _ in found] == things
+    assert [scored for _, scored in found] == bits(model, texts)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_text_is_answered_before_the_source_goes_on(jobs):
+    model, answered = model_of("default"), threading.Event()
 
     def source():
-        for number in range(10_000):
-            read.append(number)
-            yield str(number)
+        yield "first", "w1"
+        assert answered.wait(30)
+        yield "second", "w2"
 
-    stream = arriving(source(), 10)
-    first = next(stream).items
-    seen = -1
-    while seen != len(read):  # until the reader stands still
-        seen = len(read)
-        time.sleep(0.05)
-    assert len(read) <= len(first) + 41
-    rest = [item for group in stream for item in group.items]
-    assert first + rest == [str(number) for number in range(10_000)]
+    with Workers(jobs) as workers:
+        for batch in score(model, source(), workers):
+            answered.set()
+            assert len(batch) == 1
 
 
-def test_reading_ahead_is_bounded_by_characters_too():
-    read = []
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_of_the_source_comes_after_the_scores_of_what_was_read(jobs):
+    model, seen = model_of("default"), []
 
     def source():
-        for number in range(50):
-            read.append(number)
-            yield "x" * 1_500_000
-
-    stream = arriving(source(), 100)
-    assert len(next(stream).items) == 1
-    seen = -1
-    while seen != len(read):
-        seen = len(read)
-        time.sleep(0.05)
-    assert len(read) <= 5
-    assert sum(len(group.items) for group in stream) == 49
-
-
-def test_a_pause_is_over_when_the_source_goes_on():
-    go_on = threading.Event()
-
-    def source():
-        yield "a"
-        go_on.wait(30)
-        yield "b"
-
-    stream = arriving(source(), 10)
-    group = next(stream)
-    assert group.items == ["a"]
-    assert group.paused
-    go_on.set()
-    assert [later.items for later in stream] == [["b"]]
-    assert not group.paused
-
-
-def test_an_error_of_the_source_comes_after_what_was_read():
-    def source():
-        yield "a"
-        yield "b"
+        yield from enumerate(["w1", "w2", "w3"])
         raise OSError("gone")
 
-    seen = []
-
     def take():
-        for group in arriving(source(), 10):
-            seen.extend(group.items)
+        with Workers(jobs) as workers:
+            for batch in score(model, source(), workers, batch=1):
+                seen.extend(batch)
 
     with pytest.raises(OSError, match="gone"):
         take()
-    assert seen == ["a", "b"]
+    assert [number for number, _ in seen] == [0, 1, 2]
 
 
 def test_one_string_is_not_taken_for_its_letters():
-    with pytest.raises(TypeError, match="give a list of texts"):
+    with pytest.raises(TypeError, match="expected a list of texts, got a str"):
         model_of("default").predict("good")
 
 
@@ -298,19 +271,10 @@ def test_after_a_batch_that_fails_none_is_scored(jobs, monkeypatch):
     seen = []
 
     def take():
-        for batch in score(model, texts, jobs=jobs, batch=1):
-            seen.extend(batch)
+        with Workers(jobs) as workers:
+            for batch in score(model, ((None, text) for text in texts), workers, batch=1):
+                seen.extend(scored for _, scored in batch)
 
     with pytest.raises(ArtifactError, match="overflow"):
         take()
     assert seen == bits(model, texts[:7])
-
-
-def test_the_reader_ends_with_the_one_who_takes():
-    stream = arriving(iter(str, None), 4)  # without an end
-    next(stream)
-    stream.close()
-    for thread in threading.enumerate():
-        if thread.name == "nlptx-reader":
-            thread.join(30)
-            assert not thread.is_alive()

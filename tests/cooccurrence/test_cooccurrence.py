@@ -23,6 +23,7 @@ from nlptx.cooccurrence.matrix import Cooccurrence, count
 from nlptx.cooccurrence.stored import KIND
 from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
 from nlptx.io.spill import MemoryBudget
+from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
 from nlptx.text import blocks, token_stream
 from nlptx.text.blocks import in_blocks
@@ -263,7 +264,7 @@ def count_in(space, documents, jobs=1, **options):
     """Count in ``space`` and write what it counted; return the bytes."""
     with space:
         counted = count_corpus(
-            in_blocks(map(" ".join, documents)), CountSettings(tokenizer="spaces", **options), space, jobs
+            in_blocks(map(" ".join, documents)), CountSettings(tokenizer="spaces", **options), space, Workers(jobs)
         )
         target = os.path.join(space.folder, "counts.npz")
         write(target, counted.to_artifact())
@@ -307,7 +308,7 @@ def test_many_distinct_words_in_many_chunks_are_all_counted(monkeypatch):
     monkeypatch.setattr(blocks, "BLOCK", 1)
     documents = [[f"w{n}" for n in range(start, start + 900)] for start in range(0, 6000, 600)]
     found = token_stream.TokenStream(MemoryBudget())  # never so large that it would open a file
-    found.read(in_blocks(map(" ".join, documents)), Tokenizer("spaces"), 1)
+    found.read(in_blocks(map(" ".join, documents)), Tokenizer("spaces"), Workers(1))
     assert found.counts() == {word.encode(): n for word, n in Counter(chain.from_iterable(documents)).items()}
     numbers = {number: word.decode() for word, number in found.numbers.items()}
     assert [numbers[number] for number in found.ids.array().tolist()] == list(chain.from_iterable(documents))
@@ -321,7 +322,7 @@ def test_words_dropped_for_want_of_memory_are_told(monkeypatch, jobs):
     documents = [["often", "again", f"once{n}"] for n in range(500)]
     with MemoryBudget(2 * token_stream._BYTES_PER_WORD * 100) as space:
         counted = count_corpus(
-            in_blocks(map(" ".join, documents)), CountSettings(tokenizer="spaces", min_count=3), space, jobs
+            in_blocks(map(" ".join, documents)), CountSettings(tokenizer="spaces", min_count=3), space, Workers(jobs)
         )
     assert counted.vocabulary.words == ["again", "often"]
     assert counted.vocabulary.counts.tolist() == [500, 500]

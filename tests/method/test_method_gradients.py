@@ -35,19 +35,22 @@ WHOLE_MODELS = {
 
 
 def whole_gradient(settings, texts, targets):
-    """Return loss and gradients of a model in float64, with dropout and in two shares, as training forms them."""
+    """Return loss and gradients of a model in float64, with dropout and in two microbatches, as training forms them."""
     model = as_float64(small_fit(**settings))
     ids = [model.encode(text) for text in texts]
-    shares = []
+    microbatches = []
     for rows in (range(2), range(2, len(ids))):
         lengths = np.array([len(ids[row]) for row in rows])
-        shares.append(Microbatch(np.concatenate([ids[row] for row in rows]), lengths, targets[list(rows)]))
+        microbatches.append(Microbatch(np.concatenate([ids[row] for row in rows]), lengths, targets[list(rows)]))
 
     def result():
         seeds = [np.random.SeedSequence(number) for number in range(2)]
-        lanes = Accumulators(1, model.flat.size, len(model.table), model.table.shape[1], np.float64)
-        filled = lanes.fill(0, shares, seeds, lambda share, grads, rng: classify(model, share, grads, rng, len(ids)))
-        return lanes.total([filled])
+        accumulators = Accumulators(1, model.flat.size, len(model.table), model.table.shape[1], np.float64)
+
+        def objective(microbatch, grads, rng):
+            return classify(model, microbatch, grads, rng, len(ids))
+
+        return accumulators.sum([accumulators.fill(0, microbatches, seeds, objective)])
 
     found = result()
     table = np.zeros_like(model.table)

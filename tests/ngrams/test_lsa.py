@@ -9,6 +9,7 @@ from nlptx.ngrams.cross_fit import FeatureSettings, fit_ngram_features
 from nlptx.ngrams.logistic_regression import COMPONENT_INVERSE_PENALTY, fit_dense
 from nlptx.ngrams.lsa import find_components, importance, weighted_rows
 from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.runtime.workers import Workers
 
 
 def random_presence(texts=60, grams=40, share=0.2, seed=1):
@@ -17,7 +18,7 @@ def random_presence(texts=60, grams=40, share=0.2, seed=1):
 
 
 def components_of(rows, most, jobs=1, seed=1):
-    return find_components(rows, most, np.random.default_rng(seed), jobs)
+    return find_components(rows, most, np.random.default_rng(seed), Workers(jobs))
 
 
 # ---------------------------------------------------------------- the rows
@@ -107,7 +108,7 @@ def test_no_slope_is_left_at_the_linear_solution(classes):
 def evidence_of(texts, targets, classes=2, unlabelled=(), words=30, threads=1):
     texts, unlabelled = ([np.array(ids, np.int32) for ids in part] for part in (texts, unlabelled))
     shape = FeatureSettings(classes, 2, words, 2, components=8)
-    return fit_ngram_features(texts, np.array(targets), shape, np.random.default_rng(1), unlabelled, threads)
+    return fit_ngram_features(texts, np.array(targets), shape, np.random.default_rng(1), unlabelled, Workers(threads))
 
 
 def random_texts(count, seed=1, words=30):

@@ -27,6 +27,7 @@ from nlptx.ngrams.cross_fit import FOLDS, FeatureSettings, fit_ngram_features
 from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, fit_linear
 from nlptx.ngrams.naive_bayes import find, log_count_ratios, ngram_keys
 from nlptx.nn import Layout
+from nlptx.runtime.workers import Workers
 from nlptx.settings import NetworkSettings, TrainSettings
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
@@ -235,7 +236,7 @@ def evidence_of(texts, targets, classes, order=3, words=6, min_texts=2, threads=
     rng = np.random.default_rng(seed)
     shape = FeatureSettings(classes, order, words, min_texts, components)
     free = [np.array(ids, np.int32) for ids in unlabelled]
-    return fit_ngram_features(texts, np.array(targets, np.int64), shape, rng, free, threads)
+    return fit_ngram_features(texts, np.array(targets, np.int64), shape, rng, free, Workers(threads))
 
 
 def random_texts(count, classes, length=6, words=6, seed=1):

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlptx.pca.operators import RowOperator, ppmi, transform
+from nlptx.runtime.workers import Workers
 
 
 def sparse(rows, columns, seed=0, density=0.4):
@@ -37,7 +38,7 @@ def dense_of(rows):
 
 @pytest.mark.parametrize("shape", [(8, 8), (5, 12), (12, 5)])
 def test_standardized_rows_have_mean_0_and_standard_deviation_1(shape):
-    dense = dense_of(RowOperator(sparse(*shape), True, np.float64, 1))
+    dense = dense_of(RowOperator(sparse(*shape), True, np.float64))
     assert np.allclose(dense.mean(axis=1), 0)
     assert np.allclose(dense.std(axis=1), 1)
     assert np.allclose(dense, standardized(sparse(*shape).toarray()))
@@ -45,14 +46,14 @@ def test_standardized_rows_have_mean_0_and_standard_deviation_1(shape):
 
 def test_without_standardizing_the_rows_are_as_they_were():
     matrix = sparse(6, 9)
-    assert np.array_equal(dense_of(RowOperator(matrix, False, np.float64, 1)), matrix.toarray())
+    assert np.array_equal(dense_of(RowOperator(matrix, False, np.float64)), matrix.toarray())
 
 
 @pytest.mark.parametrize("value", [0.0, 3.0, 0.1, 1e6])
 def test_a_row_without_variance_becomes_zero(value):
     dense = sparse(5, 7).toarray()
     dense[2] = value
-    rows = RowOperator(sp.csr_matrix(dense), True, np.float64, 1)
+    rows = RowOperator(sp.csr_matrix(dense), True, np.float64)
     found = dense_of(rows)
     assert np.array_equal(found[2], np.zeros(7))
     assert np.allclose(found, standardized(dense) * (np.arange(5) != 2)[:, None])
@@ -61,7 +62,7 @@ def test_a_row_without_variance_becomes_zero(value):
 
 def test_a_row_with_a_small_spread_about_a_large_mean_keeps_it():
     dense = np.array([[1000.0, 1001.0, 1000.0, 1001.0], [0.0, 1.0, 2.0, 3.0]])
-    assert np.allclose(dense_of(RowOperator(sp.csr_matrix(dense), True, np.float64, 1)), standardized(dense))
+    assert np.allclose(dense_of(RowOperator(sp.csr_matrix(dense), True, np.float64)), standardized(dense))
 
 
 # ---------------------------------------------------------------- products
@@ -69,7 +70,7 @@ def test_a_row_with_a_small_spread_about_a_large_mean_keeps_it():
 
 @pytest.mark.parametrize("standardize", [True, False])
 def test_transposed_is_the_transpose(standardize):
-    rows = RowOperator(sparse(6, 9), standardize, np.float64, 2)
+    rows = RowOperator(sparse(6, 9), standardize, np.float64, Workers(2))
     assert np.allclose(rows.transposed(np.eye(6)), dense_of(rows).T)
 
 
@@ -79,7 +80,7 @@ def test_covariance_is_x_transposed_x_over_n_and_not_x_x_transposed(standardize)
     dense = sparse(7, 7, seed=3).toarray()
     assert not np.allclose(dense, dense.T)
     X = standardized(dense) if standardize else dense
-    found = RowOperator(sp.csr_matrix(dense), standardize, np.float64, 1).moments(np.eye(7))
+    found = RowOperator(sp.csr_matrix(dense), standardize, np.float64).moments(np.eye(7))
     assert np.allclose(found, X.T @ X / 7)
     assert not np.allclose(found, X @ X.T / 7)
 
@@ -87,18 +88,18 @@ def test_covariance_is_x_transposed_x_over_n_and_not_x_x_transposed(standardize)
 def test_covariance_divides_by_the_number_of_rows():
     matrix = sparse(4, 9)
     X = standardized(matrix.toarray())
-    assert np.allclose(RowOperator(matrix, True, np.float64, 1).moments(np.eye(9)), X.T @ X / 4)
+    assert np.allclose(RowOperator(matrix, True, np.float64).moments(np.eye(9)), X.T @ X / 4)
 
 
 @pytest.mark.parametrize("standardize", [True, False])
 def test_trace_is_that_of_the_covariance(standardize):
-    rows = RowOperator(sparse(6, 9), standardize, np.float64, 1)
+    rows = RowOperator(sparse(6, 9), standardize, np.float64)
     assert rows.trace == pytest.approx(np.trace(rows.moments(np.eye(9))))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_products_have_the_type_asked_for(dtype):
-    rows = RowOperator(sparse(6, 9), True, dtype, 2)
+    rows = RowOperator(sparse(6, 9), True, dtype, Workers(2))
     assert rows.moments(np.ones((9, 2), dtype)).dtype == dtype
     assert np.allclose(dense_of(rows), standardized(sparse(6, 9).toarray()), atol=1e-5)
 
@@ -107,7 +108,7 @@ def test_products_have_the_type_asked_for(dtype):
 def test_jobs_do_not_change_one_bit(jobs):
     # More jobs than rows leave some of them without work.
     block = np.random.default_rng(1).standard_normal((30, 4)).astype(np.float32)
-    one, many = (RowOperator(sparse(30, 30), True, np.float32, n) for n in (1, jobs))
+    one, many = (RowOperator(sparse(30, 30), True, np.float32, Workers(n)) for n in (1, jobs))
     assert one.moments(block).tobytes() == many.moments(block).tobytes()
 
 
@@ -116,7 +117,7 @@ def test_jobs_do_not_change_one_bit_of_a_large_product(jobs):
     # So large that the slices are multiplied at the same time and end in any order.
     matrix = sp.random(3000, 2500, 0.05, "csr", random_state=0, dtype=np.float64)
     block = np.random.default_rng(1).standard_normal((2500, 16)).astype(np.float32)
-    one, many = (RowOperator(matrix, True, np.float32, n) for n in (1, jobs))
+    one, many = (RowOperator(matrix, True, np.float32, Workers(n)) for n in (1, jobs))
     assert one.trace == many.trace
     assert one.moments(block).tobytes() == many.moments(block).tobytes()
     assert one.forward(block).tobytes() == many.forward(block).tobytes()
@@ -127,13 +128,13 @@ def test_jobs_do_not_change_one_bit_of_a_large_product(jobs):
 @pytest.mark.parametrize("shape", [(1, 3), (3, 1), (2, 40)])
 def test_rows_that_do_not_fill_the_slices(shape):
     dense = np.arange(1.0, 1 + np.prod(shape)).reshape(shape) % 5
-    rows = RowOperator(sp.csr_matrix(dense), True, np.float64, 3)
+    rows = RowOperator(sp.csr_matrix(dense), True, np.float64, Workers(3))
     assert np.allclose(dense_of(rows), standardized(dense))
     assert np.allclose(rows.transposed(np.eye(shape[0])), standardized(dense).T)
 
 
 def test_a_matrix_without_entries():
-    rows = RowOperator(sp.csr_matrix((4, 6)), True, np.float64, 2)
+    rows = RowOperator(sp.csr_matrix((4, 6)), True, np.float64, Workers(2))
     assert rows.trace == 0
     assert np.array_equal(rows.moments(np.eye(6)), np.zeros((6, 6)))
 
@@ -141,7 +142,7 @@ def test_a_matrix_without_entries():
 def test_the_matrix_and_the_block_are_left_alone():
     matrix, block = sparse(6, 6), np.ones((6, 2))
     before = matrix.toarray()
-    RowOperator(matrix, True, np.float64, 1).moments(block)
+    RowOperator(matrix, True, np.float64).moments(block)
     assert np.array_equal(matrix.toarray(), before)
     assert np.array_equal(block, np.ones((6, 2)))
 
@@ -184,7 +185,7 @@ def test_ppmi_stays_finite_when_a_word_has_no_neighbour(smoothing):
 
 @pytest.mark.parametrize("jobs", [2, 4])
 def test_ppmi_does_not_depend_on_jobs(jobs):
-    one, many = (ppmi(symmetric(300), 0.75, n) for n in (1, jobs))
+    one, many = (ppmi(symmetric(300), 0.75, Workers(n)) for n in (1, jobs))
     assert one.data.tobytes() == many.data.tobytes()
     assert one.indices.tobytes() == many.indices.tobytes()
     assert one.indptr.tobytes() == many.indptr.tobytes()

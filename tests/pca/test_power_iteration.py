@@ -6,6 +6,7 @@ import scipy.linalg
 
 from nlptx.errors import NlptxError
 from nlptx.pca.power_iteration import power_iteration
+from nlptx.runtime.workers import Workers
 
 # How the eigenvectors are searched: the textbook's two ways, some between, and the default.
 METHODS = {
@@ -220,7 +221,7 @@ def test_jobs_do_not_change_one_bit(method, dtype):
             tolerance=1e-3,
             rng=np.random.default_rng(1),
             dtype=dtype,
-            jobs=jobs,
+            workers=Workers(jobs),
             **method,
         )
         for jobs in (1, 2, 4)

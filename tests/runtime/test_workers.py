@@ -1,72 +1,310 @@
-"""Workers, threads or processes: what comes back from them, and that no process outlives its time."""
+"""Workers: the order of results, how much is under way, errors, and what processes share with their parent."""
 
-import contextlib
 import os
-import signal
-import subprocess
 import sys
+import threading
 
 import pytest
-from command import TIMEOUT, Running, alive, all_end, children, environment, run, run_forking
+from command import run_forking
 
-from nlptx.runtime import executor as module
-from nlptx.runtime.executor import workers
+from nlptx.runtime import processes
+from nlptx.runtime.workers import PAUSE, Workers
 
 forks = pytest.mark.skipif(sys.platform != "linux", reason="workers are threads on this system")
+KILLED = (
+    "a worker process was killed\n  The system does so when memory is short: give --jobs 1, or less text at a time.\n"
+)
+
+
+# ---------------------------------------------------------------- map
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_workers_are_threads_unless_processes_are_asked_for(jobs):
-    with workers(lambda number: (number, os.getpid()), jobs) as submit:
-        assert [submit(number).result() for number in range(3)] == [(number, os.getpid()) for number in range(3)]
+@pytest.mark.parametrize("isolated", [False, True])
+def test_map_uses_threads_unless_processes_are_allowed(jobs, isolated):
+    with Workers(jobs) as workers:
+        found = list(workers.map(lambda number: (number, os.getpid()), range(3), isolated=isolated))
+    assert found == [(number, os.getpid()) for number in range(3)]
 
 
-def test_one_worker_is_a_thread():
-    with workers(lambda _: os.getpid(), 1, processes=True) as submit:
-        assert submit(None).result() == os.getpid()
+@pytest.mark.parametrize(("jobs", "isolated"), [(1, True), (2, False)])
+def test_one_worker_and_work_that_is_not_isolated_stay_in_this_process(jobs, isolated):
+    with Workers(jobs, processes=True) as workers:
+        assert list(workers.map(lambda _: os.getpid(), [0], isolated=isolated)) == [os.getpid()]
 
 
-@pytest.mark.parametrize("error", [ImportError, NotImplementedError, OSError])
-def test_without_semaphores_workers_are_threads(error, monkeypatch):
-    def refuse(*arguments):
-        raise error
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_results_come_in_the_order_of_the_items(jobs):
+    # The first item waits for the last, so among threads it ends later.
+    last = threading.Event()
 
-    monkeypatch.setattr(module, "ProcessPoolExecutor", refuse)
-    with workers(lambda _: os.getpid(), 2, processes=True) as submit:
-        assert submit(None).result() == os.getpid()
+    def work(item):
+        if jobs > 1 and item == 0:
+            last.wait(10)
+        if item == 2:
+            last.set()
+        return item
+
+    with Workers(jobs) as workers:
+        assert list(workers.map(work, [0, 1, 2])) == [0, 1, 2]
 
 
-SHARING = """
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_no_thread_is_left_and_no_error_swallowed(jobs):
+    def work(item):
+        if item == 1:
+            raise ZeroDivisionError
+        return item
+
+    before = threading.active_count()
+    with Workers(jobs) as workers, pytest.raises(ZeroDivisionError):
+        list(workers.map(work, [0, 1, 2]))
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_at_most_one_item_more_than_workers_is_under_way(jobs):
+    begun, done = [], 0
+    with Workers(jobs) as workers:
+        for _ in workers.map(lambda item: item, (begun.append(item) or item for item in range(20))):
+            done += 1
+            assert len(begun) <= done + jobs
+    assert done == len(begun) == 20
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_what_is_kept_comes_back_beside_the_result(jobs):
+    kept = [object() for _ in range(9)]
+    with Workers(jobs) as workers:
+        found = list(workers.map_pairs(lambda number: -number, zip(kept, range(9), strict=True)))
+    assert found == [(thing, -number) for number, thing in enumerate(kept)]
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_at_a_pause_everything_is_handed_over(jobs):
+    seen = []
+
+    def pairs():
+        for number in range(4):
+            yield number, number
+        yield PAUSE
+        assert len(seen) == 4
+        yield 4, 4
+
+    with Workers(jobs) as workers:
+        for kept, _ in workers.map_pairs(lambda number: number, pairs()):
+            seen.append(kept)
+    assert seen == list(range(5))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_who_stops_early_leaves_no_thread_and_starts_no_more_work(jobs):
+    before, done = threading.active_count(), []
+    with Workers(jobs) as workers:
+        for item in workers.map(done.append, range(100)):
+            assert item is None
+            break
+        assert len(done) <= 1 + jobs
+    assert threading.active_count() == before
+
+
+# ---------------------------------------------------------------- all ranks
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_all_ranks_are_threads_unless_processes_are_allowed(jobs):
+    with Workers(jobs) as workers:
+        for task in range(3):
+            found = workers.run_all(lambda task, rank: (task, rank, os.getpid()), task)
+            assert found == [(task, rank, os.getpid()) for rank in range(jobs)]
+
+
+def test_an_error_of_any_rank_is_raised():
+    def work(task, rank):
+        if rank == task:
+            raise ValueError(f"of {rank}")
+        return rank
+
+    with Workers(3) as workers:
+        assert workers.run_all(work, 7) == [0, 1, 2]
+        for rank in range(3):
+            with pytest.raises(ValueError, match=f"of {rank}"):
+                workers.run_all(work, rank)
+        assert workers.run_all(work, 7) == [0, 1, 2]
+
+
+def test_ranks_change_their_work_and_end_with_the_block():
+    before = threading.active_count()
+    with Workers(3) as workers:
+        assert workers.run_all(lambda task, rank: task + rank, 1) == [1, 2, 3]
+        assert workers.run_all(lambda task, rank: task * rank, 2) == [0, 2, 4]
+    assert threading.active_count() == before
+
+
+def test_no_more_workers_than_asked_for():
+    assert [Workers(3).at_most(jobs).jobs for jobs in (1, 3, 9)] == [1, 3, 3]
+    assert Workers(3, processes=True).at_most(2).processes
+    assert Workers().jobs == len(os.sched_getaffinity(0)) if sys.platform == "linux" else Workers().jobs
+
+
+# ---------------------------------------------------------------- where there are no processes
+
+
+@pytest.mark.parametrize("missing", ["pipes", "list of open files"])
+def test_where_the_system_cannot_fork_workers_are_threads(missing, monkeypatch):
+    def refuse():
+        raise OSError(24, "Too many open files")
+
+    if missing == "pipes":
+        monkeypatch.setattr(os, "pipe", refuse)
+    else:
+        monkeypatch.setattr(processes, "_OPEN_FILES", "/nowhere")
+    with Workers(2, processes=True) as workers:
+        assert set(workers.map(lambda _: os.getpid(), range(3), isolated=True)) == {os.getpid()}
+        assert set(workers.run_all(lambda task, rank: os.getpid(), None)) == {os.getpid()}
+
+
+REFUSED = """
 import os
-from nlptx.errors import DataError
-from nlptx.runtime.executor import workers
+from nlptx.runtime.workers import Workers
 
-shared, parent = object(), os.getpid()  # an object that no pipe could carry
+fork, left = os.fork, [None]
 
-def work(number):
-    if number == 2:
-        raise DataError("two", where="file:2", hint="Take three.")
-    return number, os.getpid() != parent, id(shared)
+def stingy():
+    if not left:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+    left.pop()
+    return fork()
 
-with workers(work, 2, processes=True) as submit:
-    futures = [submit(number) for number in range(4)]
-    print([futures[number].result() for number in (0, 1, 3)] == [(number, True, id(shared)) for number in (0, 1, 3)])
-    try:
-        futures[2].result()
-    except DataError as error:
-        print(error)
+os.fork = stingy
+with Workers(3, processes=True) as workers:
+    print(list(workers.map(abs, [-1, -2, -3, -4], isolated=True)))
+    left.append(None)
+    print(workers.run_all(lambda task, rank: (task, rank, os.getpid() == parent), 5) if (parent := os.getpid()) else 0)
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("alone")
 """
 
 
 @forks
-def test_processes_share_what_is_in_memory_and_hand_back_results_and_errors():
-    done = run_forking(SHARING)
-    assert (done.returncode, done.stdout) == (0, "True\nfile:2: two\n  Take three.\n"), done.stderr
+def test_where_not_all_processes_can_be_started_workers_are_threads():
+    done = run_forking(REFUSED)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "[1, 2, 3, 4]\n[(5, 0, True), (5, 1, True), (5, 2, True)]\nalone\n"
+
+
+# ---------------------------------------------------------------- processes
+
+MAPPED = """
+import os, signal
+from nlptx.errors import DataError
+from nlptx.runtime.workers import Workers
+
+shared, parent = object(), os.getpid()  # an object that no pipe could carry
+reading, writing = os.pipe()
+
+def is_open():
+    try:
+        os.write(writing, b"")
+    except OSError:
+        return False
+    return True
+
+def work(number):
+    if number == 2:
+        raise DataError("two", where="file:2", hint="Take three.")
+    ignored = {signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)} == {signal.SIG_IGN}
+    return number, os.getpid() != parent, id(shared), ignored, is_open()
+
+with Workers(2, processes=True) as workers:
+    for items in ([0, 1, 3], [4, 2, 5], [6]):
+        results = workers.map(work, items, isolated=True)
+        try:
+            print([result == (number, True, id(shared), True, False) for number, result in zip(items, results)])
+        except DataError as error:
+            print(error)
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("alone")
+"""
+
+
+@forks
+def test_processes_see_what_was_in_memory_and_return_results_and_errors():
+    done = run_forking(MAPPED)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "[True, True, True]\nfile:2: two\n  Take three.\n[True]\nalone\n"
+
+
+RANKED = """
+import os
+import signal
+import numpy as np
+from nlptx.errors import DataError
+from nlptx.runtime.shared_memory import shared_empty
+from nlptx.runtime.workers import Workers
+
+secret, parent, array = object(), os.getpid(), shared_empty((4, 2), np.int64)
+reading, writing = os.pipe()
+
+def work(task, rank):
+    if task == ("error", rank):
+        raise DataError("no", where=f"file:{rank}", hint="Take another.")
+    if task == "leave" and rank:
+        os._exit(1)
+    if task == "unspeakable" and rank == 1:
+        return lambda: None  # which no pipe carries
+    array[rank] += array[3]
+    signals = [signal.getsignal(number) == signal.SIG_IGN for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        os.write(writing, b"")
+        open_here = True
+    except OSError:
+        open_here = False
+    return rank, os.getpid() != parent, id(secret), signals, open_here
+
+with Workers(3, processes=True) as workers:
+    array[:] = [[1, 2], [11, 12], [21, 22], [5, 5]]
+    said = workers.run_all(work, None)
+    assert said[0] == (0, False, id(secret), [False, False], True), said
+    assert said[1:] == [(rank, True, id(secret), [True, True], False) for rank in (1, 2)], said
+    assert array.tolist() == [[6, 7], [16, 17], [26, 27], [5, 5]], array
+    for rank in (2, 1, 0):
+        try:
+            workers.run_all(work, ("error", rank))
+        except DataError as error:
+            print(error)
+    assert [said[0] for said in workers.run_all(work, None)] == [0, 1, 2]  # every answer is that to the last task
+for task in ("leave", "unspeakable"):
+    try:
+        with Workers(3, processes=True) as workers:
+            workers.run_all(work, task)
+    except Exception as error:
+        print(error)
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("alone")
+"""
+
+
+@forks
+def test_ranks_see_what_was_in_memory_and_return_results_and_errors():
+    done = run_forking(RANKED)
+    assert (done.returncode, done.stderr) == (0, "")
+    errors = "".join(f"file:{rank}: no\n  Take another.\n" for rank in (2, 1, 0))
+    start, unspeakable, end = done.stdout.removesuffix("alone\n").rpartition("Can't pickle")
+    assert start == errors + KILLED
+    assert unspeakable, done.stdout
+    assert end.count("\n") == 1
 
 
 DRAWN = """
 import os, sys, threading
-from nlptx.runtime.executor import workers
+from nlptx.runtime.workers import Workers
 
 parent = os.getpid()
 
@@ -79,171 +317,43 @@ class Busy:
             threading.Event().wait()  # for the thread that was writing at the fork, which is not here
 
 sys.stdout = sys.stderr = Busy()
-with workers(abs, 2, processes=True) as submit:
-    submit(-1).result()
+with Workers(2, processes=True) as workers:
+    assert list(workers.map(abs, [-1], isolated=True)) == [1]
+    assert workers.run_all(lambda task, rank: rank, None) == [0, 1]
 """
 
 
 @forks
-def test_workers_end_though_another_thread_was_writing_at_the_fork():
+def test_processes_end_though_another_thread_was_writing_at_the_fork():
     assert run_forking(DRAWN).returncode == 0
 
 
-@pytest.fixture
-def scoring(work):
-    """A scoring under way, with two workers, that has answered its first text."""
-    with Running("predict", "-m", work / "model.npz", "--jobs", "2") as running:
-        running.write(b"great film\n")
-        running.read_until(b"\n")
-        yield running
+INTERRUPTED = """
+import os, signal, time
+from nlptx.runtime.workers import Workers
 
+def work(task, rank):
+    if task == "interrupt" and rank == 0:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(10)
+    if task == "interrupt":
+        time.sleep(1)
+    return task
 
-@forks
-@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
-def test_workers_that_were_killed_are_one_clear_error(name, scoring):
-    """Both: one alone, waiting for work, may go unnoticed while the other does it."""
-    both = children(scoring)
-    assert len(both) == 2
-    for pid in both:
-        with contextlib.suppress(ProcessLookupError):  # where the first was missed at once, the second is ended too
-            os.kill(pid, getattr(signal, name))
-    assert all_end(both)
-    scoring.write(b"awful film\n")
-    ended = scoring.finish()
-    assert ended.code == 1
-    assert ended.stderr.startswith("nlptx: error: a worker process was ended from outside\n")
-    assert "--jobs 1" in ended.stderr
-    assert all_end(both)
-
-
-@forks
-def test_workers_end_with_their_parent(scoring):
-    both = children(scoring)
-    scoring.process.kill()
-    assert all_end(both)
-
-
-@forks
-@pytest.mark.parametrize(("name", "code", "said"), [("SIGINT", 130, "nlptx: interrupted\n"), ("SIGTERM", 143, "")])
-def test_a_signal_to_all_processes_is_answered_by_the_parent(name, code, said, scoring):
-    """As Ctrl-C at a terminal, or ``timeout``."""
-    both = children(scoring)
-    os.killpg(scoring.process.pid, getattr(signal, name))
-    assert scoring.process.wait(TIMEOUT) == code
-    assert scoring.process.stderr.read().decode() == said
-    assert all_end(both)
-
-
-SIGNALLED = """
-import multiprocessing.context as context
-import os
-import signal
-import sys
-from nlptx.cli.main import main
-
-place, name = sys.argv.pop(1), sys.argv.pop(1)
-parent, start, strikes = os.getpid(), context.ForkProcess.start, [getattr(signal, name)]
-
-def strike():
-    if strikes:
-        os.kill(parent, strikes.pop())
-
-def start_and_strike(process):
-    start(process)
-    strike()
-
-if place == "within":
-    os.register_at_fork(after_in_parent=strike)
-else:
-    context.ForkProcess.start = start_and_strike
-main()
+with Workers(3, processes=True) as workers:
+    try:
+        workers.run_all(work, "interrupt")
+    except KeyboardInterrupt:
+        print(workers.run_all(work, "later"))
+    try:
+        for item in workers.map(lambda item: time.sleep(item), [0, 100, 100, 100], isolated=True):
+            os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        print("ended")
 """
 
 
 @forks
-@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
-@pytest.mark.parametrize("place", ["within", "after"])
-def test_a_signal_in_the_middle_of_a_fork_is_neither_lost_nor_a_hang(place, name, code, work):
-    words = ["predict", "-m", work / "model.npz", work / "test.tsv", "--jobs", "2"]
-    program = [sys.executable, "-c", SIGNALLED, place, name, *map(str, words)]
-    done = subprocess.run(program, capture_output=True, env=environment(), check=False, text=True, timeout=TIMEOUT)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-
-
-@forks
-def test_the_end_of_the_input_ends_the_workers(scoring):
-    both = children(scoring)
-    assert scoring.finish().code == 0
-    assert not any(alive(pid) for pid in both)
-
-
-def test_files_are_scored_alike_by_any_number_of_workers(work):
-    path = work / "test.tsv"
-    scored = {run("predict", "-m", work / "model.npz", path, "--jobs", jobs).stdout for jobs in (1, 2, 3)}
-    assert len(scored) == 1
-
-
-COUNTED = """
-from nlptx.cli.main import main
-from nlptx.cooccurrence import parallel_count, window_pairs
-
-window_pairs._PAIRS, parallel_count._PAIRS, parallel_count._ENTRIES = 50, 100, 0
-main()
-"""
-
-
-def test_a_corpus_is_counted_alike_by_any_number_of_workers(work, tmp_path):
-    count = ("cooccur", work / "corpus.txt", "--min-count", "1", "--window", "4")
-    run(*count, "--jobs", "1", "-o", tmp_path / "plain.npz")
-    for jobs in ("1", "2", "3"):
-        words = [sys.executable, "-c", COUNTED, *count, "--jobs", jobs, "-o", tmp_path / f"{jobs}.npz"]
-        subprocess.run(words, env=environment(), check=True, timeout=TIMEOUT)
-    assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
-
-
-REFUSED = """
-import os
-from nlptx.runtime.executor import workers
-
-fork, left = os.fork, [None]
-
-def stingy():
-    if not left:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
-    left.pop()
-    return fork()
-
-os.fork = stingy
-with workers(abs, 3, processes=True) as submit:
-    print(submit(-1).result())
-"""
-
-
-@forks
-def test_where_not_all_processes_can_be_started_workers_are_threads():
-    done = run_forking(REFUSED)
-    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
-
-
-KILLED = """
-import os, signal
-from nlptx.cli.main import main
-from nlptx.cooccurrence import parallel_count
-from nlptx.cooccurrence.window_pairs import PairCounter
-
-PairCounter.count = lambda counter, rows: os.kill(os.getpid(), signal.SIGKILL)
-parallel_count._PAIRS = 100  # so that there is work for all
-main()
-"""
-
-
-@forks
-def test_a_worker_that_is_killed_while_it_counts_leaves_nothing_behind(work, tmp_path):
-    words = [sys.executable, "-c", KILLED, "cooccur", work / "corpus.txt", "--jobs", "2", "-o", tmp_path / "counts.npz"]
-    done = subprocess.run(
-        words, capture_output=True, env=environment(), check=False, text=True, timeout=TIMEOUT, stdin=subprocess.DEVNULL
-    )
-    assert done.returncode == 1
-    assert done.stderr.startswith("nlptx: error: a worker process was ended from outside\n")
-    assert os.listdir(tmp_path) == []
+def test_after_an_interrupt_no_answer_is_taken_for_another_and_nobody_is_waited_for():
+    done = run_forking(INTERRUPTED)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "['later', 'later', 'later']\nended\n", "")

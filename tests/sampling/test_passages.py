@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 from reviews import make_reviews, small_embeddings
 
 import nlptx
+from nlptx.runtime.workers import Workers
 from nlptx.sampling.passages import LONG_TEXT, LONGEST, SHORTEST, draw_passages
 from nlptx.settings import TrainSettings
 from nlptx.training.dataset import prepare
@@ -15,7 +16,7 @@ SETTINGS = TrainSettings(width=0, epochs=1, batch=8, lsa_components=4, ngram_min
 
 
 def prepared(settings=SETTINGS, labels=LABELS, texts=LONG, jobs=1):
-    return prepare(texts, labels, small_embeddings(), settings, 1, jobs=jobs)
+    return prepare(texts, labels, small_embeddings(), settings, 1, workers=Workers(jobs))
 
 
 def test_passages_are_words_in_a_row_of_the_long_texts():

@@ -69,9 +69,9 @@ def counts_its_jobs():
 
     honest = count.count_corpus
 
-    def count_corpus(blocks, settings, space, jobs, **how):
-        counts = honest(blocks, settings, space, jobs, **how)
-        return dataclasses.replace(counts, details={**counts.details, "jobs": jobs})
+    def count_corpus(blocks, settings, space, workers):
+        counts = honest(blocks, settings, space, workers)
+        return dataclasses.replace(counts, details={**counts.details, "jobs": workers.jobs})
 
     count.count_corpus = count_corpus
 
@@ -125,8 +125,8 @@ def moody():
     """Score by the process id."""
     from nlptx.cli import prediction_writer
 
-    honest = prediction_writer.Rows._short
-    prediction_writer.Rows._short = lambda *arguments: f"{honest(*arguments)}{os.getpid()}"
+    honest = prediction_writer.PredictionWriter._short
+    prediction_writer.PredictionWriter._short = lambda *arguments: f"{honest(*arguments)}{os.getpid()}"
 
 
 DEFECTS = {name: value for name, value in globals().items() if callable(value) and not name.startswith("_")}

@@ -1,4 +1,4 @@
-"""A batch in shares and lanes gives what it gives in one piece, on any number of threads."""
+"""A batch in microbatches gives what it gives in one piece, on any number of threads."""
 
 from __future__ import annotations
 
@@ -22,61 +22,63 @@ def texts_of(count: int, longest: int = 600) -> list[NDArray[np.int32]]:
     return [rng.integers(0, WORDS, rng.integers(1, longest + 1), np.int32) for _ in range(count)]
 
 
-def shares_of(texts: list[NDArray[np.int32]]) -> list[Microbatch]:
+def microbatches_of(texts: list[NDArray[np.int32]]) -> list[Microbatch]:
     return cut_microbatches(texts, np.arange(len(texts)))
 
 
-def gradient_of(shares: list[Microbatch], members: int, frozen: bool = False) -> BatchGradient:
-    """A made-up objective with noise, whose gradients depend on words, places and the generator of the share."""
+def gradient_of(microbatches: list[Microbatch], world_size: int, frozen: bool = False) -> BatchGradient:
+    """A made-up objective with noise, whose gradients depend on words, places and the generator of the microbatch."""
 
-    def objective(share: Microbatch, grads: Gradients, rng: np.random.Generator) -> tuple[float, int, NDArray]:
-        dx = np.sin(share.ids[:, None] + np.arange(1, WIDTH + 1) * rng.random())
+    def objective(microbatch: Microbatch, grads: Gradients, rng: np.random.Generator) -> tuple[float, int, NDArray]:
+        dx = np.sin(microbatch.ids[:, None] + np.arange(1, WIDTH + 1) * rng.random())
         grads.flat += dx.sum(axis=0)
-        return float(dx.sum()), len(share.targets), dx
+        return float(dx.sum()), len(microbatch.targets), dx
 
-    seeds = np.random.SeedSequence(1).spawn(len(shares))
-    lanes = Accumulators(members, WIDTH, 0 if frozen else WORDS, WIDTH, np.float64)
-    lanes.flat[...] = np.nan  # of the batch before
-    return lanes.total([lanes.fill(member, shares, seeds, objective) for member in range(members)])
+    seeds = np.random.SeedSequence(1).spawn(len(microbatches))
+    accumulators = Accumulators(world_size, WIDTH, 0 if frozen else WORDS, WIDTH, np.float64)
+    accumulators.flat[...] = np.nan  # of the batch before
+    return accumulators.sum([accumulators.fill(rank, microbatches, seeds, objective) for rank in range(world_size)])
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 32, 64])
-def test_shares_hold_every_text_once(count: int) -> None:
+def test_microbatches_hold_every_text_once(count: int) -> None:
     texts = texts_of(count)
-    shares = shares_of(texts)
+    microbatches = microbatches_of(texts)
     found: dict[int, list[int]] = {}
-    for share in shares:
-        parts = np.split(share.ids, np.cumsum(share.lengths)[:-1])
-        found |= {int(target): part.tolist() for target, part in zip(share.targets, parts, strict=True)}
+    for microbatch in microbatches:
+        parts = np.split(microbatch.ids, np.cumsum(microbatch.lengths)[:-1])
+        found |= {int(target): part.tolist() for target, part in zip(microbatch.targets, parts, strict=True)}
     assert found == {number: text.tolist() for number, text in enumerate(texts)}
-    assert len(shares) <= ACCUMULATORS or len(shares) % ACCUMULATORS == 0 or len(shares) == count
+    assert len(microbatches) <= ACCUMULATORS or len(microbatches) % ACCUMULATORS == 0 or len(microbatches) == count
 
 
 @pytest.mark.parametrize(
     ("tokens", "wanted"), [(1, 1), (3, 1), (4, 2), (40, 2), (47, 2), (48, 3), (64, 4), (128, 4), (256, 8)]
 )
-def test_a_small_batch_is_a_few_shares_and_a_large_one_shares_for_every_lane(tokens: int, wanted: int) -> None:
-    assert len(shares_of([np.zeros(tokens, np.int32)] * 32)) == wanted
+def test_a_small_batch_is_a_few_microbatches_and_a_large_one_some_for_every_accumulator(
+    tokens: int, wanted: int
+) -> None:
+    assert len(microbatches_of([np.zeros(tokens, np.int32)] * 32)) == wanted
 
 
-@pytest.mark.parametrize(("count", "shares"), [(1, 1), (7, 2), (40, 12)])
-def test_a_batch_gradient_is_the_sum_over_its_shares_whatever_the_members(count: int, shares: int) -> None:
-    cut = shares_of(texts_of(count, 100 if count == 7 else 600))
-    assert len(cut) == shares
+@pytest.mark.parametrize(("count", "microbatches"), [(1, 1), (7, 2), (40, 12)])
+def test_a_batch_gradient_is_the_sum_over_its_microbatches_for_any_world_size(count: int, microbatches: int) -> None:
+    cut = microbatches_of(texts_of(count, 100 if count == 7 else 600))
+    assert len(cut) == microbatches
     one = gradient_of(cut, 1)
-    for members in (2, 3, ACCUMULATORS):
-        more = gradient_of(cut, members)
+    for world_size in (2, 3, ACCUMULATORS):
+        more = gradient_of(cut, world_size)
         for name in ("loss", "correct", "flat", "rows", "row_gradient"):
             assert_array_equal(getattr(one, name), getattr(more, name))
     assert one.correct == count
-    assert_array_equal(one.rows, np.unique(np.concatenate([share.ids for share in cut])))
+    assert_array_equal(one.rows, np.unique(np.concatenate([microbatch.ids for microbatch in cut])))
     assert_allclose(one.row_gradient.sum(axis=0), one.flat, rtol=1e-12)
     assert one.loss == pytest.approx(one.flat.sum(), rel=1e-12)
 
 
 def test_frozen_word_vectors_have_no_gradient() -> None:
-    shares = shares_of(texts_of(40))
-    frozen, free = gradient_of(shares, 2, frozen=True), gradient_of(shares, 2)
+    microbatches = microbatches_of(texts_of(40))
+    frozen, free = gradient_of(microbatches, 2, frozen=True), gradient_of(microbatches, 2)
     assert (frozen.rows.shape, frozen.row_gradient.shape) == ((0,), (0, WIDTH))
     assert_array_equal(frozen.flat, free.flat)
 

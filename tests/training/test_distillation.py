@@ -10,6 +10,7 @@ from reviews import make_reviews, small_embeddings
 
 import nlptx
 from nlptx.classifier.model import Model
+from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import TrainSettings
 from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.context import TrainingContext
@@ -44,7 +45,7 @@ def as_bytes(model, folder):
 
 def test_soft_labels_are_the_mean_of_the_linear_models():
     model, texts = untrained()
-    soft = soft_labels(model, texts.ids, 2)
+    soft = soft_labels(model, texts.ids, Workers(2))
     z = np.array([model.ngram_features.of(ids).text_features for ids in texts.ids], np.float64).mean(axis=1)
     assert soft.shape == (90, 2)
     assert_allclose(soft[:, 1], 1 / (1 + np.exp(-z)), rtol=1e-4)
@@ -52,7 +53,7 @@ def test_soft_labels_are_the_mean_of_the_linear_models():
 
 def test_the_network_alone_comes_to_say_the_same():
     model, texts = untrained(distill=12, warmup=0, lr=1e-2, dropout=0.0)
-    control = TrainingContext(1, 1, lambda progress: None, lambda: False, Checkpoint(None))
+    control = TrainingContext(1, SERIAL, lambda progress: None, lambda: False, Checkpoint(None))
     distillation = Distillation(model, texts, control)
     distillation.run()
     assert [epoch["epoch"] for epoch in distillation.history] == list(range(1, 13))
@@ -65,7 +66,7 @@ def test_the_network_alone_comes_to_say_the_same():
 def test_afterwards_each_has_half_a_say():
     model, texts = untrained()
     before = model.network.text_projection.weight.value.copy()
-    Distillation(model, texts, TrainingContext(1, 1, lambda progress: None, lambda: False, Checkpoint(None))).run()
+    Distillation(model, texts, TrainingContext(1, SERIAL, lambda progress: None, lambda: False, Checkpoint(None))).run()
     assert_allclose(model.network.text_projection.weight.value, before / 2, rtol=1e-3)
 
 
@@ -102,4 +103,4 @@ def test_no_evidence_no_soft_labels():
     model, texts = untrained()
     model.ngram_features = None
     with pytest.raises(ValueError, match="there are none"):
-        soft_labels(model, texts.ids, 1)
+        soft_labels(model, texts.ids, SERIAL)

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from nlptx.io.spill import MemoryBudget
+from nlptx.runtime.workers import Workers
 from nlptx.text import blocks, token_stream
 from nlptx.text.blocks import in_blocks
 from nlptx.text.token_stream import TokenStream
@@ -21,7 +22,7 @@ def encoded(texts, vocabulary, most, jobs):
     """Return the ids, and how often each word was seen."""
     with MemoryBudget() as space:
         stream = TokenStream(space)
-        stream.read(in_blocks(texts), vocabulary.tokenizer, jobs)
+        stream.read(in_blocks(texts), vocabulary.tokenizer, Workers(jobs))
         counts = {as_text(word): count for word, count in stream.counts().items()}
         return _encode(stream, vocabulary, most), counts
 

@@ -10,6 +10,7 @@ from reviews import make_reviews, small_embeddings
 import nlptx
 from nlptx.errors import DataError, LabelError
 from nlptx.nn import Gradients
+from nlptx.runtime.workers import SERIAL
 from nlptx.settings import TrainSettings
 from nlptx.training import dataset
 from nlptx.training.batching import Microbatch
@@ -68,7 +69,7 @@ def test_weights_repeat_texts(loss):
     assert_allclose(flat, wanted_flat, atol=1e-6)
     examples = dataset.Examples(ids, targets)
     repeated = dataset.Examples([ids[row] for row in tripled], targets[tripled])
-    one, all_of_them = validate(model, examples, 1, weights), validate(model, repeated, 1)
+    one, all_of_them = validate(model, examples, SERIAL, weights), validate(model, repeated, SERIAL)
     assert one[0] * 6 == pytest.approx(all_of_them[0] * len(tripled), rel=1e-5)
 
 

@@ -8,14 +8,10 @@ REFUSED = (
     *("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn"),
     "pickle.find_class",
 )
-# What workers and helpers, who are forked from the command itself, and it say to each other.
+# What a command and the worker processes that it forks say to each other.
 SAID = {
-    ("concurrent.futures.process", "_CallItem"),
-    ("concurrent.futures.process", "_ResultItem"),
     ("nlptx.classifier.scoring", "Scored"),
     ("nlptx.training.gradients", "AccumulatorTotals"),
-    ("nlptx.runtime.executor", "_do"),
-    ("posix", "getpid"),
 }
 # Older versions of threadpoolctl find the C library so, and those of NumPy's testing tools learn the processor.
 ASKED = (["/sbin/ldconfig", "-p"], ["lscpu"])

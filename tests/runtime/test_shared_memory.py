@@ -1,0 +1,23 @@
+"""Arrays that a process shares with those forked from it."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from nlptx.runtime.shared_memory import shared_copy, shared_empty
+
+
+@pytest.mark.parametrize("shape", [3, (2, 5), (0,), (4, 0)])
+def test_shared_arrays_are_arrays(shape):
+    array = shared_empty(shape, np.float32)
+    assert_array_equal(array, np.zeros(shape, np.float32))
+    array += 1
+    copy = shared_copy(array)
+    array += 1
+    assert_array_equal(copy, np.ones(shape, np.float32))
+    assert copy.dtype == np.float32
+
+
+def test_no_room_is_a_memory_error():
+    with pytest.raises(MemoryError, match="no room for"):
+        shared_empty((1 << 40, 1 << 7), np.float64)
