@@ -61,7 +61,7 @@ def explain(model: Model, text: str, label: str | None = None) -> Explanation:
     attention = []
     for runs in overflow_safe.network.encoder.attention_weights(cache[0]):
         whole = np.zeros((runs[0].shape[1], len(ids), len(ids)), runs[0].dtype)
-        for (row, count, length), weights in zip(layout.runs, runs, strict=True):
+        for (row, count, length), weights in zip(layout.stack_shapes, runs, strict=True):
             for window in range(count):
                 span = slice(row + window * length, row + (window + 1) * length)
                 whole[:, span, span] = weights[window]

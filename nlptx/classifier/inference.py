@@ -89,7 +89,7 @@ def infer(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]]) -> NDArra
         x = network.encode(_vectors(model, ids[words]), layout, token_features)
         parts[rows] = network.pool.apply(x, layout)
         log_weights[rows] = network.pool.log_weights(x, layout)
-    y = network.pool.merge(parts, log_weights, Layout(texts.pieces))
+    y = network.pool.merge(parts, log_weights, Layout(texts.windows_per_text))
     return network.decide(y, Layout(np.ones(len(y), np.int64), apart=True), text_features)
 
 

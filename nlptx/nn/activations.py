@@ -1,4 +1,4 @@
-"""Elementwise activations f, and f'. Each backward multiplies by f' at the input."""
+"""Activation functions f, applied entry by entry. Each backward multiplies by f', the derivative of f at the input."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ from nlptx.nn.layout import Layout
 
 
 class Relu(Layer):
-    """y = max(0, x)."""
+    """Set negative entries to zero: y = max(0, x)."""
 
     def forward(self, x: NDArray, layout: Layout | None = None, rng: Any = None) -> tuple[NDArray, NDArray]:
-        # A row of zeros, as NumPy takes twice as long with a single one.
-        y = np.maximum(x, np.zeros(x.shape[-1], x.dtype))
+        y = np.maximum(x, 0)
         return y, y
 
-    # f' is 1 where x > 0, that is where y > 0, and 0 elsewhere.
+    # f' is 1 where x > 0, which is where y > 0, and 0 elsewhere.
     def backward(self, dy: NDArray, cache: NDArray, grads: Gradients | None = None) -> NDArray:
         y = cache
         return dy * (y > 0)
 
 
 class Tanh(Layer):
-    """y = tanh x."""
+    """Squash every entry into (-1, 1): y = tanh x."""
 
     def forward(self, x: NDArray, layout: Layout | None = None, rng: Any = None) -> tuple[NDArray, NDArray]:
         y = np.tanh(x)
@@ -39,27 +38,32 @@ class Tanh(Layer):
 
 
 def sigmoid(x: NDArray) -> NDArray:
-    """Return 1 / (1 + exp(-x)), as (1 + tanh(x/2)) / 2, which cannot overflow."""
+    """Return 1 / (1 + exp(-x)), computed as (1 + tanh(x/2)) / 2, which cannot overflow."""
     return (np.tanh(x / 2) + 1) / 2
 
 
 class Sigmoid(Layer):
-    """y = 1 / (1 + exp(-x))."""
+    """Squash every entry into (0, 1): y = 1 / (1 + exp(-x))."""
 
     def forward(self, x: NDArray, layout: Layout | None = None, rng: Any = None) -> tuple[NDArray, NDArray]:
         y = sigmoid(x)
         return y, y
 
-    # s' = s (1 - s)
+    # With s the sigmoid, s' = s (1 - s).
     def backward(self, dy: NDArray, cache: NDArray, grads: Gradients | None = None) -> NDArray:
         y = cache
         return dy * y * (1 - y)
 
 
 class Gelu(Layer):
-    """y = x (1 + tanh u) / 2 with u = sqrt(2/pi) (x + 0.044715 x^3), the tanh form of Hendrycks & Gimpel (2016)."""
+    """Weigh every entry by about the probability that a standard normal variable is below it.
 
-    _A = 0.7978845608028654
+        y = x (1 + tanh u) / 2    with    u = sqrt(2/pi) (x + 0.044715 x^3)
+
+    Source: the tanh form of Hendrycks & Gimpel (2016), "Gaussian error linear units".
+    """
+
+    _A = 0.7978845608028654  # sqrt(2/pi)
     _B = 0.044715
 
     def forward(self, x: NDArray, layout: Layout | None = None, rng: Any = None) -> tuple[NDArray, Any]:
@@ -67,11 +71,12 @@ class Gelu(Layer):
         t = np.tanh(self._A * x * (1 + self._B * square))
         return x * (1 + t) / 2, (x, square, t)
 
-    # y' = (1 + t)/2 + x (1 - t^2)/2 u'   with u' = A (1 + 3 B x^2)
+    # The product rule, with t = tanh u and t' = (1 - t^2) u':
+    #   y' = (1 + t)/2 + x (1 - t^2) u' / 2    with    u' = A (1 + 3 B x^2)
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         x, square, t = cache
-        slope = self._A * (1 + 3 * self._B * square)
-        return dy * ((1 + t) / 2 + x * (1 - t * t) * slope / 2)
+        du = self._A * (1 + 3 * self._B * square)
+        return dy * ((1 + t) / 2 + x * (1 - t * t) * du / 2)
 
 
 ACTIVATIONS: dict[str, type[Layer]] = {"relu": Relu, "gelu": Gelu, "tanh": Tanh, "sigmoid": Sigmoid}

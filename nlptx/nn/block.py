@@ -1,4 +1,4 @@
-"""An encoder block: attention and feed-forward network, each inside a residual connection with layer norm."""
+"""An encoder block: attention and a feed-forward network, each wrapped in a residual connection with layer norm."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ from nlptx.nn.norm import LayerNorm
 
 
 class Residual(Layer):
-    """Add & norm around a sublayer f: norm(x + f(x)) (post), or x + f(norm(x)) (pre).
+    """Add the output of a sublayer f to its input, and normalise (add & norm).
+
+        post:  y = norm(x + f(x))        pre:  y = x + f(norm(x))
+
+    x is (N, D), y is (N, D).
 
     Args:
         sublayer: f.
         width: D.
-        order: ``post``, as Vaswani et al. (2017), or ``pre``.
-        gain: whether the norm has a gain and a bias.
-        dropout: share of the sublayer's output dropped.
+        order: ``post``, as in Vaswani et al. (2017), or ``pre``.
+        gain: whether the norm learns a gain and a bias.
+        dropout: fraction of the entries of f that are dropped in training.
     """
 
     def __init__(self, sublayer: Layer, width: int, order: str, gain: bool, dropout: float) -> None:
@@ -36,10 +40,10 @@ class Residual(Layer):
 
     def forward(self, x: NDArray, layout: Layout, rng: np.random.Generator | None) -> tuple[NDArray, Any]:
         norm_cache = None
-        inside = x
+        f = x
         if self.pre:
-            inside, norm_cache = self.norm.forward(x)
-        f, f_cache = self.sublayer.forward(inside, layout, rng)
+            f, norm_cache = self.norm.forward(f)
+        f, f_cache = self.sublayer.forward(f, layout, rng)
         f, dropout_cache = self.dropout.forward(f, layout, rng)
         y = x + f
         if not self.pre:
@@ -51,7 +55,7 @@ class Residual(Layer):
             return x + self.sublayer.apply(self.norm.apply(x, layout), layout)
         return self.norm.apply(x + self.sublayer.apply(x, layout), layout)
 
-    # The gradient of a sum goes to both terms: once past the sublayer, once through it.
+    # y = x + f(x) gives dx = dy + (dy through f): x reaches y by two ways, and their gradients add up.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         norm_cache, f_cache, dropout_cache = cache
         if not self.pre:
@@ -64,12 +68,17 @@ class Residual(Layer):
 
 
 class EncoderBlock(Layer):
-    """Attention, then a feed-forward network, each with add & norm.
+    """Let the tokens exchange information (attention), then transform each one (feed-forward), with add & norm.
+
+    x is (N, D), y is (N, D).
 
     Args:
         attention: the attention layer.
         feed_forward: the feed-forward network.
-        width, order, gain, dropout: see :class:`Residual`.
+        width: D.
+        order: ``post`` or ``pre``, see :class:`Residual`.
+        gain: whether the norms learn a gain and a bias.
+        dropout: fraction of the entries of either layer's output that are dropped in training.
     """
 
     def __init__(
@@ -95,6 +104,7 @@ class EncoderBlock(Layer):
         return self.attention.backward(dy, attention_cache, grads)
 
     def attention_weights(self, cache: Any) -> list[NDArray]:
-        """Return the attention weights (n, H, T, T) of each run of a call."""
-        weights: list[NDArray] = self.attention.sublayer.weights(cache[0][1])  # type: ignore[attr-defined]
+        """Return the attention weights of a call, (n, H, T, T) for each stack of its windows."""
+        _, attention_cache, _ = cache[0]
+        weights: list[NDArray] = self.attention.sublayer.weights(attention_cache)  # type: ignore[attr-defined]
         return weights

@@ -1,4 +1,4 @@
-"""Dropout (Srivastava et al. 2014), in its inverted form."""
+"""Dropout."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ _LEVELS = 256
 
 
 class Dropout(Layer):
-    """y = x m / (1 - p), each m 0 with probability p and else 1; y = x outside training.
+    """Set random entries to zero in training, and scale up the others to keep the expected sum.
 
-    One random byte decides, so p is a multiple of 1/256.
+        y = x m / (1 - p)    with each m 0 with probability p, otherwise 1;    y = x outside training
+
+    A random byte decides on each entry, so p is rounded to a multiple of 1/256.
 
     Args:
-        p: share of entries dropped.
+        p: fraction of entries that are dropped.
+
+    Source: Srivastava et al. (2014), "Dropout: a simple way to prevent neural networks from overfitting".
     """
 
     def __init__(self, p: float) -> None:
@@ -28,12 +32,11 @@ class Dropout(Layer):
     def forward(self, x: NDArray, layout: Layout | None, rng: np.random.Generator | None) -> tuple[NDArray, Any]:
         if rng is None or self.dropped == 0:
             return x, None
-        # Eight bytes at a time take half as long as rng.bytes.
-        eights = rng.integers(0, 1 << 64, -(-x.size // 8), np.uint64)
-        kept = eights.view(np.uint8)[: x.size].reshape(x.shape) >= self.dropped
+        kept = rng.integers(0, _LEVELS, x.shape, np.uint8) >= self.dropped
         mask = kept * x.dtype.type(_LEVELS / (_LEVELS - self.dropped))
         return x * mask, mask
 
+    # y = x mask entry by entry, so dx = dy mask.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         mask = cache
         return dy if mask is None else dy * mask

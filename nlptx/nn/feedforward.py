@@ -1,4 +1,4 @@
-"""The positionwise feed-forward network."""
+"""The positionwise feed-forward network (FFN)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from nlptx.nn.linear import Linear
 
 
 class FeedForward(Layer):
-    """y = f(x W_1 + b_1) W_2 + b_2, the same for every position.
+    """Transform the vector of every token by the same two-layer network: y = f(x W_1 + b_1) W_2 + b_2.
+
+    x is (N, D), W_1 (D, F), W_2 (F, D), y (N, D).
 
     Args:
         width: D.
         hidden: F.
-        activation: a key of ACTIVATIONS.
+        activation: name of f, a key of ACTIVATIONS.
         rng: source of the initial weights.
     """
 
@@ -33,17 +35,17 @@ class FeedForward(Layer):
         return (("inner", self.inner), ("outer", self.outer))
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
-        x, inner_cache = self.inner.forward(x, layout)
+        x, inner_cache = self.inner.forward(x, layout)  # (N, F)
         x, activation_cache = self.activation.forward(x, layout, rng)
-        x, outer_cache = self.outer.forward(x, layout)
+        x, outer_cache = self.outer.forward(x, layout)  # (N, D)
         return x, (inner_cache, activation_cache, outer_cache)
 
     def apply(self, x: NDArray, layout: Layout) -> NDArray:
-        hidden = self.activation.apply(self.inner.apply(x, layout), layout)
-        return self.outer.apply(hidden, layout)
+        hidden = self.activation.apply(self.inner.apply(x, layout), layout)  # (N, F)
+        return self.outer.apply(hidden, layout)  # (N, D)
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         inner_cache, activation_cache, outer_cache = cache
-        dy = self.outer.backward(dy, outer_cache, grads)
+        dy = self.outer.backward(dy, outer_cache, grads)  # (N, F)
         dy = self.activation.backward(dy, activation_cache, grads)
-        return self.inner.backward(dy, inner_cache, grads)
+        return self.inner.backward(dy, inner_cache, grads)  # (N, D)

@@ -12,12 +12,12 @@ from nlptx.nn.layout import Layout
 
 
 class Parameter:
-    """A named array that is learned.
+    """Hold a named array that is learned.
 
     Args:
         name: its name within the layer, as in the equations.
         value: its initial value; after :func:`flatten`, a view into the flat vector.
-        decay: whether weight decay applies (matrices, not gains and biases).
+        decay: whether weight decay applies to it, as it does to matrices but not to gains and biases.
     """
 
     __slots__ = ("decay", "name", "span", "value")
@@ -30,41 +30,57 @@ class Parameter:
 
 
 class Layer:
-    """Base class. Sub-classes list their own parameters and sub-layers; ``forward`` and ``backward`` mirror."""
+    """Base class of all layers: y = f(x), with the derivatives of f.
+
+    A subclass lists its parameters and the layers it is composed of, and writes ``forward`` and ``backward`` as
+    mirror images of each other. The dtype of the input is the dtype of the output.
+    """
 
     def own_parameters(self) -> Sequence[Parameter]:
-        """Return the parameters of this layer itself."""
+        """Return the parameters of this layer itself, without those of its sublayers."""
         return ()
 
     def sublayers(self) -> Sequence[tuple[str, Layer]]:
-        """Return the named layers this one is composed of."""
+        """Return the layers this one is composed of, by name."""
         return ()
 
     def parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
-        """Yield all parameters with dotted names, in a fixed order."""
+        """Yield all parameters with their dotted names, in a fixed order."""
         for parameter in self.own_parameters():
             yield prefix + parameter.name, parameter
         for name, layer in self.sublayers():
             yield from layer.parameters(f"{prefix}{name}.")
 
     def forward(self, x: NDArray, layout: Layout, rng: np.random.Generator | None) -> tuple[NDArray, Any]:
-        """Return the output and whatever ``backward`` needs to know of this call."""
+        """Return y, and a cache of what ``backward`` needs to know about this call.
+
+        Args:
+            x: (N, D) float32 or float64, the tokens of a batch one text after another.
+            layout: which rows of ``x`` belong to which text.
+            rng: source of randomness for dropout; None outside training.
+        """
         raise NotImplementedError
 
     def apply(self, x: NDArray, layout: Layout) -> NDArray:
-        """Return the output alone, outside training. Layers made of layers keep nothing of what is in between."""
+        """Return y alone, outside training. Composite layers override this to free intermediate results early."""
         return self.forward(x, layout, None)[0]
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
-        """Return dloss/dx given ``dy`` = dloss/dy; add dloss/dparameter into ``grads``."""
+        """Return dx, and add the gradients of the parameters to ``grads``.
+
+        Args:
+            dy: the derivative of the loss with respect to y, in the shape of y.
+            cache: what ``forward`` returned along with y.
+            grads: the gradients of all parameters of the network.
+        """
         raise NotImplementedError
 
 
 class Gradients:
-    """dloss/dparameter for all parameters of a network: named views of one flat vector.
+    """Give access to the gradient of every parameter of a network, as a view into one flat vector.
 
     Args:
-        flat: (P,) the vector; gradients are added to it.
+        flat: (P,) the vector; :meth:`add` adds to it.
     """
 
     def __init__(self, flat: NDArray) -> None:
@@ -74,7 +90,7 @@ class Gradients:
         return self.flat[parameter.span].reshape(parameter.value.shape)
 
     def add(self, parameter: Parameter, gradient: NDArray) -> None:
-        """Add to the gradient of ``parameter``."""
+        """Add ``gradient``, in the shape of the parameter, to what is there already."""
         view = self[parameter]
         view += gradient
 
@@ -82,7 +98,16 @@ class Gradients:
 def flatten(
     layer: Layer, dtype: DTypeLike = np.float32, empty: Callable[[int, DTypeLike], NDArray] = np.empty
 ) -> NDArray:
-    """Move all parameters of ``layer`` into one new flat vector (P,), made by ``empty``, and make them views of it."""
+    """Move all parameters of a layer into one flat vector, and turn them into views of it.
+
+    Args:
+        layer: the layer, with all its sublayers.
+        dtype: dtype of the vector.
+        empty: function that allocates the vector, given its length and its dtype.
+
+    Returns:
+        The vector, (P,).
+    """
     found = [parameter for _, parameter in layer.parameters()]
     flat = empty(sum(parameter.value.size for parameter in found), dtype)
     start = 0
@@ -96,6 +121,18 @@ def flatten(
 
 
 def glorot(rng: np.random.Generator, rows: int, columns: int, fan_out: int | None = None) -> NDArray:
-    """Return a (rows, columns) matrix uniform in +-sqrt(6 / (fan in + fan out)) (Glorot & Bengio 2010)."""
+    """Return a random matrix with entries uniform in +-sqrt(6 / (fan in + fan out)).
+
+    Args:
+        rng: source of randomness.
+        rows: fan in.
+        columns: number of columns.
+        fan_out: fan out, if it is not the number of columns.
+
+    Returns:
+        (rows, columns) float64.
+
+    Source: Glorot & Bengio (2010), "Understanding the difficulty of training deep feedforward neural networks".
+    """
     bound = np.sqrt(6 / (rows + (fan_out or columns)))
     return rng.uniform(-bound, bound, (rows, columns))

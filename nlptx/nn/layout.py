@@ -1,4 +1,4 @@
-"""Which rows of a packed batch belong together: texts, and the windows within which words attend."""
+"""Which rows of a packed batch belong together: texts, and the windows within which tokens attend to each other."""
 
 from __future__ import annotations
 
@@ -10,24 +10,29 @@ from numpy.typing import NDArray
 
 
 class Layout:
-    """The shape of a batch whose texts lie one after the other, without padding, in an (N, D) matrix.
+    """Describe a batch whose texts lie one after the other, without padding, in an (N, D) matrix.
 
-    A text longer than the window is cut into windows of nearly equal length. Attention and positions stop
-    at a window's edge; pooling spans the whole text. Neighbouring windows of one length form a *run*, a
-    dense (n, T, D) view that one batched product can handle.
+    A text longer than the window is cut into windows of nearly equal length. Attention and positions stop at the edge
+    of a window; pooling spans the whole text. Neighbouring windows of equal length form a *stack*: an (n, T, D) view
+    that a single batched product can handle. For texts of 3, 3 and 5 tokens and a window of 4::
+
+        rows      0 1 2   3 4 5   6 7 8   9 10        N = 11 tokens
+        texts    [-----] [-----] [------------]       B = 3, lengths 3 3 5
+        windows  [-----] [-----] [-----] [----]       W = 4, lengths 3 3 3 2
+        stacks   [---------------------] [----]       shapes (3, 3, D) and (1, 2, D)
 
     Args:
-        lengths: (B,) tokens of each text, all at least 1.
+        lengths: (B,) number of tokens in each text, all at least 1.
         window: largest number of tokens that attend to each other.
-        causal: whether a token attends only to itself and those before it.
-        apart: whether each window is multiplied on its own. In a matrix of another size a BLAS may sum in another
-            order, so only then no bit of a text's result depends on its company.
+        causal: whether a token attends only to itself and to those before it.
+        apart: whether each window is multiplied on its own. A BLAS may sum in another order in a matrix of another
+            size, so this is what keeps every bit of a text's result independent of the other texts in the batch.
 
     Attributes:
         starts: (B,) first row of each text.
         tokens: N.
-        pieces: (B,) windows of each text.
-        windows: (W,) tokens of each window.
+        windows_per_text: (B,) number of windows in each text.
+        windows: (W,) number of tokens in each window.
     """
 
     def __init__(
@@ -39,19 +44,19 @@ class Layout:
         self.window = window
         self.causal = causal
         self.apart = apart
-        self.pieces = pieces = -(-self.lengths // window)
-        if len(self.lengths) and int(pieces.max()) > 1:
-            windows = np.repeat(self.lengths // pieces, pieces)
-            longer = np.repeat(self.lengths % pieces, pieces)  # the first so many windows take one more
-            first = np.repeat(np.cumsum(pieces) - pieces, pieces)
+        self.windows_per_text = per_text = -(-self.lengths // window)
+        if len(self.lengths) and int(per_text.max()) > 1:
+            windows = np.repeat(self.lengths // per_text, per_text)  # (W,)
+            longer = np.repeat(self.lengths % per_text, per_text)  # this many windows of the text take one token more
+            first = np.repeat(np.cumsum(per_text) - per_text, per_text)
             windows += np.arange(len(windows)) - first < longer
         else:
             windows = self.lengths
         self.windows = windows
 
     @cached_property
-    def runs(self) -> list[tuple[int, int, int]]:
-        """(first row, n, T) of each run of n neighbouring windows with T tokens each."""
+    def stack_shapes(self) -> list[tuple[int, int, int]]:
+        """(first row, n, T) of each stack of n neighbouring windows with T tokens each."""
         cuts = np.flatnonzero(np.diff(self.windows)) + 1
         edges = [0, *cuts.tolist(), len(self.windows)]
         lengths = [int(self.windows[edge]) for edge in edges[:-1]]
@@ -62,21 +67,21 @@ class Layout:
             row += count * length
         return result
 
+    def stacks(self, x: NDArray) -> Iterator[NDArray]:
+        """Yield each stack of windows of ``x`` (N, D) as a view (n, T, D)."""
+        for row, count, length in self.stack_shapes:
+            yield x[row : row + count * length].reshape(count, length, -1)
+
     @cached_property
     def pooled(self) -> Layout:
-        """The layout of one row a text."""
+        """The layout of the batch after pooling, which leaves one row per text."""
         return Layout(np.ones_like(self.lengths), apart=self.apart)
 
     def product(self, x: NDArray, matrix: NDArray) -> NDArray:
-        """Return x (N, D) times a matrix (D, E): all rows at once or, if ``apart``, window by window."""
+        """Return the product of ``x`` (N, I) and ``matrix`` (I, O): in one go or, if ``apart``, window by window."""
         if not self.apart:
-            return x @ matrix
-        y = np.empty((len(x), matrix.shape[1]), np.result_type(x, matrix))
-        for part, out in zip(self.views(x), self.views(y), strict=True):
-            np.matmul(part, matrix, out=out)  # a product for each of the run's windows
+            return x @ matrix  # (N, O)
+        y = np.empty((len(x), matrix.shape[1]), np.result_type(x, matrix))  # (N, O)
+        for x_stack, y_stack in zip(self.stacks(x), self.stacks(y), strict=True):
+            np.matmul(x_stack, matrix, out=y_stack)  # n products of (T, I) and (I, O)
         return y
-
-    def views(self, x: NDArray) -> Iterator[NDArray]:
-        """Yield each run of ``x`` (N, D) as a view (n, T, D)."""
-        for row, count, length in self.runs:
-            yield x[row : row + count * length].reshape(count, length, -1)

@@ -13,13 +13,16 @@ from nlptx.nn.layout import Layout
 
 
 class Linear(Layer):
-    """y = x W + b.
+    """Multiply each row by a matrix and add a bias: y = x W + b.
+
+    x is (N, I), W (I, O), b (O,), y (N, O).
 
     Args:
-        inputs, outputs: widths.
+        inputs: I.
+        outputs: O.
         rng: source of the initial weights.
         bias: whether there is a b.
-        fan_out: what the initial scale takes for the number of outputs, where several maps are fused in one.
+        fan_out: number of outputs that sets the scale of the initial weights, where W is several matrices side by side.
     """
 
     def __init__(
@@ -32,16 +35,17 @@ class Linear(Layer):
         return (self.weight,) if self.bias is None else (self.weight, self.bias)
 
     def forward(self, x: NDArray, layout: Layout | None = None, rng: Any = None) -> tuple[NDArray, NDArray]:
-        y = x @ self.weight.value if layout is None else layout.product(x, self.weight.value)
+        y = x @ self.weight.value if layout is None else layout.product(x, self.weight.value)  # (N, O)
         if self.bias is not None:
             y += self.bias.value
         return y, x
 
-    # y_nj = sum_i x_ni W_ij + b_j, so with dy = dloss/dy:
-    #   dloss/dx_ni = sum_j dy_nj W_ij    dloss/dW_ij = sum_n x_ni dy_nj    dloss/db_j = sum_n dy_nj
+    # y_nj = sum_i x_ni W_ij + b_j, so by the chain rule
+    #   dx_ni = sum_j dy_nj W_ij        dW_ij = sum_n x_ni dy_nj        db_j = sum_n dy_nj
+    # or    dX = dY W^T                 dW = X^T dY                     db = 1^T dY.
     def backward(self, dy: NDArray, cache: NDArray, grads: Gradients) -> NDArray:
         x = cache
         if self.bias is not None:
-            grads.add(self.bias, np.ones(len(dy), dy.dtype) @ dy)
-        grads.add(self.weight, x.T @ dy)
-        return dy @ self.weight.value.T
+            grads.add(self.bias, np.ones(len(dy), dy.dtype) @ dy)  # (O,)
+        grads.add(self.weight, x.T @ dy)  # (I, O)
+        return dy @ self.weight.value.T  # (N, I)

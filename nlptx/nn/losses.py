@@ -1,4 +1,4 @@
-"""Losses: from the network's last outputs to probabilities, a loss per text, and its gradient."""
+"""Losses: from the last outputs of the network to probabilities, the loss of each text, and its gradient."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from nlptx.nn.activations import sigmoid
 
 
 class Loss:
-    """Base class.
+    """Base class of the losses.
 
     Args:
         classes: C.
+
+    Attributes:
+        outputs: number of outputs of the network that the loss needs.
     """
 
     outputs: int
@@ -21,21 +24,24 @@ class Loss:
         self.classes = classes
 
     def probabilities(self, outputs: NDArray) -> NDArray:
-        """Return (B, C) probabilities, each row summing to 1."""
+        """Return the probability of each class, (B, C), for outputs (B, outputs); each row sums to 1."""
         raise NotImplementedError
 
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
-        """Return the loss of each text, (B,), and its gradient with respect to ``outputs``.
+        """Return the loss of each text, and its derivative with respect to the outputs.
 
         Args:
-            outputs: (B, outputs) of the network.
-            targets: (B,) int, class of each text; or (B, C) soft labels, the probabilities that are wanted.
+            outputs: (B, outputs) float32 or float64, the last outputs of the network.
+            targets: (B,) int, the class of each text; or (B, C) soft labels, the wanted probability of each class.
+
+        Returns:
+            The loss (B,) and its gradient (B, outputs).
         """
         raise NotImplementedError
 
 
 class CrossEntropy(Loss):
-    """-log p_target with p = softmax(outputs); C outputs."""
+    """Measure the surprise at the right class: -log p_target with p = softmax(outputs), one output per class."""
 
     def __init__(self, classes: int) -> None:
         super().__init__(classes)
@@ -46,13 +52,14 @@ class CrossEntropy(Loss):
         p /= p.sum(axis=1, keepdims=True)
         return p
 
-    # loss = -sum_c q_c log p_c = log sum_j exp(s_j) - sum_c q_c s_c, as the wanted q_c sum to 1; so
-    # dloss/ds_j = p_j - q_j. A class is the soft label with q = 1 there, picked out and not multiplied.
+    # Let s be the outputs, p = softmax(s), and q the wanted probabilities, which sum to 1:
+    #   loss = -sum_c q_c log p_c = log sum_j exp(s_j) - sum_c q_c s_c,    so    ds_j = p_j - q_j.
+    # For a class rather than a soft label, q is 1 at that class and 0 elsewhere.
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
         shifted = outputs - outputs.max(axis=1, keepdims=True)
-        exponents = np.exp(shifted)
-        total = exponents.sum(axis=1, keepdims=True)
-        gradient = exponents / total
+        exponentials = np.exp(shifted)
+        total = exponentials.sum(axis=1, keepdims=True)  # (B, 1)
+        gradient = exponentials / total
         if targets.ndim == 2:
             return np.log(total[:, 0]) - (targets * shifted).sum(axis=1), gradient - targets
         rows = np.arange(len(targets))
@@ -61,23 +68,27 @@ class CrossEntropy(Loss):
 
 
 class SquaredError(Loss):
-    """(p - target)^2 with p = sigmoid(output), one output, two classes."""
+    """Measure the squared distance to the right class: (p - target)^2 with p = sigmoid(output), for two classes.
+
+    Raises:
+        ValueError: there are not two classes.
+    """
 
     outputs = 1
 
     def __init__(self, classes: int) -> None:
         if classes != 2:
-            raise ValueError(f"squared error takes 2 classes, not {classes}")
+            raise ValueError(f"squared error needs 2 classes, got {classes}")
         super().__init__(classes)
 
     def probabilities(self, outputs: NDArray) -> NDArray:
-        p = sigmoid(outputs)
-        return np.concatenate([1 - p, p], axis=1)
+        p = sigmoid(outputs)  # (B, 1)
+        return np.concatenate([1 - p, p], axis=1)  # (B, 2)
 
-    # dp/ds = p (1 - p), so dloss/ds = 2 (p - target) p (1 - p).
+    # dp/ds = p (1 - p), so by the chain rule ds = 2 (p - target) p (1 - p).
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
-        p = sigmoid(outputs)
-        wanted = targets[:, 1:] if targets.ndim == 2 else targets[:, None]
+        p = sigmoid(outputs)  # (B, 1)
+        wanted = targets[:, 1:] if targets.ndim == 2 else targets[:, None]  # (B, 1)
         error = p - wanted.astype(p.dtype)
         return (error * error)[:, 0], 2 * error * p * (1 - p)
 

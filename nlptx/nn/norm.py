@@ -1,4 +1,4 @@
-"""Layer normalisation (Ba, Kiros & Hinton 2016)."""
+"""Layer normalisation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,17 @@ EPSILON = 1e-5
 
 
 class LayerNorm(Layer):
-    """y = g (x - mu) / sigma + b, with mu and sigma^2 (plus epsilon) the mean and variance of each row.
+    """Give each row mean 0 and variance 1, then a gain and a bias that are learned.
+
+        y = g z + b    with    z = (x - mu) / sigma,    sigma = sqrt(variance + epsilon)
+
+    mu and the variance are those of the row. x is (N, D), g and b (D,), y (N, D).
 
     Args:
         width: D.
-        gain: whether g and b are learned; without, y = (x - mu) / sigma.
+        gain: whether g and b are learned; otherwise y = z.
+
+    Source: Ba, Kiros & Hinton (2016), "Layer normalization".
     """
 
     def __init__(self, width: int, gain: bool = True) -> None:
@@ -31,46 +37,37 @@ class LayerNorm(Layer):
 
     def forward(self, x: NDArray, layout: Layout | None = None, rng: Any = None) -> tuple[NDArray, Any]:
         z, inverse = _standardise(x)
-        return self._scaled(z), (z, inverse)
-
-    # Nobody asks for z again, so y takes its memory.
-    def apply(self, x: NDArray, layout: Layout | None = None) -> NDArray:
-        z, _ = _standardise(x)
-        return self._scaled(z, out=z)
-
-    def _scaled(self, z: NDArray, out: NDArray | None = None) -> NDArray:
-        """Return g z + b; in ``out``, if given."""
         if self.gain is None or self.bias is None:
-            return z
-        y = np.multiply(z, self.gain.value, out=out)
+            return z, (z, inverse)
+        y = z * self.gain.value
         y += self.bias.value
-        return y
+        return y, (z, inverse)
 
-    # With z = (x - mu) / sigma, the Jacobian of one row is
-    #   dz_i/dx_j = (delta_ij - 1/D - z_i z_j / D) / sigma,
-    # as mu gives the 1/D and sigma the z_i z_j / D. It is symmetric, so for dz = g dy
-    #   dx = (dz - mean(dz) - z mean(dz z)) / sigma.
-    # A sum over rows or columns is a product with a vector, which BLAS does faster than NumPy sums.
+    # Write s for 1/sigma. Moving x_j by a little moves mu by 1/D of it, and sigma by z_j / D of it; so for one row
+    #   dz_i/dx_j = s (delta_ij - 1/D - z_i z_j / D),
+    # where delta_ij is 1 if i = j and otherwise 0. This Jacobian is symmetric, and with dz = g dy the product is
+    #   dx = s (dz - mean(dz) - z mean(dz z)).
+    # A mean over the row is written as a product with the vector g/D, which takes g into account as well.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         z, inverse = cache
         gain = np.ones(z.shape[1], z.dtype) if self.gain is None else self.gain.value
         dy_z = dy * z
         if self.gain is not None and self.bias is not None:
             ones = np.ones(len(dy), dy.dtype)
-            grads.add(self.gain, ones @ dy_z)
+            grads.add(self.gain, ones @ dy_z)  # (D,), the sum over the rows
             grads.add(self.bias, ones @ dy)
-        share = gain / z.dtype.type(-len(gain))
+        mean = gain / z.dtype.type(len(gain))  # (D,)
         dx = dy * gain
-        dx += (dy @ share)[:, None]
-        dx += np.multiply(z, (dy_z @ share)[:, None], out=dy_z)
+        dx -= (dy @ mean)[:, None]
+        dx -= z * (dy_z @ mean)[:, None]
         dx *= inverse[:, None]
         return dx
 
 
 def _standardise(x: NDArray) -> tuple[NDArray, NDArray]:
-    """Return z = (x - mu) / sigma (N, D), and 1 / sigma (N,)."""
+    """Return z = (x - mu) / sigma, (N, D), and 1 / sigma, (N,)."""
     width = x.shape[1]
     z = x - (np.einsum("nd->n", x) / width)[:, None]
-    inverse = 1 / np.sqrt(np.einsum("nd,nd->n", z, z) / width + x.dtype.type(EPSILON))
+    inverse = 1 / np.sqrt(np.einsum("nd,nd->n", z, z) / width + x.dtype.type(EPSILON))  # (N,)
     z *= inverse[:, None]
     return z, inverse

@@ -1,7 +1,7 @@
-"""From the vectors of a text's tokens, (N, D), to one vector a text, (B, D).
+"""From the vectors of a text's tokens, (N, D), to one vector per text, (B, D).
 
-A text too long to be in memory at once is pooled in parts, which are then merged: with u the logarithm of the
-weight of each part, a mean of parts is their mean with weights exp(u).
+A text too long to be in memory at once is pooled in parts, and the results are merged: if u is the logarithm of the
+weight of each part, a mean over the text is the mean over its parts with weights exp(u).
 """
 
 from __future__ import annotations
@@ -17,46 +17,58 @@ from nlptx.nn.layout import Layout
 
 
 class Pool(Layer):
-    """Base class.
+    """Base class of the pooling layers. x is (N, D), y is (B, width).
 
     Args:
         width: D.
-        window: most tokens of a text, where it matters.
+        window: largest number of tokens in a text; only a pool with a fixed number of tokens uses it.
+
+    Attributes:
+        width: length of the vector of a text.
     """
 
     def __init__(self, width: int, window: int) -> None:
         self.width = width
 
     def log_weights(self, x: NDArray, layout: Layout) -> NDArray:
-        """Return (B,): the logarithm of what each of B parts weighs beside the others of its text."""
+        """Return the logarithm of the weight that each part has among the parts of its text.
+
+        Args:
+            x: (N, D) the tokens of the parts.
+            layout: the B parts.
+
+        Returns:
+            (B,) float.
+        """
         return np.zeros(len(layout.lengths))
 
     def merge(self, y: NDArray, log_weights: NDArray, layout: Layout) -> NDArray:
-        """Return the vectors (B, D) of texts, given those of their parts.
+        """Return the vectors of texts, (B, width), given those of their parts.
 
         Args:
-            y: (P, D) vectors of the parts.
-            log_weights: (P,) see :meth:`log_weights`.
+            y: (parts, width) vectors of the parts.
+            log_weights: (parts,), see :meth:`log_weights`.
             layout: how many parts each of the B texts has.
         """
         raise NotImplementedError
 
 
 def _weighted_mean(y: NDArray, log_weights: NDArray, layout: Layout) -> NDArray:
+    """Return the mean of the rows of each text, (B, D), weighted by the softmax of ``log_weights``."""
     a = _softmax(log_weights, layout).astype(y.dtype)
-    mean: NDArray = np.add.reduceat(a[:, None] * y, layout.starts, axis=0)
+    mean: NDArray = np.add.reduceat(a[:, None] * y, layout.starts, axis=0)  # (B, D)
     return mean
 
 
 def _softmax(scores: NDArray, layout: Layout) -> NDArray:
-    """Return the softmax of the scores (N,) over each text."""
+    """Return the softmax of the scores (N,) over the tokens of each text."""
     a = np.exp(scores - np.repeat(np.maximum.reduceat(scores, layout.starts), layout.lengths))
     a /= np.repeat(np.add.reduceat(a, layout.starts), layout.lengths)
     return a
 
 
 class MeanPool(Pool):
-    """y_b = mean of the rows of text b."""
+    """Take the mean over the tokens of a text: y_b = (sum of its rows) / (number of its rows)."""
 
     def log_weights(self, x: NDArray, layout: Layout) -> NDArray:
         return np.log(layout.lengths)
@@ -65,58 +77,62 @@ class MeanPool(Pool):
         return _weighted_mean(y, log_weights, layout)
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
-        lengths = layout.lengths.astype(x.dtype)[:, None]
-        # A product with ones sums a window, and holds no lock the while, as np.add.reduceat does.
-        sums = np.concatenate([np.ones(run.shape[1], x.dtype) @ run for run in layout.views(x)])
+        lengths = layout.lengths.astype(x.dtype)[:, None]  # (B, 1)
+        # A product with ones sums a window. Unlike np.add.reduceat it does not hold the interpreter lock meanwhile.
+        sums = np.concatenate([np.ones(stack.shape[1], x.dtype) @ stack for stack in layout.stacks(x)])  # (W, D)
         if len(sums) > len(lengths):
-            sums = np.add.reduceat(sums, np.cumsum(layout.pieces) - layout.pieces, axis=0)
+            sums = np.add.reduceat(sums, np.cumsum(layout.windows_per_text) - layout.windows_per_text, axis=0)  # (B, D)
         return sums / lengths, (lengths, layout)
 
-    # Each of the L rows of a text went in with weight 1/L.
+    # Each of the L rows of a text enters the mean with weight 1/L, so each receives dy / L.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         lengths, layout = cache
-        return np.repeat(dy / lengths, layout.lengths, axis=0)
+        return np.repeat(dy / lengths, layout.lengths, axis=0)  # (N, D)
 
 
 class MaxPool(Pool):
-    """y_bd = largest entry of column d among the rows of text b."""
+    """Take the largest value of each column over the tokens of a text: y_bd = max_t x_td."""
 
     def merge(self, y: NDArray, log_weights: NDArray, layout: Layout) -> NDArray:
-        largest: NDArray = np.maximum.reduceat(y, layout.starts, axis=0)
+        largest: NDArray = np.maximum.reduceat(y, layout.starts, axis=0)  # (B, D)
         return largest
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
-        rows = np.empty((len(layout.lengths), x.shape[1]), np.int64)
+        rows = np.empty((len(layout.lengths), x.shape[1]), np.int64)  # (B, D), where each maximum is
         for text, (start, length) in enumerate(zip(layout.starts, layout.lengths, strict=True)):
             rows[text] = x[start : start + length].argmax(axis=0) + start
         return np.take_along_axis(x, rows, axis=0), (rows, x.shape)
 
-    # Only the (first) largest entry had any influence.
+    # Only the largest entry (the first of them, if several are equal) influences y.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         rows, shape = cache
-        dx = np.zeros(shape, dy.dtype)
+        dx = np.zeros(shape, dy.dtype)  # (N, D)
         np.put_along_axis(dx, rows, dy, axis=0)
         return dx
 
 
 class FirstPool(Pool):
-    """y_b = first row of text b."""
+    """Take the vector of the first token of a text: y_b = x_0."""
 
     def merge(self, y: NDArray, log_weights: NDArray, layout: Layout) -> NDArray:
-        return y[layout.starts]
+        return y[layout.starts]  # (B, D)
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
         return x[layout.starts], (layout, x.shape)
 
+    # No other token influences y.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         layout, shape = cache
-        dx = np.zeros(shape, dy.dtype)
+        dx = np.zeros(shape, dy.dtype)  # (N, D)
         dx[layout.starts] = dy
         return dx
 
 
 class AttentionPool(Pool):
-    """y_b = sum_t a_t x_t with a = softmax over the text of x_t . w, for a learned query w."""
+    """Take a mean whose weights are learned: y_b = sum_t a_t x_t with a = softmax over the text of x_t . w.
+
+    w (D,) is a learned query, the same for all texts.
+    """
 
     def __init__(self, width: int, window: int) -> None:
         super().__init__(width, window)
@@ -126,14 +142,15 @@ class AttentionPool(Pool):
         return (self.query,)
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
-        a = _softmax(self._scores(x, layout), layout)
-        y = np.add.reduceat(a[:, None] * x, layout.starts, axis=0)
+        a = _softmax(self._scores(x, layout), layout)  # (N,)
+        y = np.add.reduceat(a[:, None] * x, layout.starts, axis=0)  # (B, D)
         return y, (x, a, y, layout)
 
     def _scores(self, x: NDArray, layout: Layout) -> NDArray:
+        """Return x_t . w for each token, (N,)."""
         return layout.product(x, self.query.value[:, None])[:, 0]
 
-    # The denominator of the softmax over the rows of a part.
+    # The weight of a part is the denominator of its softmax, computed without overflow.
     def log_weights(self, x: NDArray, layout: Layout) -> NDArray:
         scores = self._scores(x, layout)
         largest = np.maximum.reduceat(scores, layout.starts)
@@ -143,17 +160,23 @@ class AttentionPool(Pool):
     def merge(self, y: NDArray, log_weights: NDArray, layout: Layout) -> NDArray:
         return _weighted_mean(y, log_weights, layout)
 
-    # dy/da_t = x_t, and the softmax as in attention: ds_t = a_t (x_t . dy - y . dy). Then s_t = x_t . w.
+    # y = sum_t a_t x_t gives da_t = x_t . dy, and the softmax, as in attention,
+    #   ds_t = a_t (da_t - sum_u a_u da_u) = a_t (x_t . dy - y . dy).
+    # s_t = x_t . w gives dw = sum_t ds_t x_t. x_t enters both y and s_t, so dx_t = a_t dy + ds_t w.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         x, a, y, layout = cache
-        wide = np.repeat(dy, layout.lengths, axis=0)
-        ds = a * (np.einsum("nd,nd->n", x, wide) - np.repeat(np.einsum("bd,bd->b", y, dy), layout.lengths))
+        dy_token = np.repeat(dy, layout.lengths, axis=0)  # (N, D), dy of the text of each token
+        mean = np.repeat(np.einsum("bd,bd->b", y, dy), layout.lengths)  # (N,)
+        ds = a * (np.einsum("nd,nd->n", x, dy_token) - mean)  # (N,)
         grads.add(self.query, ds @ x)
-        return a[:, None] * wide + ds[:, None] * self.query.value
+        return a[:, None] * dy_token + ds[:, None] * self.query.value
 
 
 class FlattenPool(Pool):
-    """y_b = the rows of text b side by side, filled with zeros up to the window: (B, window D). One part a text."""
+    """Put the rows of a text side by side, and fill up with zeros: y_b = [x_0 x_1 ... 0], (B, window D).
+
+    A text must fit in one window, so it always has a single part.
+    """
 
     def __init__(self, width: int, window: int) -> None:
         super().__init__(width * window, window)
@@ -163,14 +186,15 @@ class FlattenPool(Pool):
         return y[layout.starts]
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
-        filled = np.arange(self.window) < layout.lengths[:, None]
-        y = np.zeros((*filled.shape, x.shape[1]), x.dtype)
+        filled = np.arange(self.window) < layout.lengths[:, None]  # (B, window)
+        y = np.zeros((*filled.shape, x.shape[1]), x.dtype)  # (B, window, D)
         y[filled] = x
-        return y.reshape(len(y), -1), filled
+        return y.reshape(len(y), -1), filled  # (B, window D)
 
+    # Each row went to a place of its own, and takes its gradient from there.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         filled = cache
-        dx: NDArray = dy.reshape(*filled.shape, -1)[filled]
+        dx: NDArray = dy.reshape(*filled.shape, -1)[filled]  # (N, D)
         return dx
 
 

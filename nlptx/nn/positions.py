@@ -1,4 +1,7 @@
-"""Position signals, added to the word vectors. Positions count from 0 in each window."""
+"""Position vectors, added to the word vectors so that attention can see the order of the words.
+
+Positions count from 0 in each window.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,19 @@ from nlptx.nn.layout import Layout
 
 
 def sinusoids(positions: int, width: int) -> NDArray[np.float64]:
-    """Return (positions, width): sin(t / 10000^(2i/D)) in column 2i, the cosine in column 2i+1."""
+    """Return the position vectors of Vaswani et al. (2017): waves that are slower from column to column.
+
+        s_t,2i = sin(t / 10000^(2i/D))        s_t,2i+1 = cos(t / 10000^(2i/D))
+
+    Args:
+        positions: number of positions t.
+        width: D.
+
+    Returns:
+        (positions, D) float64.
+    """
     even = np.arange(0, width, 2)
-    angles = np.arange(positions)[:, None] / 10_000 ** (even / width)
+    angles = np.arange(positions)[:, None] / 10_000 ** (even / width)  # (positions, D / 2)
     table = np.empty((positions, width))
     table[:, 0::2] = np.sin(angles)
     table[:, 1::2] = np.cos(angles[:, : width // 2])
@@ -29,23 +42,30 @@ def _table(positions: int, width: int) -> NDArray[np.float64]:
 
 
 class SinusoidalPositions(Layer):
-    """y = x + s with the fixed sinusoids s of Vaswani et al. (2017)."""
+    """Add fixed position vectors: y_t = x_t + s_t, with s as in :func:`sinusoids`. x is (N, D), y is (N, D)."""
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, None]:
         y = x.copy()
-        # As long as the longest text needs, and not as a window that a model's file may set to anything.
+        # As long as the longest window needs. The window in the settings may be any number, in a hostile file too.
         longest = int(layout.windows.max(initial=1))
-        table = _table(1 << (longest - 1).bit_length(), x.shape[1])[:longest].astype(x.dtype)
-        for run in layout.views(y):
-            run += table[: run.shape[1]]
+        table = _table(1 << (longest - 1).bit_length(), x.shape[1])[:longest].astype(x.dtype)  # (T, D)
+        for stack in layout.stacks(y):
+            stack += table[: stack.shape[1]]
         return y, None
 
+    # s is fixed, so dx = dy.
     def backward(self, dy: NDArray, cache: None, grads: Gradients | None = None) -> NDArray:
         return dy
 
 
 class LearnedPositions(Layer):
-    """y = x + s with a learned vector s for each place in the window."""
+    """Add learned position vectors: y_t = x_t + s_t, with s (window, D) a parameter. x is (N, D), y is (N, D).
+
+    Args:
+        window: largest number of positions.
+        width: D.
+        rng: source of the initial vectors.
+    """
 
     def __init__(self, window: int, width: int, rng: np.random.Generator) -> None:
         self.table = Parameter("s", rng.normal(0, 0.02, (window, width)))
@@ -55,13 +75,13 @@ class LearnedPositions(Layer):
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Layout]:
         y = x.copy()
-        for run in layout.views(y):
-            run += self.table.value[: run.shape[1]]
+        for stack in layout.stacks(y):
+            stack += self.table.value[: stack.shape[1]]
         return y, layout
 
-    # s_t was added to row t of every window, so its gradient is the sum over windows.
+    # y_t = x_t + s_t gives dx_t = dy_t. s_t was added in every window, so ds_t is the sum of dy_t over the windows.
     def backward(self, dy: NDArray, cache: Layout, grads: Gradients) -> NDArray:
         layout = cache
-        for run in layout.views(dy):
-            grads[self.table][: run.shape[1]] += run.sum(axis=0)
+        for stack in layout.stacks(dy):
+            grads[self.table][: stack.shape[1]] += stack.sum(axis=0)
         return dy

@@ -121,7 +121,7 @@ def test_attention_weights_sum_to_one_and_are_exactly_zero_where_masked(attentio
     assert len(blocks) == 2
     for runs in blocks:
         heads = 1 if attention == "plain" else 2
-        assert [p.shape for p in runs] == [(n, heads, t, t) for _, n, t in layout.runs]
+        assert [p.shape for p in runs] == [(n, heads, t, t) for _, n, t in layout.stack_shapes]
         for p in runs:
             assert_allclose(p.sum(axis=-1), 1, rtol=1e-12)
             seen = np.tri(p.shape[-1], dtype=bool) if causal else np.ones(p.shape[-2:], bool)

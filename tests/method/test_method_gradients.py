@@ -10,7 +10,7 @@ from reviews import TAUGHT, TEXTS, WINDOW, as_float64, known_rows, small_fit
 
 from nlptx.classifier.model import Model
 from nlptx.nn import EncoderBlock, FeedForward, Gradients, LayerNorm, Layout, MultiHeadAttention, PlainAttention
-from nlptx.nn.attention import attend, attend_backward
+from nlptx.nn.attention_kernel import attend, attend_backward
 from nlptx.settings import TrainSettings
 from nlptx.training.batching import Microbatch
 from nlptx.training.gradients import Accumulators

@@ -1,4 +1,4 @@
-"""The method, row by row: the pipelines of two articles, and that of today, from end to end."""
+"""The method, row by row: the pipelines of two articles (see README.md), and the default one, from end to end."""
 
 import numpy as np
 import pytest

@@ -1,23 +1,14 @@
-"""Attention where scores are small, large, and beyond what an exponential can hold."""
+"""Attention: the fast kernel equals the textbook form, whatever the size of the scores."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nlptx.nn.attention import attend, attend_backward
+from nlptx.nn import Layout, MultiHeadAttention, attention_kernel
+from nlptx.nn.attention import attention, attention_backward
+from nlptx.nn.attention_kernel import attend, attend_backward, tiles
 
 SHAPE = (3, 2, 9, 4)  # windows, heads, tokens, width of a head
-
-
-def textbook(q, k, v, do):
-    """O, P, and the gradients dQ, dK, dV, in float64 and with the whole Jacobian of each row's softmax."""
-    s = q @ k.swapaxes(-1, -2)
-    p = np.exp(s - s.max(axis=-1, keepdims=True))
-    p /= p.sum(axis=-1, keepdims=True)
-    dp = do @ v.swapaxes(-1, -2)
-    jacobian = p[..., None] * np.eye(p.shape[-1]) - p[..., None] * p[..., None, :]
-    ds = (jacobian @ dp[..., None])[..., 0]
-    return p @ v, p, ds @ k, ds.swapaxes(-1, -2) @ q, p.swapaxes(-1, -2) @ do
 
 
 def arrays(dtype, size=1.0, shift=0.0):
@@ -31,19 +22,39 @@ def arrays(dtype, size=1.0, shift=0.0):
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-10), (np.float32, 2e-4)])
+@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(
     ("size", "shift"), [(1, 0), (3, 0), (30, 0), (1, 60), (1, 200), (1, -60), (1, -200), (1, -2000)]
 )
-def test_scores_of_any_size_give_the_softmax_and_its_gradient(dtype, tolerance, size, shift):
+def test_the_kernel_equals_the_textbook_form(dtype, tolerance, causal, size, shift):
     q, k, v, do = arrays(dtype, size, shift)
-    o, e, z = attend(q, k, v, False)
+    o, e, z = attend(q, k, v, causal)
     dq, dk, dv = attend_backward(do, o, q, k, v, e, z)
-    wanted = textbook(*(x.astype(np.float64) for x in (q, k, v, do)))
-    # A score is as exact as its own size allows.
+    q, k, v, do = (x.astype(np.float64) for x in (q, k, v, do))
+    wanted_o, p = attention(q, k, v, causal)
+    wanted = (wanted_o, p, *attention_backward(do, q, k, v, p))
+    # A score is only as exact as its size allows.
     tolerance *= max(1, abs(shift) / 10, size**2 / 10)
     for found, right in zip((o, e / z[..., None], dq, dk, dv), wanted, strict=True):
         assert found.dtype == dtype
-        assert_allclose(found, right, rtol=tolerance, atol=tolerance * np.abs(right).max())
+        # Where one key has all the weight the gradients of scores vanish, and what is left of them is rounding.
+        assert_allclose(found, right, rtol=tolerance, atol=tolerance * max(0.01, np.abs(right).max()))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_textbook_form_equals_the_jacobian_of_each_row_written_out(causal):
+    q, k, v, do = arrays(np.float64)
+    o, p = attention(q, k, v, causal)
+    dq, dk, dv = attention_backward(do, q, k, v, p)
+    masked = ~np.tri(SHAPE[2], dtype=bool) & causal
+    assert (p[..., masked] == 0).all()
+    assert (p[..., ~masked] > 0).all()
+    assert_allclose(p.sum(axis=-1), 1)
+    assert_allclose(o, p @ v)
+    jacobian = p[..., None] * np.eye(SHAPE[2]) - p[..., None] * p[..., None, :]
+    ds = (jacobian @ (do @ v.swapaxes(-1, -2))[..., None])[..., 0]
+    for found, right in ((dq, ds @ k), (dk, ds.swapaxes(-1, -2) @ q), (dv, p.swapaxes(-1, -2) @ do)):
+        assert_allclose(found, right, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -64,3 +75,17 @@ def test_what_is_not_a_number_stays_so():
         o, _, _ = attend(q, k, v, False)
     assert np.isnan(o[0, 0, 4]).all()
     assert np.isfinite(o[1:]).all()
+
+
+@pytest.mark.parametrize("size", [1, 20, 100, 1 << 17])
+def test_tiles_cover_each_score_once_and_change_nothing(size, monkeypatch):
+    layer = MultiHeadAttention(6, 3, 2, True, np.random.default_rng(1))
+    layout, x = Layout(np.array([4, 4, 4, 4, 4, 3])), np.random.default_rng(2).normal(size=(23, 6))
+    wanted, _ = layer.forward(x, layout)
+    monkeypatch.setattr(attention_kernel, "_TILE", size)
+    times = np.zeros((5, 3), int)
+    for tile in tiles(5, 3, 4):
+        times[tile] += 1
+        assert times[tile].size * 4**2 <= max(size, 4**2)
+    assert (times == 1).all()
+    assert_allclose(layer.forward(x, layout)[0], wanted, rtol=1e-12, atol=1e-12)

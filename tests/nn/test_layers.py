@@ -234,5 +234,5 @@ def test_windows_share_a_text_out_nearly_equally() -> None:
         wanted = [len(part) for n in lengths for part in np.array_split(np.arange(n), -(-n // window))]
         layout = Layout(lengths, window)
         assert layout.windows.tolist() == wanted
-        assert [t for _, n, t in layout.runs for _ in range(n)] == wanted
-        assert_array_equal(np.concatenate([v.ravel() for v in layout.views(np.arange(91)[:, None])]), np.arange(91))
+        assert [t for _, n, t in layout.stack_shapes for _ in range(n)] == wanted
+        assert_array_equal(np.concatenate([v.ravel() for v in layout.stacks(np.arange(91)[:, None])]), np.arange(91))

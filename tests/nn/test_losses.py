@@ -94,7 +94,7 @@ def test_outputs_and_targets_are_left_alone(loss: Loss) -> None:
 
 
 def test_squared_error_takes_two_classes_only() -> None:
-    with pytest.raises(ValueError, match="2 classes, not 3"):
+    with pytest.raises(ValueError, match="2 classes, got 3"):
         SquaredError(3)
 
 

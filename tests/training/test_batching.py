@@ -7,8 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from nlptx.nn import Gradients, Layout, MultiHeadAttention, attention
-from nlptx.nn.attention import tiles
+from nlptx.nn import Gradients
 from nlptx.training import weight_averaging
 from nlptx.training.batching import ACCUMULATORS, Microbatch, cut_microbatches
 from nlptx.training.gradients import Accumulators, BatchGradient, sum_rows
@@ -94,20 +93,6 @@ def test_rows_of_one_word_are_summed(dtype: type, count: int) -> None:
     assert_array_equal(rows, np.unique(ids))
     assert (rows.dtype, sums.dtype) == (ids.dtype, dtype)
     assert_allclose(sums, wanted[rows], atol=1e-5 if dtype == np.float32 else 1e-13)
-
-
-@pytest.mark.parametrize("room", [1, 20, 100, 1 << 17])
-def test_tiles_cover_each_score_once_and_change_nothing(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    layer = MultiHeadAttention(6, 3, 2, True, np.random.default_rng(1))
-    layout, x = Layout(np.array([4, 4, 4, 4, 4, 3])), np.random.default_rng(2).normal(size=(23, 6))
-    wanted, _ = layer.forward(x, layout)
-    monkeypatch.setattr(attention, "_TILE", room)
-    times = np.zeros((5, 3), int)
-    for tile in tiles(5, 3, 4):
-        times[tile] += 1
-        assert times[tile].size * 4**2 <= max(room, 4**2)
-    assert (times == 1).all()
-    assert_allclose(layer.forward(x, layout)[0], wanted, rtol=1e-12, atol=1e-12)
 
 
 def test_an_average_taken_block_by_block_is_the_average(monkeypatch: pytest.MonkeyPatch) -> None:
