@@ -1,4 +1,4 @@
-"""The method, row by row: stage 2, from counts to word vectors. In depth: test_operators, test_power_iteration, test_pca."""
+"""The method, row by row: stage 2, from counts to word vectors. In depth: tests/pca/."""
 
 import math
 import tracemalloc
