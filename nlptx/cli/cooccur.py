@@ -86,4 +86,4 @@ def cooccur(
             )
         container.write(output, dataclasses.replace(counts, details=details).to_artifact())
         facts = {name: value for name, value in details.items() if name not in ("sha256", "reading", "memory")}
-        stage.finish("counts", {**facts, "words": len(counts.vocabulary), "entries": len(counts.run.columns)})
+        stage.finish("counts", {**facts, "words": len(counts.vocabulary), "entries": len(counts.matrix.columns)})

@@ -80,7 +80,7 @@ def count(
     """Count which words occur near each other, with the matrix in memory; see :mod:`nlptx.cooccurrence.count`."""
     with MemoryBudget() as space, Workers.of(jobs) as workers:
         counts = count_corpus(in_blocks(texts), settings or CountSettings(), space, workers)
-        run, size = counts.run, len(counts.vocabulary)
-        indptr = run.indptr().astype(index_type(len(run.columns)))
-        matrix = sp.csr_matrix((run.values.array(), run.columns.array(), indptr), shape=(size, size))
+        stored, size = counts.matrix, len(counts.vocabulary)
+        indptr = stored.indptr().astype(index_type(len(stored.columns)))
+        matrix = sp.csr_matrix((stored.values.array(), stored.columns.array(), indptr), shape=(size, size))
     return Cooccurrence(matrix, counts.vocabulary, counts.settings, counts.details)

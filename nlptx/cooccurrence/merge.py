@@ -1,4 +1,4 @@
-"""The sum of sparse matrices, in bounded memory."""
+"""Sums of sparse matrices in bounded memory."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 
 
-def merge(runs: Sequence[SpilledMatrix], space: MemoryBudget, workers: Workers, one: int = 1) -> SpilledMatrix:
-    """Return the sum of ``runs``, divided by ``one``; they are closed."""
-    bounds = [run.indptr() for run in runs]
+def merge(parts: Sequence[SpilledMatrix], budget: MemoryBudget, workers: Workers, one: int = 1) -> SpilledMatrix:
+    """Return the sum of ``parts`` divided by ``one``, and close them."""
+    bounds = [part.indptr() for part in parts]
     total = np.sum(bounds, axis=0)
-    most = max(1, space.memory // (32 * BYTES_PER_ENTRY * (workers.jobs + 1)))
-    cuts = np.searchsorted(total, np.arange(most, total[-1], most)).tolist()
+    max_entries = max(1, budget.memory // (32 * BYTES_PER_ENTRY * (workers.jobs + 1)))
+    cuts = np.searchsorted(total, np.arange(max_entries, total[-1], max_entries)).tolist()
     edges = sorted({0, *cuts, len(total) - 1})
 
     def add(rows: tuple[int, int]) -> SparseRows:
-        summed = _sum_in_tree([_slice(run, indptr, *rows) for run, indptr in zip(runs, bounds, strict=True)])
+        summed = _sum_in_tree([_slice(part, indptr, *rows) for part, indptr in zip(parts, bounds, strict=True)])
         return SparseRows(
             summed.indices.astype(np.int32, copy=False), summed.data, np.diff(summed.indptr).astype(np.int64)
         )
 
-    result = SpilledMatrix(runs[0].words, space, one)
+    result = SpilledMatrix(parts[0].words, budget, one)
     for rows in workers.map(add, pairwise(edges)):
         result.append(rows)
-    for run in runs:
-        run.columns.close()
-        run.values.close()
+    for part in parts:
+        part.columns.close()
+        part.values.close()
     return result
 
 
 def _sum_in_tree(parts: list[sp.csr_matrix]) -> sp.csr_matrix:
-    """Sum matrices, equals with equals, so that each entry is copied a logarithmic number of times."""
+    """Sum matrices pairwise, so that each entry is copied a logarithmic number of times."""
     while len(parts) > 1:
         pairs = [parts[i] + parts[i + 1] for i in range(0, len(parts) - 1, 2)]
         parts = pairs + parts[len(pairs) * 2 :]
     return parts[0]
 
 
-def _slice(run: SpilledMatrix, indptr: NDArray[np.int64], first: int, after: int) -> sp.csr_matrix:
-    """Return some rows of a run; ``indptr`` is that of the whole."""
+def _slice(part: SpilledMatrix, indptr: NDArray[np.int64], first: int, after: int) -> sp.csr_matrix:
+    """Return the rows ``first`` to ``after`` of a matrix with the row bounds ``indptr``."""
     start, stop = int(indptr[first]), int(indptr[after])
-    entries = (run.values.read(start, stop), run.columns.read(start, stop), indptr[first : after + 1] - start)
-    return sp.csr_matrix(entries, shape=(after - first, run.words))
+    entries = (part.values.read(start, stop), part.columns.read(start, stop), indptr[first : after + 1] - start)
+    return sp.csr_matrix(entries, shape=(after - first, part.words))

@@ -1,4 +1,4 @@
-"""SparseRows of a sparse matrix as they are counted."""
+"""A sparse matrix that grows row by row and spills to disk."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from numpy.typing import NDArray
 from nlptx.cooccurrence.window_pairs import SparseRows
 from nlptx.io.spill import MemoryBudget
 
-# Of a column and a sum.
+# A column index (int32) and a sum (float64).
 BYTES_PER_ENTRY = 12
 
 
 class SpilledMatrix:
-    """A (V, V) sparse matrix whose rows are added in order.
+    """A (V, V) sparse matrix whose rows are appended in order.
 
     Args:
         words: V.
-        space: where entries go that do not fit in memory; a run may take a quarter of it.
-        one: what sums are divided by.
+        budget: the memory, of which the matrix may use a quarter, and where the rest is spilled.
+        one: divisor of the sums.
     """
 
-    def __init__(self, words: int, space: MemoryBudget, one: int = 1) -> None:
+    def __init__(self, words: int, budget: MemoryBudget, one: int = 1) -> None:
         self.words = words
         self.one = one
-        most = space.memory // 4
-        self.columns = space.spilled_array(np.int32, most // 3)
-        self.values = space.spilled_array(np.float64, 2 * most // 3)
+        max_bytes = budget.memory // 4
+        self.columns = budget.spilled_array(np.int32, max_bytes // 3)
+        self.values = budget.spilled_array(np.float64, 2 * max_bytes // 3)
         self._lengths: list[NDArray[np.int64]] = []
 
     def append(self, rows: SparseRows) -> None:
-        """Add a copy of the next rows."""
+        """Append a copy of the next rows."""
         self.columns.append(rows.columns.copy())
-        # Each sum is divided: multiplying by 1/one would round twice.
+        # Divided, because multiplying by 1/one would round twice.
         self.values.append(rows.sums / self.one)
         self._lengths.append(rows.lengths.copy())
 
-    def leave_memory(self, space: MemoryBudget, share: float) -> None:
-        """Move to temporary files now; ``share`` is the part of the whole that has been counted by now."""
-        # As much again for each run to come, and then the sum of all.
-        space.require(round(2 * BYTES_PER_ENTRY * len(self.columns) / share))
+    def leave_memory(self, budget: MemoryBudget, share: float) -> None:
+        """Move to temporary files now; ``share`` is the fraction of the corpus counted so far."""
+        # Space for the parts still to come, and for their sum.
+        budget.require(round(2 * BYTES_PER_ENTRY * len(self.columns) / share))
         self.columns.leave_memory()
         self.values.leave_memory()
 
     def indptr(self) -> NDArray[np.int64]:
-        """Return where each row begins, (V + 1,)."""
+        """Return the row bounds (V + 1,) int64: row i has the entries indptr[i] to indptr[i + 1]."""
         return np.concatenate([[0], *self._lengths]).cumsum()

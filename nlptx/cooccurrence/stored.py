@@ -1,4 +1,4 @@
-"""What counting makes: a matrix, in memory or in temporary files, its vocabulary, and the artifact of both."""
+"""The result of counting as an artifact."""
 
 from __future__ import annotations
 
@@ -19,24 +19,26 @@ KIND = "cooccurrence"
 
 @dataclass(frozen=True)
 class Counts:
-    """A corpus as it was counted, its matrix in memory or in temporary files.
+    """The counts of a corpus; the matrix is in memory or in temporary files.
 
     Args:
-        run: the symmetric matrix.
+        matrix: the symmetric matrix.
         vocabulary: its V words.
-        settings: how it was counted.
-        details: tokens, those known, distinct words.
+        settings: settings of the stage.
+        details: numbers of tokens, known tokens and distinct words.
     """
 
-    run: SpilledMatrix
+    matrix: SpilledMatrix
     vocabulary: Vocabulary
     settings: CountSettings
     details: dict[str, Any]
 
     def to_artifact(self) -> Artifact:
-        """Return the artifact; writing it brings the matrix to memory in small parts only."""
-        run = self.run
-        return matrix_artifact(run.indptr(), run.columns, run.values, self.vocabulary, self.settings, self.details)
+        """Return the artifact; writing it loads the matrix in small parts only."""
+        matrix = self.matrix
+        return matrix_artifact(
+            matrix.indptr(), matrix.columns, matrix.values, self.vocabulary, self.settings, self.details
+        )
 
 
 def matrix_artifact(
@@ -61,5 +63,5 @@ def matrix_artifact(
 
 
 def index_type(entries: int) -> type[np.signedinteger]:
-    """Return the type of the row bounds of a matrix with so many entries."""
+    """Return the dtype of the row bounds of a matrix with this many entries."""
     return np.int32 if entries < 1 << 31 else np.int64

@@ -3,7 +3,7 @@
 The positions of a text are grouped by the word that stands there. The words around the positions of one word
 make that word's row of the matrix. A frequent word's row is summed in a dense vector, which stays in the cache;
 for rare words that would waste time on zeros, so the pairs of many of them are sorted together, and runs of
-equal pairs summed. SparseRows come out in order and complete, so nothing has to be merged.
+equal pairs summed. Rows come out complete and in order, so nothing has to be merged.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PAIRS = 1 << 17
 # Summing a row in a dense vector costs as much as sorting so many pairs, and one for every few words.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
-# SparseRows of the matrix: the first, and the one after the last.
+# Rows of the matrix: the first, and the one after the last.
 Task = tuple[int, int]
 
 

@@ -1,4 +1,4 @@
-"""How the C library keeps memory that was freed."""
+"""How the C library reuses freed memory."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import ctypes
 # From glibc's malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _KEPT = 128 << 20
-# The largest that glibc takes.
+# The largest value that glibc accepts.
 _LARGEST_ON_HEAP = 32 << 20
 
 
 def keep_freed_memory() -> None:
-    """Let the arrays of one pass, or of one part of a text, take the place of the last one's.
+    """Let new arrays reuse the memory of freed ones, in the whole process.
 
-    By default glibc gives their memory back to the system and gets it again, zeroed page by page: a quarter of
-    the time of scoring, some hundredths of that of counting. For the whole process; does nothing with another C
-    library.
+    By default glibc returns the memory of large arrays to the system and requests it again, zeroed page by page, which
+    takes a quarter of the time of scoring and a few percent of counting. Does nothing with another C library.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

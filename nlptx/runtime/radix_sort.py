@@ -1,7 +1,7 @@
-"""The order of whole numbers, by distribution.
+"""Radix sort of integers.
 
-NumPy sorts 64-bit numbers by comparing them, in 8 to 60 ns each, as the processor has it; numbers of 16 bits it
-distributes, in 4 ns on all.
+NumPy sorts 64-bit integers by comparison, in 8 to 60 ns each depending on the processor, and 16-bit integers by radix
+sort, in 4 ns each on all processors.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ _DIGIT = 16
 
 
 def radix_argsort(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return the places of numbers, none of them negative, from the smallest to the largest; equal ones as they come.
+    """Return the indices that sort non-negative integers; the sort is stable.
 
-    Sorted by their last 16 bits, then by the 16 before those, and so on, as by the digits of a number.
+    Sorts by the lowest 16 bits, then by the next 16, and so on, as by the digits of a number.
 
     >>> radix_argsort(np.array([70000, 3, 70000, 1]))
     array([3, 1, 0, 2])

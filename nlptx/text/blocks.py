@@ -1,7 +1,7 @@
-"""Texts as blocks of lines: many texts in one run of UTF-8 bytes, a line each.
+"""Texts as blocks of lines: many texts in one sequence of UTF-8 bytes, one per line.
 
-Blocks go through NumPy as they are, without a Python object a text. A line end within a text becomes a space, as
-between tokens one is worth the other.
+NumPy processes a block without creating a Python object per text. A line end within a text becomes a space, which
+separates tokens equally well.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import TypeVar
 
 Text = TypeVar("Text", str, bytes)
 
-# Characters of a block: the arrays that NumPy makes of so many fit the cache.
+# Characters per block: few enough for the arrays made from them to stay in the cache.
 BLOCK = 1 << 19
 
 
 def as_lines(texts: Iterable[str]) -> bytes:
-    """Return one block of the texts; every line, the last one too, ends with a line feed."""
+    """Return the texts as one block; every line, including the last one, ends with a line feed."""
     lines = [text.replace("\n", " ") for text in texts]
     return "\n".join([*lines, ""]).encode("utf-8", "surrogatepass")
 
@@ -26,14 +26,14 @@ def in_blocks(texts: Iterable[str]) -> Iterator[bytes]:
     return map(as_lines, cut(texts, BLOCK))
 
 
-def cut(texts: Iterable[Text], most: int) -> Iterator[list[Text]]:
-    """Group texts, or blocks, into lists of about ``most`` characters."""
+def cut(texts: Iterable[Text], max_size: int) -> Iterator[list[Text]]:
+    """Group texts, or blocks, into lists of about ``max_size`` characters."""
     chunk: list[Text] = []
     size = 0
     for text in texts:
         chunk.append(text)
         size += len(text) + 1
-        if size >= most:
+        if size >= max_size:
             yield chunk
             chunk, size = [], 0
     if chunk:
