@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nlptx.classifier.model import Model as Model
     from nlptx.cooccurrence.matrix import Cooccurrence as Cooccurrence
     from nlptx.cooccurrence.matrix import count as count
+    from nlptx.corpus.training_data import read_training_data as read_training_data
     from nlptx.embeddings.embeddings import Embeddings as Embeddings
     from nlptx.embeddings.embeddings import load_embeddings as load_embeddings
     from nlptx.errors import NlptxError as NlptxError
@@ -42,6 +43,7 @@ _HOMES = {
     "fit": "training.fit",
     "fit_pca": "pca.fit",
     "load_embeddings": "embeddings.embeddings",
+    "read_training_data": "corpus.training_data",
 }
 
 __all__ = [*_HOMES, "__version__"]

@@ -22,9 +22,7 @@ from nlptx.errors import ArtifactError, CorruptError, SettingsError
 from nlptx.ngrams import NgramFeatures
 from nlptx.ngrams.serialization import feature_arrays, need_floats, read_ngram_features
 from nlptx.nn import flatten
-from nlptx.runtime.shared_memory import shared_copy, shared_empty
 from nlptx.runtime.workers import Workers
-from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import SEED, TrainSettings
 from nlptx.text.vocabulary import Vocabulary
 
@@ -70,26 +68,6 @@ class Model:
     source: dict[str, Any] = field(default_factory=dict)
     temperature: float = 1.0
     card: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def fresh(
-        cls,
-        vocabulary: Vocabulary,
-        table: NDArray,
-        labels: list[str],
-        values: list[float] | None,
-        priors: NDArray[np.float64],
-        settings: TrainSettings,
-        seed: int,
-        ngram_features: NgramFeatures | None = None,
-    ) -> Self:
-        """Return an untrained model. Raises SettingsError where the settings do not fit the data."""
-        network = Network(
-            settings, table.shape[1], len(labels), generator(seed, Stream.WEIGHTS), *_widths(ngram_features)
-        )
-        # Where processes that help with the training see them change.
-        flat, table = flatten(network, table.dtype, shared_empty), shared_copy(table)
-        return cls(vocabulary, table, labels, values, priors, settings, network, flat, {}, None, seed, ngram_features)
 
     @property
     def parameters(self) -> int:
@@ -220,7 +198,7 @@ class Model:
         if (priors < 0).any() or (priors > 1).any() or abs(priors.sum() - 1) > 1e-6:
             raise CorruptError("its prior probabilities do not sum to 1")
         ngram_features = read_ngram_features(artifact, settings, len(vocabulary), len(labels))
-        network = unset_network(settings, table.shape[1], len(labels), _widths(ngram_features), len(flat))
+        network = unset_network(settings, table.shape[1], len(labels), feature_widths(ngram_features), len(flat))
         own = flatten(network)
         own[:] = flat
         made = (history, artifact.made_from, artifact.seed, ngram_features, source, temperature, card)
@@ -235,6 +213,6 @@ def bundled_path() -> str:
     return path
 
 
-def _widths(ngram_features: NgramFeatures | None) -> tuple[int, int]:
+def feature_widths(ngram_features: NgramFeatures | None) -> tuple[int, int]:
     """Return how many features of each place, and of each text, the evidence gives."""
     return (0, 0) if ngram_features is None else (ngram_features.order * ngram_features.width, len(ngram_features.bias))

@@ -38,9 +38,13 @@ def _say(text: str) -> None:
 
 
 class Meter(Protocol):
-    """A running piece of work: call it with the share done (0 to 1, None if unknown) and a line about the state."""
+    """Progress of a piece of work.
 
-    def __call__(self, share: float | None, state: str, keep: bool = False) -> None: ...
+    Call it with the completed fraction (0 to 1, None if unknown) and a line about the state; ``keep`` leaves the line
+    on the screen, and ``title`` names the step, if the work has several.
+    """
+
+    def __call__(self, share: float | None, state: str, keep: bool = False, title: str = "") -> None: ...
 
 
 class Reporter:
@@ -134,7 +138,7 @@ class Reporter:
     def meter(self, what: str) -> Iterator[Meter]:
         """Show progress: a bar on a terminal, else a plain line now and then."""
         if self.quiet:
-            yield lambda share, state, keep=False: None
+            yield lambda share, state, keep=False, title="": None
         elif sys.stderr.isatty():
             with _bar(self.console(), what) as meter:
                 yield meter
@@ -151,12 +155,12 @@ def _plain(value: Any) -> str:
 def _lines(what: str) -> Meter:
     last = time.monotonic()
 
-    def meter(share: float | None, state: str, keep: bool = False) -> None:
+    def meter(share: float | None, state: str, keep: bool = False, title: str = "") -> None:
         nonlocal last
         if keep or time.monotonic() - last >= _LINE_EVERY:
             last = time.monotonic()
-            done = "" if share is None else f" {share:4.0%}"
-            _say(f"{what}{done}  {state}")
+            done = "" if share is None or keep else f" {share:4.0%}"
+            _say(f"{title or what}{done}  {state}".rstrip())
 
     return meter
 
@@ -175,10 +179,12 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
     try:
         task = progress.add_task(what, total=None, state="")
 
-        def meter(share: float | None, state: str, keep: bool = False) -> None:
-            progress.update(task, total=None if share is None else 1.0, completed=share, state=state)
+        def meter(share: float | None, state: str, keep: bool = False, title: str = "") -> None:
+            title = title or what
+            total = None if share is None else 1.0
+            progress.update(task, description=title, total=total, completed=share, state=state)
             if keep:
-                progress.console.print(Text(f"{what} {state}"))
+                progress.console.print(Text(f"{title}  {state}"))
 
         yield meter
     finally:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nlptx.cli.inputs import check_names, inputs_or_stdin
+from nlptx.cli.model_card import read_card
 from nlptx.cli.options import (
     Run,
     output_option,
@@ -17,18 +18,17 @@ from nlptx.cli.options import (
     seed_option,
     settings_options,
 )
-from nlptx.cli.reporter import Meter
 from nlptx.cli.stage_run import StageRun
 from nlptx.cli.stop_signal import catch_stop_signals
+from nlptx.cli.training_progress import show
 from nlptx.corpus.document import ReadOptions
-from nlptx.corpus.training_data import SPLITS, TrainingTexts, read_card, read_training_data
+from nlptx.corpus.training_data import SPLITS, TrainingTexts, read_training_data
 from nlptx.errors import OutputError
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
     from nlptx.training.checkpoint import Checkpoint
-    from nlptx.training.progress import Progress
 
 
 @click.command()
@@ -105,8 +105,12 @@ def train(
 
     with Checkpoint(output, checkpoint_minutes, resume, run.talk.note) as checkpoint:
         kept_card = read_card(card) if card else {}
-        vectors = load_embeddings(embeddings)
-        found = read_training_data(data, unlabelled, valid, reading)
+        with run.talk.meter("reading") as meter:
+            meter(None, "word vectors")
+            vectors = load_embeddings(embeddings)
+            found = read_training_data(
+                data, unlabelled, valid, reading, lambda documents: meter(None, f"{documents:,} texts")
+            )
         with run.talk.meter("training") as meter, catch_stop_signals() as stop:
             model = fit(
                 found.texts,
@@ -164,23 +168,3 @@ def _keep(model: Model, found: TrainingTexts, stage: StageRun, checkpoint: Check
         when = f"in epoch {len(history['epochs'])}" if best else "before the first epoch"
         kept = f"{stage.output} holds the best model so far (epoch {best})" if best else "there is no model yet"
         stage.run.talk.note(f"interrupted {when}: {kept}" + (f"; {going_on}" if going_on else ""))
-
-
-def show(progress: Progress, meter: Meter) -> None:
-    """Write one state of the training into the meter."""
-    parts = [f"epoch {progress.epoch}/{progress.epochs}", f"loss {progress.loss:.4f}"]  # a line of 80 columns holds it
-    if progress.epoch_done:
-        if progress.valid_accuracy is not None:
-            parts.append(f"valid {progress.valid_accuracy:.2%}")
-        parts.append(f"{progress.tokens_per_second / 1000:,.0f}k tokens/s")
-        parts.append("best so far" if progress.improved else "no better")
-    elif progress.seconds_left:
-        parts.append(f"{_duration(progress.seconds_left)} left")
-    if progress.phase != "train":
-        parts.insert(0, {"pretrain": "pre-training", "distill": "unlabelled"}[progress.phase])
-    meter(progress.step / progress.steps, "  ".join(parts), keep=progress.epoch_done)
-
-
-def _duration(seconds: float) -> str:
-    minutes, seconds = divmod(round(seconds), 60)
-    return f"{minutes}:{seconds:02d}"

@@ -1,33 +1,35 @@
-"""What ``train`` reads: labelled texts, texts without labels, and held-out ones."""
+"""Training data: labelled texts, texts without labels, and held-out texts."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nlptx.corpus.corpus import Corpus, check_label
 from nlptx.corpus.document import Document, ReadOptions, non_default_options
-from nlptx.errors import DataError, SettingsError
-from nlptx.io import strict_json
+from nlptx.runtime.progress import counted
 
-# Parts read of a corpus that is laid out as train, test, unsup; texts of the last need no label.
+# Parts that are read of a corpus laid out as train, test and unsup; texts of the last need no label.
 SPLITS = ("train", "unsup")
 _UNLABELLED = "unsup"
 _HELD_OUT = "test"
-_LARGEST_CARD = 1 << 16
+_OPTIONS = ReadOptions(splits=SPLITS)
+
+Inputs = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 @dataclass
 class TrainingTexts:
-    """The texts of a training, and what the model will say of their origin.
+    """The texts of a training; pass them to :func:`nlptx.fit`.
 
     Args:
         texts, labels: to learn from.
         unlabelled: texts without labels.
-        valid: texts and labels held out, or None.
-        source: documents and digests.
+        valid: held-out texts and their labels, or None.
+        source: number of documents and digests, for :attr:`nlptx.Model.source`.
     """
 
     texts: list[str]
@@ -38,49 +40,55 @@ class TrainingTexts:
 
 
 def read_training_data(
-    data: tuple[str, ...], unlabelled: tuple[str, ...], valid: tuple[str, ...], reading: ReadOptions
+    data: Inputs,
+    unlabelled: Inputs = (),
+    valid: Inputs = (),
+    options: ReadOptions = _OPTIONS,
+    on_document: Callable[[int], None] = lambda documents: None,
 ) -> TrainingTexts:
-    """Read everything. Raises DataError and LabelError, naming the place."""
-    corpus = Corpus(data, reading)
-    found = _sorted(corpus)
+    """Read labelled texts from tables, folders or archives.
+
+    Args:
+        data: one or more paths, or ``-`` for standard input; the part ``unsup`` of a corpus needs no labels.
+        unlabelled: paths of texts without labels; of a corpus with parts, the part ``unsup``.
+        valid: paths of held-out texts; of a corpus with parts, the part ``test``.
+        options: how the inputs are read.
+        on_document: called now and then with the number of documents read so far.
+
+    Raises:
+        DataError, LabelError: a text cannot be read or has no label; the error names the place.
+    """
+    corpus = Corpus(_names(data), options)
+    found = _read_sorted(corpus, on_document)
     source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256}
-    source["reading"] = non_default_options(reading, SPLITS)
-    more = Corpus(unlabelled, replace(reading, splits=(_UNLABELLED,)))
-    found.unlabelled += [document.text for document in more]
-    if unlabelled:
+    source["reading"] = non_default_options(options, SPLITS)
+    read = corpus.documents
+    if names := _names(unlabelled):
+        more = Corpus(names, replace(options, splits=(_UNLABELLED,)))
+        found.unlabelled += [document.text for document in counted(more, on_document, read)]
+        read += more.documents
         source["unlabelled_documents"], source["unlabelled_sha256"] = more.documents, more.sha256
-    if valid:
-        held_out = Corpus(valid, replace(reading, splits=(_HELD_OUT,)))
-        judged = _sorted(held_out)
-        found.valid = judged.texts, judged.labels
+    if names := _names(valid):
+        held_out = Corpus(names, replace(options, splits=(_HELD_OUT,)))
+        known = _read_sorted(held_out, on_document, read)
+        found.valid = known.texts, known.labels
         source["valid_documents"], source["valid_sha256"] = held_out.documents, held_out.sha256
     found.source = source
     return found
 
 
-def read_card(path: str) -> dict[str, Any]:
-    """Read a model card. Raises DataError unless it is a JSON object of moderate size, SettingsError without a file."""
-    if not os.path.exists(path):
-        raise SettingsError(f"{path}: no such file")
-    try:
-        with open(path, "rb") as file:
-            data = file.read(_LARGEST_CARD + 1)
-        card = strict_json.loads(data.decode()) if len(data) <= _LARGEST_CARD else None
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot be read as JSON: {error}", where=path) from error
-    if not isinstance(card, dict):
-        raise DataError(f"expected one JSON object of at most {_LARGEST_CARD >> 10} KiB", where=path)
-    return card
+def _names(inputs: Inputs) -> tuple[str, ...]:
+    return (os.fspath(inputs),) if isinstance(inputs, str | os.PathLike) else tuple(os.fspath(name) for name in inputs)
 
 
-def _sorted(corpus: Corpus) -> TrainingTexts:
-    """Read a corpus. Files that are a text each come in the order of their names: 2.txt before 10.txt.
+def _read_sorted(corpus: Corpus, on_document: Callable[[int], None], already: int = 0) -> TrainingTexts:
+    """Read a corpus. Files with one text each are put in the order of the numbers in their names: 2.txt before 10.txt.
 
-    So a folder and its archive give the same model, and texts with near numbers are neighbours: numbers often
-    follow the subject, and what is held out should be of subjects of its own.
+    So a folder and its archive give the same model, and texts with nearby numbers are neighbours: numbers often
+    follow the subject, and the held-out texts should have subjects of their own.
     """
     known, free = [], []
-    for document in corpus:
+    for document in counted(corpus, on_document, already):
         if document.split == _UNLABELLED:
             free.append(document)
         else:
@@ -96,7 +104,7 @@ def _sorted(corpus: Corpus) -> TrainingTexts:
 
 
 def _natural(document: Document) -> list[tuple[int, str]]:
-    """Return the name of a file that is one text, for sorting by the numbers in it; nothing for rows of a table."""
+    """Return a key that sorts files of one text by the numbers in their names; an empty one for rows of a table."""
     if document.line:
         return []
     found = re.findall(r"[0-9]+|[^0-9]+", document.source)

@@ -21,11 +21,14 @@ from nlptx.nn.activations import sigmoid
 # C in the penalty |w|^2 / (2 C) beside the summed log-loss: the inverse of its strength; of ratios, of components.
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
-_ITERATIONS = 40
+MAX_ITERATIONS = 40
 
 
 def fit_linear(
-    rows: sp.csr_matrix, ratios: NDArray[np.float32], targets: NDArray[np.int64]
+    rows: sp.csr_matrix,
+    ratios: NDArray[np.float32],
+    targets: NDArray[np.int64],
+    on_iteration: Callable[[], None] = lambda: None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Fit the model of n-grams.
 
@@ -33,6 +36,7 @@ def fit_linear(
         rows: (texts, G) float32, 1 / sqrt(T) where a text has an n-gram.
         ratios: (G, E); E = 1 means two classes and the logistic loss, else softmax over E classes.
         targets: (texts,) class of each.
+        on_iteration: called after each of at most MAX_ITERATIONS iterations.
 
     Returns:
         the products w r, (G, E), and b, (E,).
@@ -44,6 +48,7 @@ def fit_linear(
         ratios.shape,
         targets,
         INVERSE_PENALTY,
+        on_iteration,
     )
     return (weights * ratios).astype(np.float32), bias.astype(np.float32)
 
@@ -73,6 +78,7 @@ def _minimise(
     shape: tuple[int, ...],
     targets: NDArray[np.int64],
     inverse_penalty: float,
+    on_iteration: Callable[[], None] = lambda: None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Find by L-BFGS the weights (G, E) and bias (E,) that minimise the log-loss plus the penalty.
 
@@ -82,6 +88,7 @@ def _minimise(
         shape: (G, E).
         targets: (texts,) class of each.
         inverse_penalty: C, see INVERSE_PENALTY.
+        on_iteration: called after each iteration.
     """
     from scipy.optimize import minimize  # slow to import, and bad data should be told at once
 
@@ -99,7 +106,14 @@ def _minimise(
         return loss + float(flat[:-width] @ flat[:-width]) / (2 * inverse_penalty), gradient
 
     start = np.zeros((shape[0] + 1) * width)
-    found = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", options={"maxiter": _ITERATIONS}).x
+    found = minimize(
+        loss_and_gradient,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": MAX_ITERATIONS},
+        callback=lambda _: on_iteration(),
+    ).x
     return found[:-width].reshape(shape), found[-width:]
 
 

@@ -15,6 +15,7 @@ theirs from the company they keep.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,9 +74,20 @@ def weighted_rows(presence: sp.csr_matrix, weights: NDArray[np.float32]) -> sp.c
 
 
 def find_components(
-    rows: sp.csr_matrix, most: int, rng: np.random.Generator, workers: Workers
+    rows: sp.csr_matrix,
+    most: int,
+    rng: np.random.Generator,
+    workers: Workers,
+    on_progress: Callable[[float, str], None] = lambda fraction, detail: None,
 ) -> TextComponents | None:
     """Find up to ``most`` leading components of texts (T, G); None if there are none that tell them apart.
+
+    Args:
+        rows: (T, G) float32, the texts.
+        most: largest number of components.
+        rng: source of the starting block of the power iteration.
+        workers: threads; they do not change the result.
+        on_progress: called with the completed fraction and a description of it.
 
     Raises:
         NlptxError: no convergence.
@@ -86,8 +98,22 @@ def find_components(
         return None
     # What RowOperator makes of the transposed rows is X X' / G.
     gram = RowOperator(rows.T.tocsr(), False, np.float32, workers)
+    found = multiplied = 0
+
+    def product(block: NDArray) -> NDArray:
+        nonlocal multiplied
+        multiplied += block.shape[1]
+        # The first half of the work is a basis of about twice as many vectors as are wanted.
+        fraction = max(found / wanted, min(multiplied / (4 * wanted), 0.5))
+        on_progress(fraction, f"{found} of {wanted}")
+        return gram.moments(block)
+
+    def on_round(count: int, residual: float) -> None:
+        nonlocal found
+        found = count
+
     pairs = power_iteration(
-        gram.moments, texts, wanted, tolerance=_TOLERANCE, rng=rng, dtype=np.float32, workers=workers
+        product, texts, wanted, tolerance=_TOLERANCE, rng=rng, dtype=np.float32, workers=workers, on_round=on_round
     )
     kept = pairs.values > _ROUNDING * pairs.values[0]
     singular = np.sqrt(pairs.values[kept] * np.float32(grams))

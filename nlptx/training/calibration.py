@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.model import Model
 from nlptx.metrics import calibration_error, log_loss
 from nlptx.nn import Loss
 
@@ -40,6 +41,19 @@ def find_temperature(loss: Loss, outputs: NDArray, targets: NDArray[np.int64]) -
     bound = np.log(LARGEST)
     found = minimize_scalar(missed, bounds=(-bound, bound), method="bounded", options={"xatol": 1e-4})
     return round(float(np.exp(found.x)), 4)
+
+
+def calibrate(model: Model, outputs: NDArray, targets: NDArray[np.int64]) -> None:
+    """Set the temperature of a model, and record log-loss and calibration error before and after.
+
+    Args:
+        model: changed in place.
+        outputs: (texts, outputs) of its network for held-out texts.
+        targets: (texts,) class of each text.
+    """
+    loss = model.network.loss
+    model.temperature = find_temperature(loss, outputs, targets)
+    model.history["calibration"] = describe(loss, outputs, targets, model.temperature)
 
 
 def describe(loss: Loss, outputs: NDArray, targets: NDArray[np.int64], temperature: float) -> dict[str, Any]:

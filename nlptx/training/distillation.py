@@ -1,9 +1,9 @@
-"""Distillation: the network learns from texts without labels what the linear models say of them.
+"""Distillation: the network learns to predict, for texts without labels, what the linear models predict.
 
-The linear models know single n-grams; of texts that nobody labelled they give probabilities, soft labels, of which
-there may be many more than there are labels. A network that learns to say the same from the words alone comes to the
-labelled texts with a view of its own, made of other things than theirs: knowledge distillation (Hinton, Vinyals &
-Dean 2015), with the linear models as teachers.
+The linear models see single n-grams. The probabilities that they give to texts without labels are soft labels, of
+which there may be many more than there are labels. A network that learns to predict the same from the words alone
+starts on the labels with a view of its own: knowledge distillation (Hinton, Vinyals & Dean 2015), with the linear
+models as teachers.
 """
 
 from __future__ import annotations
@@ -19,19 +19,32 @@ from nlptx.training.batching import Microbatch, cut_microbatches, drop_words
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.loss import classify
-from nlptx.training.trainer import Preparation
+from nlptx.training.unsupervised import UnsupervisedTrainer
 
 # Texts whose n-grams are looked up together.
 _TOGETHER = 64
 
 
-class Distillation(Preparation):
-    """Training of the network, without its ngram_features, on soft labels.
+def distill(model: Model, unlabelled: Examples, context: TrainingContext) -> list[dict[str, float]]:
+    """Distil the linear models into the network if there are unlabelled texts for it; return a record per epoch.
+
+    Nothing is done without ``--distill`` or n-gram features, after an interruption, or if it is done already.
+    """
+    wanted = model.settings.distill and len(unlabelled) and model.ngram_features is not None
+    if not wanted or context.interrupted or context.checkpoint.is_beyond(Distillation.name):
+        return []
+    trainer = Distillation(model, unlabelled, context)
+    trainer.run()
+    return trainer.history
+
+
+class Distillation(UnsupervisedTrainer):
+    """Training of the network, without its n-gram features, on soft labels.
 
     Args:
         model: trained in place.
-        unlabelled: the texts; their classes play no part.
-        control: seed, workers, and whom to tell.
+        unlabelled: texts; their classes play no part.
+        context: seed, workers, and whom to tell.
     """
 
     name = "distill"
@@ -39,14 +52,14 @@ class Distillation(Preparation):
     order = Stream.DISTILLATION_ORDER
     dropout = Stream.DISTILLATION_DROPOUT
 
-    def __init__(self, model: Model, unlabelled: Examples, control: TrainingContext) -> None:
-        super().__init__(model, model.flat, model.network, unlabelled, model.settings.distill, control)
-        self.soft = soft_labels(model, unlabelled.ids, control.workers)
+    def __init__(self, model: Model, unlabelled: Examples, context: TrainingContext) -> None:
+        super().__init__(model, model.flat, model.network, unlabelled, model.settings.distill, context)
+        self.soft = soft_labels(model, unlabelled.ids, context.workers)
 
     def run(self) -> None:
-        """Train, and give network and linear models half a say each: by now they say the same."""
+        """Train, and halve the outputs of the network and of the linear models, because by now both say the same."""
         super().run()
-        if not self.interrupted:
+        if not self.context.interrupted:
             for layer in (self.model.network.head, self.model.network.text_projection):
                 for _, parameter in layer.parameters() if layer is not None else ():
                     parameter.value *= 0.5
@@ -54,7 +67,7 @@ class Distillation(Preparation):
     def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Microbatch], int]:
         texts = [self.train.ids[i] for i in chosen]
         if self.settings.word_dropout:
-            rng = generator(self.control.seed, Stream.DISTILLATION_WORDS, step)
+            rng = generator(self.context.seed, Stream.DISTILLATION_WORDS, step)
             texts, _ = drop_words(texts, None, self.settings.word_dropout, rng)
         return cut_microbatches(texts, self.soft[chosen]), len(chosen)
 
@@ -65,10 +78,10 @@ class Distillation(Preparation):
 
 
 def soft_labels(model: Model, texts: list[NDArray[np.int32]], workers: Workers) -> NDArray[np.float32]:
-    """Return what the linear models of an untrained model say of texts of at least one known word: (texts, C).
+    """Return the probabilities (texts, C) that the linear models of an untrained model give to texts with known words.
 
     Raises:
-        ValueError: it has none.
+        ValueError: the model has no linear models.
     """
     ngram_features, network = model.ngram_features, model.network
     if ngram_features is None or network.text_projection is None:

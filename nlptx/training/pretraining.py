@@ -16,7 +16,7 @@ from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.training.batching import Microbatch, cut_microbatches
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
-from nlptx.training.trainer import Preparation
+from nlptx.training.unsupervised import UnsupervisedTrainer
 
 # Positions whose scores over the vocabulary are held at once.
 _POSITIONS = 512
@@ -26,9 +26,10 @@ class NextWord(Layer):
     """The encoder under a linear layer to the vocabulary.
 
     Args:
-        encoder: of the classifier; its parameters are shared.
+        encoder: that of the classifier; its parameters are shared.
+        width: D.
         words: V.
-        rng: source of the output layer's weights.
+        rng: source of the weights of the output layer.
     """
 
     def __init__(self, encoder: Layer, width: int, words: int, rng: np.random.Generator) -> None:
@@ -48,7 +49,7 @@ class NextWord(Layer):
         rng: np.random.Generator | None,
         asked: int = 1,
     ) -> tuple[float, int, int, NDArray]:
-        """Return summed loss, hits, predictions made, and dloss/dx / asked; add parameter gradients / asked.
+        """Return summed loss, hits, number of predictions, and dloss/dx / asked; add parameter gradients / asked.
 
         Args:
             x: (N, R) word vectors.
@@ -56,7 +57,7 @@ class NextWord(Layer):
             layout: causal.
             grads: gradients to add to.
             rng: for dropout.
-            asked: predictions of the whole batch, whose mean loss is differentiated.
+            asked: number of predictions of the whole batch; the gradient is that of their mean loss.
         """
         h, cache = self.encoder.forward(x, layout, rng)
         last = np.cumsum(layout.windows) - 1
@@ -77,13 +78,22 @@ class NextWord(Layer):
         return total, hits, len(positions), self.encoder.backward(dh, cache, grads)
 
 
-class Pretraining(Preparation):
+def pretrain(model: Model, train: Examples, context: TrainingContext) -> list[dict[str, float]]:
+    """Pre-train the encoder if ``--pretrain`` asks for it and it is still to be done; return a record per epoch."""
+    if not model.settings.pretrain or context.checkpoint.is_beyond(Pretraining.name):
+        return []
+    trainer = Pretraining(model, train, context)
+    trainer.run()
+    return trainer.history
+
+
+class Pretraining(UnsupervisedTrainer):
     """Training of the model's encoder and word vectors to predict the next word.
 
     Args:
         model: trained in place.
-        train: the examples; their classes play no part.
-        control: seed, workers, and whom to tell.
+        train: examples; their classes play no part.
+        context: seed, workers, and whom to tell.
     """
 
     name = "pretrain"
@@ -91,12 +101,12 @@ class Pretraining(Preparation):
     order = Stream.NEXT_WORD_ORDER
     dropout = Stream.NEXT_WORD_DROPOUT
 
-    def __init__(self, model: Model, train: Examples, control: TrainingContext) -> None:
+    def __init__(self, model: Model, train: Examples, context: TrainingContext) -> None:
         encoder = model.network.encoder
-        rng = generator(control.seed, Stream.NEXT_WORD_WEIGHTS)
+        rng = generator(context.seed, Stream.NEXT_WORD_WEIGHTS)
         self.task = NextWord(encoder, encoder.width, len(model.vocabulary), rng)
         flat = flatten(self.task, model.flat.dtype, shared_empty)
-        super().__init__(model, flat, self.task, train, model.settings.pretrain, control)
+        super().__init__(model, flat, self.task, train, model.settings.pretrain, context)
 
     def run(self) -> None:
         """Train, and put the encoder's parameters back among those of the classifier."""

@@ -8,18 +8,33 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Progress:
-    """The state after a step, or after a validation.
+    """How far one step of :func:`nlptx.training.fit.fit` is.
+
+    Args:
+        title: name of the step, such as ``encoding texts``.
+        fraction: completed part of it, from 0 to 1.
+        detail: for example ``120 of 300``.
+    """
+
+    title: str
+    fraction: float
+    detail: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpochProgress(Progress):
+    """State of a step that goes through the texts in epochs, after an optimiser step or a validation.
 
     Args:
         phase: ``pretrain``, ``distill`` or ``train``.
         epoch, epochs: from 1.
-        step, steps: from 1, over the whole phase.
-        loss: running mean of the training loss.
-        tokens_per_second: of training so far, validation left out.
+        step, steps: optimiser steps, from 1, over all epochs.
+        loss: mean training loss of the epoch so far.
+        tokens_per_second: speed of training so far, without validation.
         seconds_left: estimate to the end of the last epoch.
-        valid_accuracy, valid_loss: of the last validation; None before the first.
+        valid_loss, valid_accuracy: of the last validation; None before the first.
         epoch_done: whether this closes an epoch.
-        improved: whether that epoch is the best so far.
+        improved: whether the validation loss of that epoch is the lowest so far.
     """
 
     phase: str
@@ -30,15 +45,15 @@ class Progress:
     loss: float
     tokens_per_second: float
     seconds_left: float
-    valid_accuracy: float | None = None
     valid_loss: float | None = None
+    valid_accuracy: float | None = None
     epoch_done: bool = False
     improved: bool = False
 
 
 @dataclass
 class Clock:
-    """Seconds, steps and tokens of the steps this process has taken."""
+    """Seconds, steps and tokens of the optimiser steps that this process has taken."""
 
     seconds: float = 0.0
     steps: int = 0
@@ -46,7 +61,7 @@ class Clock:
     _since: float = field(default=0.0, repr=False)
 
     def resume(self) -> None:
-        """Start, or go on."""
+        """Start, or continue."""
         self._since = time.perf_counter()
 
     def pause(self, tokens: int) -> None:

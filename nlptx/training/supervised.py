@@ -1,4 +1,4 @@
-"""Training on the labels: each epoch judged on held-out texts, the best weights kept."""
+"""Training on the labels: each epoch is validated on held-out texts, and the best weights are kept."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from nlptx.training.batching import Microbatch, cut_microbatches, drop_words
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.loss import VALID_BATCH, balanced_weights, classify, validate
+from nlptx.training.progress import EpochProgress
 from nlptx.training.state import Stateful
 from nlptx.training.trainer import Trainer
 from nlptx.training.weight_averaging import WeightAverage
@@ -35,39 +36,39 @@ class Best:
 
 
 class SupervisedTrainer(Trainer):
-    """One training run over labelled examples.
+    """Training of the whole model on labelled examples.
 
     Args:
         model: trained in place.
-        train, valid: the examples; without validation texts the last epoch counts as the best.
-        control: seed, workers, and whom to tell.
-        pretraining, distillation: what was recorded of them, for the history.
+        train, valid: examples; without validation texts the last epoch counts as the best.
+        context: seed, workers, and whom to tell.
+        pretraining, distillation: records of their epochs, for the history.
     """
 
     name = "train"
     title = "training"
     order = Stream.ORDER
     dropout = Stream.DROPOUT
-    RECORDS = ("judged", "curve", "recent", "pretraining", "distillation")
+    RECORDS = ("validated", "curve", "recent", "pretraining", "distillation")
 
     def __init__(
         self,
         model: Model,
         train: Examples,
         valid: Examples,
-        control: TrainingContext,
-        pretraining: list[dict[str, float]] | None = None,
-        distillation: list[dict[str, float]] | None = None,
+        context: TrainingContext,
+        pretraining: list[dict[str, float]],
+        distillation: list[dict[str, float]],
     ) -> None:
-        super().__init__(model, model.flat, model.network, train, model.settings.epochs, control)
+        super().__init__(model, model.flat, model.network, train, model.settings.epochs, context)
         self.valid = valid
         balanced = self.settings.class_weight == "balanced"
         self.class_weights = balanced_weights(train.targets, len(model.labels)) if balanced else None
         self.average = WeightAverage(self.weights, self.settings.weight_averaging)
         self.best = Best()
-        self.pretraining = pretraining or []
-        self.distillation = distillation or []
-        self.judged: list[dict[str, Any]] = []
+        self.pretraining = pretraining
+        self.distillation = distillation
+        self.validated: list[dict[str, Any]] = []
         self.curve: list[list[float]] = []
         self.recent: list[float] = []
 
@@ -80,11 +81,11 @@ class SupervisedTrainer(Trainer):
     def history(self) -> dict[str, Any]:
         """Return what was recorded, as the model stores it."""
         return {
-            "epochs": self.judged,
+            "epochs": self.validated,
             "curve": self.curve,
             "best_epoch": self.best.epoch,
             "steps": self.step,
-            "interrupted": self.interrupted,
+            "interrupted": self.context.interrupted,
             "train_texts": len(self.train) - self.train.passages,
             "passages": self.train.passages,
             "valid_texts": len(self.valid),
@@ -96,7 +97,7 @@ class SupervisedTrainer(Trainer):
         texts = [self.train.ids[i] for i in chosen]
         ngram_features = None if self.train.ngram_features is None else [self.train.ngram_features[i] for i in chosen]
         if self.settings.word_dropout:
-            rng = generator(self.control.seed, Stream.WORDS, step)
+            rng = generator(self.context.seed, Stream.WORDS, step)
             texts, ngram_features = drop_words(texts, ngram_features, self.settings.word_dropout, rng)
         return cut_microbatches(texts, self.train.targets[chosen], ngram_features), len(chosen)
 
@@ -122,27 +123,27 @@ class SupervisedTrainer(Trainer):
             "accuracy": round(accuracy, 5),
         }
         with self.average.swapped_in():
-            judged = self.valid if len(self.valid) else self.train.first(VALID_BATCH)
-            valid_loss, valid_accuracy = validate(self.model, judged, self.control.workers, self.class_weights)
+            examples = self.valid if len(self.valid) else self.train.first(VALID_BATCH)
+            valid_loss, valid_accuracy = validate(self.model, examples, self.context.workers, self.class_weights)
             if not np.isfinite(valid_loss):
-                raise self.diverged(self.step, f"held-out texts have the loss {valid_loss}")
+                raise self.diverged(self.step, f"the loss of the held-out texts is {valid_loss}")
             improved = not len(self.valid) or valid_loss < self.best.loss
             if improved:
                 self.best = Best(valid_loss, self.sums.epoch, [weight.copy() for weight in self.weights])
         if len(self.valid):
             record.update(valid_loss=round(valid_loss, 5), valid_accuracy=round(valid_accuracy, 5))
-        self.judged.append(record)
-        self.control.on_progress(self.progress(epoch_done=True, improved=improved))
+        self.validated.append(record)
+        self.context.on_progress(self.progress(epoch_done=True, improved=improved))
 
     def is_over(self) -> bool:
-        """Tell whether the held-out texts have not gained for so many epochs."""
+        """Return whether the validation loss has not improved for ``--patience`` epochs."""
         worse = self.sums.epoch - 1 - self.best.epoch
         return bool(self.settings.patience and len(self.valid) and worse >= self.settings.patience)
 
-    def progress(self, **more: Any) -> Any:
-        last = self.judged[-1] if self.judged else {}
-        judged = {name: last.get(name) for name in ("valid_accuracy", "valid_loss")}
-        return super().progress(**judged, **more)
+    def progress(self, **more: Any) -> EpochProgress:
+        last = self.validated[-1] if self.validated else {}
+        valid = {name: last.get(name) for name in ("valid_loss", "valid_accuracy")}
+        return super().progress(**valid, **more)
 
     def parts(self) -> dict[str, Stateful]:
         return {**super().parts(), "average": self.average, "best": self.best}

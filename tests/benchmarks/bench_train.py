@@ -122,23 +122,23 @@ def our_epoch(
 
     The workers wait for their next step until ``stack`` is left.
     """
-    from nlptx.classifier.model import Model
     from nlptx.runtime.workers import Workers
     from nlptx.text.vocabulary import Vocabulary
     from nlptx.training.batching import random_order
     from nlptx.training.checkpoint import Checkpoint
     from nlptx.training.context import TrainingContext
     from nlptx.training.dataset import Examples
+    from nlptx.training.initialization import initial_model
     from nlptx.training.supervised import SupervisedTrainer
 
     rng = np.random.default_rng(0)
     vocabulary = Vocabulary([str(number) for number in range(words)], np.ones(words, np.int64))
     table = rng.standard_normal((words, width)).astype(np.float32)
-    model = Model.fresh(vocabulary, table, ["neg", "pos"], None, np.full(2, 0.5), settings, 1)
+    model = initial_model(vocabulary, table, ["neg", "pos"], None, np.full(2, 0.5), settings, 1)
     examples, nothing = Examples(list(texts), targets), Examples([], np.empty(0, np.int64))
     workers = stack.enter_context(Workers(jobs, processes=True))
-    control = TrainingContext(1, workers, lambda _: None, lambda: False, Checkpoint(None))
-    training = SupervisedTrainer(model, examples, nothing, control)
+    context = TrainingContext(1, workers, lambda _: None, lambda: False, Checkpoint(None))
+    training = SupervisedTrainer(model, examples, nothing, context, [], [])
     training.steps = 1_000_000
     stack.enter_context(training.stepping())
 

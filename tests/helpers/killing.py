@@ -37,7 +37,7 @@ from nlptx.cli.main import main
 main()
 """
 STEP = ("nlptx.training.trainer", "Trainer", "take_step")
-JUDGE = ("nlptx.training.supervised", "Training", "after_epoch")
+JUDGE = ("nlptx.training.supervised", "SupervisedTrainer", "after_epoch")
 SAVE = ("nlptx.training.checkpoint", "Checkpoint", "save")
 # Each entry of a file that is being written passes here.
 ENTRY = ("nlptx.artifacts.container", "", "write_array")

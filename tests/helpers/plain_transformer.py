@@ -27,10 +27,10 @@ class PlainTransformer:
 
     def probabilities(self, ids):
         s = self.settings
-        ids = ids[: s.window] if s.long_texts == "head" else ids
+        ids = ids[: s.attention_window] if s.long_texts == "head" else ids
         self.attention = []
         x = np.array([self.model.table[i] for i in ids])
-        windows = np.array_split(x, math.ceil(len(ids) / s.window))
+        windows = np.array_split(x, math.ceil(len(ids) / s.attention_window))
         h = np.concatenate([self.encode(window) for window in windows])
         outputs = self.pool(h) @ self.weights["head.W"] + self.weights["head.b"]
         if s.loss == "squared-error":
@@ -95,7 +95,7 @@ class PlainTransformer:
     def pool(self, h):
         s = self.settings
         if s.pool == "flatten":
-            return np.concatenate([h.ravel(), np.zeros(s.window * h.shape[1] - h.size)])
+            return np.concatenate([h.ravel(), np.zeros(s.attention_window * h.shape[1] - h.size)])
         if s.pool == "attention":
             return sum(a * row for a, row in zip(softmax(h @ self.weights["pool.w"]), h, strict=True))
         return {"mean": sum(h) / len(h), "max": np.array([max(c) for c in h.T]), "first": h[0]}[s.pool]

@@ -8,12 +8,12 @@ from gradcheck import check_gradients, layer_gradients, randomise
 from numpy.testing import assert_allclose, assert_array_equal
 from reviews import TAUGHT, TEXTS, WINDOW, as_float64, known_rows, small_fit
 
-from nlptx.classifier.model import Model
 from nlptx.nn import EncoderBlock, FeedForward, Gradients, LayerNorm, Layout, MultiHeadAttention, PlainAttention
 from nlptx.nn.attention_kernel import attend, attend_backward
 from nlptx.settings import TrainSettings
 from nlptx.training.batching import Microbatch
 from nlptx.training.gradients import Accumulators
+from nlptx.training.initialization import initial_model
 from nlptx.training.loss import classify
 
 WHOLE_MODELS = {
@@ -92,7 +92,7 @@ def test_row_16_backpropagation_as_taught_by_jacobians():
 def test_row_16_backpropagation_default_materialises_no_jacobian():
     width, tokens = 64, 512
     settings = TrainSettings(attention_window=16, ngrams=0)
-    model = Model.fresh(None, np.zeros((3, width), np.float32), ["a", "b"], None, np.ones(2) / 2, settings, 1)
+    model = initial_model(None, np.zeros((3, width), np.float32), ["a", "b"], None, np.ones(2) / 2, settings, 1)
     share = Microbatch(np.arange(tokens, dtype=np.int32) % 3, np.array([tokens]), np.array([1]))
     tracemalloc.start()
     try:

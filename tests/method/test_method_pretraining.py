@@ -9,12 +9,13 @@ from plain_transformer import PlainTransformer, softmax
 from reviews import PLAIN, make_reviews, small_fit
 
 import nlptx
-from nlptx.classifier.model import Model
 from nlptx.nn import Gradients, Layout, Linear, flatten
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import TrainSettings
 from nlptx.training import pretraining
+from nlptx.training.initialization import initial_model
 from nlptx.training.pretraining import NextWord
+from nlptx.training.progress import EpochProgress
 
 
 def cycles(count, words=12, length=13):
@@ -33,7 +34,7 @@ def test_row_15_pretraining_learns_the_next_word():
     losses = []
 
     def note(progress):
-        if progress.phase == "pretrain":
+        if isinstance(progress, EpochProgress) and progress.phase == "pretrain":
             losses.append(progress.loss)
 
     labels = [("a", "b")[number % 2] for number in range(96)]
@@ -77,7 +78,7 @@ def test_row_15_pretraining_loss_is_that_of_the_words_read_so_far():
 def next_word():
     settings = TrainSettings(attention_window=4, width=0, blocks=2, norm="post", ngrams=0)
     table = np.random.default_rng(1).normal(size=(9, 8))
-    model = Model.fresh(None, table, ["a", "b"], None, np.ones(2) / 2, settings, 1)
+    model = initial_model(None, table, ["a", "b"], None, np.ones(2) / 2, settings, 1)
     task = NextWord(model.network.encoder, 8, 9, np.random.default_rng(2))
     flat = flatten(task, np.float64)
     flat += np.random.default_rng(3).normal(0, 0.3, flat.shape)

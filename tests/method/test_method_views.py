@@ -14,6 +14,7 @@ from nlptx.classifier.model import Model
 from nlptx.cli.charts import curve
 from nlptx.plots import plot_history
 from nlptx.settings import PcaSettings, TrainSettings
+from nlptx.training.progress import EpochProgress
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,8 @@ def test_row_18_learning_curve_is_kept_in_the_artifact(tmp_path):
     losses = {}
 
     def note(progress):
-        losses[progress.step] = progress.loss  # the mean since the epoch began
+        if isinstance(progress, EpochProgress):
+            losses[progress.step] = progress.loss  # the mean since the epoch began
 
     settings = TrainSettings(epochs=3, batch=8, ngrams=0)
     embeddings = nlptx.fit_pca(nlptx.count(texts, jobs=1), PcaSettings(8), jobs=1)

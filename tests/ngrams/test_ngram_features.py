@@ -17,6 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reviews import LABELS, TEXTS, make_reviews, small_embeddings, small_fit
 from scipy.optimize import minimize
 from scipy.special import expit, softmax
+from steps import untrained
 
 from nlptx.artifacts.container import write
 from nlptx.classifier.model import Model
@@ -32,7 +33,7 @@ from nlptx.settings import NetworkSettings, TrainSettings
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 from nlptx.training.batching import cut_microbatches, drop_words
-from nlptx.training.dataset import prepare
+from nlptx.training.initialization import initial_model
 
 START = -1  # the word before the first, here; ids begin at 0
 both = pytest.mark.parametrize("classes", [2, 3])
@@ -478,14 +479,11 @@ def probabilities(model):
 
 def test_an_untrained_model_says_what_the_linear_models_say_on_average():
     texts, labels = make_reviews(40)
-    shape = TrainSettings()
-    data = prepare(texts, labels, small_embeddings(), shape, 1)
+    model, data = untrained(texts, labels, small_embeddings())
     assert len(data.train.ngram_features) == len(data.train)
-    model = Model.fresh(
-        data.vocabulary, data.table, data.labels, data.values, data.priors, shape, 1, data.ngram_features
-    ).as_float64()
+    model = model.as_float64()
     model.network.head.weight.value[...] = model.network.head.bias.value[...] = 0
-    z = np.array([data.ngram_features.of(model.encode(text)).text_features for text in TEXTS], np.float64)
+    z = np.array([model.ngram_features.of(model.encode(text)).text_features for text in TEXTS], np.float64)
     assert z.shape == (len(TEXTS), 2)
     z = z.mean(axis=1, keepdims=True)
     assert np.ptp(z) > 0.1
@@ -527,7 +525,7 @@ def test_half_precision_halves_the_file(tmp_path):
     table = rng.normal(size=(words, 128)).astype(np.float32)
     sizes = {}
     for half in (False, True):
-        model = Model.fresh(
+        model = initial_model(
             vocabulary, table, list(LABELS), None, np.full(2, 0.5), TrainSettings(width=8, float16=half), 1, evidence
         )
         path = str(tmp_path / f"{half}.npz")

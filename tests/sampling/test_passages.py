@@ -4,19 +4,18 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from reviews import make_reviews, small_embeddings
+from steps import untrained
 
 import nlptx
-from nlptx.runtime.workers import Workers
 from nlptx.sampling.passages import LONG_TEXT, LONGEST, SHORTEST, draw_passages
 from nlptx.settings import TrainSettings
-from nlptx.training.dataset import prepare
 
 LONG, LABELS = make_reviews(30, shortest=90, longest=140)
 SETTINGS = TrainSettings(width=0, epochs=1, batch=8, lsa_components=4, ngram_min_texts=1, valid_share=0.0, passages=1)
 
 
 def prepared(settings=SETTINGS, labels=LABELS, texts=LONG, jobs=1):
-    return prepare(texts, labels, small_embeddings(), settings, 1, workers=Workers(jobs))
+    return untrained(texts, labels, small_embeddings(), settings, jobs=jobs)[1]
 
 
 def test_passages_are_words_in_a_row_of_the_long_texts():
@@ -45,10 +44,12 @@ def test_passages_follow_the_texts_with_the_class_of_their_text():
     assert_array_equal(
         data.train.targets, np.concatenate([without.train.targets, without.train.targets[np.repeat(long, 2)]])
     )
-    for have, known, ids in zip(data.train.evidence, without.train.evidence, without.train.ids, strict=False):
-        assert_array_equal(have.places, known.places)
-        assert_array_equal(have.whole, known.whole)
-        assert len(have.places) == len(ids)
+    for have, known, ids in zip(
+        data.train.ngram_features, without.train.ngram_features, without.train.ids, strict=False
+    ):
+        assert_array_equal(have.token_features, known.token_features)
+        assert_array_equal(have.text_features, known.text_features)
+        assert len(have.token_features) == len(ids)
 
 
 @pytest.mark.parametrize("components", [0, 4])
@@ -64,10 +65,14 @@ def test_the_label_of_a_text_does_not_reach_its_passages(components):
         labels[row] = "pos" if labels[row] == "neg" else "neg"
         after = prepared(settings, labels)
         place = count + sum(len(ids) >= LONG_TEXT for ids in before.train.ids[:row])
-        for one, other in zip(before.train.evidence, after.train.evidence, strict=True):
-            changed += not np.array_equal(one.whole, other.whole)
-        assert_array_equal(after.train.evidence[place].places, before.train.evidence[place].places)
-        assert_array_equal(after.train.evidence[place].whole, before.train.evidence[place].whole)
+        for one, other in zip(before.train.ngram_features, after.train.ngram_features, strict=True):
+            changed += not np.array_equal(one.text_features, other.text_features)
+        assert_array_equal(
+            after.train.ngram_features[place].token_features, before.train.ngram_features[place].token_features
+        )
+        assert_array_equal(
+            after.train.ngram_features[place].text_features, before.train.ngram_features[place].text_features
+        )
         if row > 6:
             break
     assert changed  # it does reach others
@@ -75,8 +80,8 @@ def test_the_label_of_a_text_does_not_reach_its_passages(components):
 
 def test_threads_do_not_change_the_passages():
     one, two = prepared(), prepared(jobs=2)
-    for known, other in zip(one.train.evidence, two.train.evidence, strict=True):
-        assert_array_equal(known.whole, other.whole)
+    for known, other in zip(one.train.ngram_features, two.train.ngram_features, strict=True):
+        assert_array_equal(known.text_features, other.text_features)
 
 
 @pytest.mark.parametrize(("texts", "passages"), [(LONG, True), (make_reviews(30)[0], False)])

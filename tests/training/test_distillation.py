@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from reviews import make_reviews, small_embeddings
+from steps import make_context
+from steps import untrained as untrained_on
 
 import nlptx
-from nlptx.classifier.model import Model
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import TrainSettings
 from nlptx.training.checkpoint import Checkpoint
-from nlptx.training.context import TrainingContext
-from nlptx.training.dataset import prepare
 from nlptx.training.distillation import Distillation, soft_labels
 
 TEXTS, LABELS = make_reviews(80)
@@ -28,9 +27,8 @@ def fit(settings=SETTINGS, free=FREE, jobs=1, **more):
 
 def untrained(**more):
     settings = replace(SETTINGS, **more)
-    data = prepare(TEXTS, LABELS, small_embeddings(), settings, 1, unlabelled=FREE)
-    given = (data.vocabulary, data.table, data.labels, data.values, data.priors, settings, 1, data.ngram_features)
-    return Model.fresh(*given), data.unlabelled
+    model, data = untrained_on(TEXTS, LABELS, small_embeddings(), settings, FREE)
+    return model, data.unlabelled
 
 
 @cache
@@ -53,8 +51,8 @@ def test_soft_labels_are_the_mean_of_the_linear_models():
 
 def test_the_network_alone_comes_to_say_the_same():
     model, texts = untrained(distill=12, warmup=0, lr=1e-2, dropout=0.0)
-    control = TrainingContext(1, SERIAL, lambda progress: None, lambda: False, Checkpoint(None))
-    distillation = Distillation(model, texts, control)
+    context = make_context()
+    distillation = Distillation(model, texts, context)
     distillation.run()
     assert [epoch["epoch"] for epoch in distillation.history] == list(range(1, 13))
     model.ngram_features = None
@@ -66,7 +64,7 @@ def test_the_network_alone_comes_to_say_the_same():
 def test_afterwards_each_has_half_a_say():
     model, texts = untrained()
     before = model.network.text_projection.weight.value.copy()
-    Distillation(model, texts, TrainingContext(1, SERIAL, lambda progress: None, lambda: False, Checkpoint(None))).run()
+    Distillation(model, texts, make_context()).run()
     assert_allclose(model.network.text_projection.weight.value, before / 2, rtol=1e-3)
 
 

@@ -13,7 +13,7 @@ from nlptx.text.blocks import in_blocks
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary, as_text
-from nlptx.training.dataset import _encode
+from nlptx.training.encoding import _known_ids
 
 TEXTS = ["The film, the FILM!", "", "it isn't a film", "...", "Łódź \u0645\u0645 film\x00film", " ", "unheard-of " * 9]
 
@@ -24,7 +24,7 @@ def encoded(texts, vocabulary, most, jobs):
         stream = TokenStream(space)
         stream.read(in_blocks(texts), vocabulary.tokenizer, Workers(jobs))
         counts = {as_text(word): count for word, count in stream.counts().items()}
-        return _encode(stream, vocabulary, most), counts
+        return _known_ids(stream, vocabulary, most), counts
 
 
 @pytest.mark.parametrize("name", ["words", "spaces"])

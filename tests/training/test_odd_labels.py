@@ -12,7 +12,7 @@ from nlptx.errors import DataError, LabelError
 from nlptx.nn import Gradients
 from nlptx.runtime.workers import SERIAL
 from nlptx.settings import TrainSettings
-from nlptx.training import dataset
+from nlptx.training import dataset, ngram_features
 from nlptx.training.batching import Microbatch
 from nlptx.training.loss import balanced_weights, classify, validate
 
@@ -140,7 +140,7 @@ def test_a_model_of_any_number_of_labels_is_read_back(tmp_path, labels, componen
 def test_a_label_without_a_known_word_is_told_of():
     texts, labels = make_reviews(40)
     model, notes = fit([*texts, "zzz"], [*labels, "odd"], new_word_min_count=0)
-    assert notes == ["not learned, as no text with a known word has the label: 'odd'"]
+    assert notes == ["not learned, because no text with a known word has the label: 'odd'"]
     assert "odd" not in model.predict(texts, jobs=1)
 
 
@@ -153,7 +153,7 @@ def test_two_labels_of_one_text_each_are_learned_by_heart():
     assert (model.history["valid_texts"], model.history["best_epoch"]) == (0, 30)
     assert notes == [
         "too few texts to hold any out for validation: the weights of the last epoch are kept",
-        "no n-gram evidence: it needs two labels with two texts each",
+        "no n-gram features: they need two labels with two texts each",
     ]
 
 
@@ -169,14 +169,14 @@ def test_evidence_is_for_twenty_labels_and_train_says_so(count, evidence):
     texts, _ = make_reviews(63)
     model, notes = fit(texts, [f"l{row % count}" for row in range(63)], epochs=1, valid_share=0.4)
     assert (model.ngram_features is not None) == evidence
-    assert notes == ([] if evidence else ["no n-gram evidence: there are 21 labels, and it is for 20 at most"])
+    assert notes == ([] if evidence else ["no n-gram features: there are 21 labels, and at most 20 are possible"])
 
 
 def test_evidence_is_for_so_many_words_and_train_says_so(monkeypatch):
-    monkeypatch.setattr(dataset, "LARGEST_VOCABULARY", 10)
+    monkeypatch.setattr(ngram_features, "LARGEST_VOCABULARY", 10)
     model, notes = fit(*make_reviews(40), epochs=1)
     assert model.ngram_features is None
-    assert notes == [f"no n-gram evidence: there are {len(model.vocabulary)} words, and it is for 10 at most"]
+    assert notes == [f"no n-gram features: there are {len(model.vocabulary)} words, and at most 10 are possible"]
     assert fit(*make_reviews(40), epochs=1, ngrams=0)[1] == []
 
 
@@ -197,7 +197,7 @@ def test_train_says_what_it_leaves_out(work, tmp_path):
     write_tsv(tmp_path / "many.tsv", rows)
     words = ("train", "many.tsv", "-e", work / "embeddings.npz", *TRAIN, "--new-word-min-count", "1", "-o", "m.npz")
     said = run(*words, cwd=tmp_path).stderr
-    assert "no n-gram evidence: there are 30 labels" in said
+    assert "no n-gram features: there are 30 labels" in said
     assert "too few texts to hold any out" in said
     assert run(*words, "--quiet", cwd=tmp_path).stderr == ""
 

@@ -1,0 +1,31 @@
+"""The model card that ``train --card`` keeps in a model."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from nlptx.errors import DataError, SettingsError
+from nlptx.io import strict_json
+
+_LARGEST_CARD = 1 << 16
+
+
+def read_card(path: str) -> dict[str, Any]:
+    """Read a model card.
+
+    Raises:
+        DataError: the file does not contain one JSON object of moderate size.
+        SettingsError: there is no such file.
+    """
+    if not os.path.exists(path):
+        raise SettingsError(f"{path}: no such file")
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LARGEST_CARD + 1)
+        card = strict_json.loads(data.decode()) if len(data) <= _LARGEST_CARD else None
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot be read as JSON: {error}", where=path) from error
+    if not isinstance(card, dict):
+        raise DataError(f"expected one JSON object of at most {_LARGEST_CARD >> 10} KiB", where=path)
+    return card

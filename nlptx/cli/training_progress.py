@@ -1,0 +1,31 @@
+"""The progress of a training as one line of text."""
+
+from __future__ import annotations
+
+from nlptx.cli.reporter import Meter
+from nlptx.training.progress import EpochProgress, Progress
+
+
+def show(progress: Progress, meter: Meter) -> None:
+    """Write the progress of a step of the training into the meter.
+
+    The lines that are kept, one per epoch, fit into 80 columns. The number that decides which weights are kept, the
+    validation loss, comes first and says so.
+    """
+    if not isinstance(progress, EpochProgress):
+        meter(progress.fraction, progress.detail, title=progress.title)
+        return
+    parts = [f"epoch {progress.epoch}/{progress.epochs}", f"loss {progress.loss:.4f}"]
+    if progress.epoch_done and progress.valid_loss is not None and progress.valid_accuracy is not None:
+        verdict = "best" if progress.improved else "no better"
+        parts += [f"valid loss {progress.valid_loss:.4f} ({verdict})", f"accuracy {progress.valid_accuracy:.1%}"]
+    else:
+        parts.append(f"{progress.tokens_per_second / 1000:,.0f}k tokens/s")
+    if progress.seconds_left and not progress.epoch_done:
+        parts.append(f"{_duration(progress.seconds_left)} left")
+    meter(progress.fraction, "  ".join(parts), keep=progress.epoch_done, title=progress.title)
+
+
+def _duration(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    return f"{minutes}:{seconds:02d}"

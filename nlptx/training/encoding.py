@@ -1,0 +1,145 @@
+"""First step of training: texts become word ids, and labels become class numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.embeddings.embeddings import Embeddings
+from nlptx.errors import DataError, LabelError
+from nlptx.io.spill import MemoryBudget
+from nlptx.runtime.progress import counted
+from nlptx.settings import TrainSettings
+from nlptx.text.blocks import in_blocks
+from nlptx.text.token_stream import TokenStream
+from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
+from nlptx.training.context import TrainingContext
+from nlptx.training.labels import order_labels
+
+
+@dataclass(frozen=True)
+class EncodedTexts:
+    """The output of :func:`encode`. Texts without a known word have no ids.
+
+    Args:
+        vocabulary: words of the embeddings, then new ones of the training texts.
+        vectors: (V, R) float32 word vectors to start from.
+        labels, values: see :func:`order_labels`.
+        ids: (T,) int32 word ids of each training text.
+        targets: (texts,) int64 class of each training text.
+        valid: ids and classes of the validation texts; None if none were given.
+        unlabelled: word ids of the texts without labels.
+    """
+
+    vocabulary: Vocabulary
+    vectors: NDArray[np.float32]
+    labels: list[str]
+    values: list[float] | None
+    ids: list[NDArray[np.int32]]
+    targets: NDArray[np.int64]
+    valid: tuple[list[NDArray[np.int32]], NDArray[np.int64]] | None
+    unlabelled: list[NDArray[np.int32]]
+
+    @property
+    def priors(self) -> NDArray[np.float64]:
+        """(C,) fraction of the training texts that have each label."""
+        return np.bincount(self.targets, minlength=len(self.labels)) / len(self.targets)
+
+
+def encode(
+    texts: Sequence[str],
+    labels: Sequence[str],
+    embeddings: Embeddings,
+    settings: TrainSettings,
+    context: TrainingContext,
+    valid: tuple[Sequence[str], Sequence[str]] | None = None,
+    unlabelled: Sequence[str] = (),
+) -> EncodedTexts:
+    """Encode all texts and labels; :func:`nlptx.training.fit.fit` describes the arguments.
+
+    Raises:
+        DataError: there are no texts.
+        LabelError: there are fewer than two labels, or the training data lacks a validation label.
+    """
+    if not texts:
+        raise DataError("there are no training texts")
+    names, values = order_labels(labels, settings.label_order == "auto")
+    class_of = {name: number for number, name in enumerate(names)}
+    valid_texts, valid_labels = valid or ((), ())
+    for label in valid_labels:
+        if label not in class_of:
+            raise LabelError(f"the validation data has label {label!r}; the training data has {', '.join(names)}")
+    if unlabelled and not (settings.ngrams and (settings.lsa_components or settings.distill)):
+        unlabelled = ()
+        context.on_note(
+            "the texts without labels are left out: --ngrams with --lsa-components or --distill would learn from them"
+        )
+    total = len(texts) + len(valid_texts) + len(unlabelled)
+
+    def report(texts_read: int) -> None:
+        context.report("encoding texts", texts_read / total, f"{texts_read:,} of {total:,}")
+
+    def known_ids(more: Sequence[str], already: int) -> list[NDArray[np.int32]]:
+        with MemoryBudget() as memory:
+            stream = TokenStream(memory)
+            stream.read(in_blocks(counted(more, report, already)), vocabulary.tokenizer, context.workers)
+            return _known_ids(stream, vocabulary, settings.most_words)
+
+    with MemoryBudget() as memory:
+        stream = TokenStream(memory)
+        stream.read(in_blocks(counted(texts, report)), embeddings.vocabulary.tokenizer, context.workers)
+        vocabulary, vectors = _extend(embeddings, stream.counts(), settings)
+        ids = _known_ids(stream, vocabulary, settings.most_words)
+    held_out = None
+    if valid is not None:
+        valid_targets = np.array([class_of[label] for label in valid_labels], np.int64)
+        held_out = known_ids(valid_texts, len(texts)), valid_targets
+    return EncodedTexts(
+        vocabulary=vocabulary,
+        vectors=vectors,
+        labels=names,
+        values=values,
+        ids=ids,
+        targets=np.array([class_of[label] for label in labels], np.int64),
+        valid=held_out,
+        unlabelled=known_ids(unlabelled, len(texts) + len(valid_texts)),
+    )
+
+
+def _known_ids(stream: TokenStream, vocabulary: Vocabulary, max_words: int | None) -> list[NDArray[np.int32]]:
+    """Return for each text of a stream the ids of its first ``max_words`` known words."""
+    id_of = np.full(len(stream.totals), -1, np.int32)
+    for word, number in stream.numbers.items():
+        id_of[number] = vocabulary.index.get(as_text(word), -1)
+    ids = id_of[stream.ids.array()]
+    lengths = stream.lengths.array()
+    texts = np.split(ids, np.cumsum(lengths)[:-1]) if len(lengths) else []
+    return [text[text >= 0][:max_words] for text in texts]
+
+
+def _extend(
+    embeddings: Embeddings, counts: dict[bytes, int], settings: TrainSettings
+) -> tuple[Vocabulary, NDArray[np.float32]]:
+    """Add the frequent words that the embeddings lack, with the vector 0, and scale all vectors.
+
+    Multiplying every vector by one number, so that the root mean square of the entries is 1, changes no angle. It
+    lets one learning rate and one initialisation fit embeddings of any scale.
+
+    Args:
+        embeddings: the known words and their vectors.
+        counts: how often each word occurs in the training texts.
+        settings: whether new words are learned, and how frequent they must be.
+    """
+    known = embeddings.vocabulary
+    vectors = embeddings.vectors / (np.sqrt(np.mean(np.square(embeddings.vectors, dtype=np.float64))) or 1)
+    if settings.freeze or settings.new_word_min_count == 0:
+        return known, np.ascontiguousarray(vectors, np.float32)
+    unknown = {text: count for word, count in counts.items() if (text := as_text(word)) not in known.index}
+    new = rank_words(unknown, settings.new_word_min_count, len(unknown))
+    words = [*known.words, *new]
+    totals = np.concatenate([known.counts, np.array([unknown[word] for word in new], np.int64)])
+    vectors = np.concatenate([vectors, np.zeros((len(new), vectors.shape[1]))]).astype(np.float32)
+    return Vocabulary(words, totals, known.tokenizer), vectors

@@ -1,0 +1,49 @@
+"""Fourth step of training: a model with random weights."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.model import Model, feature_widths
+from nlptx.classifier.network import Network
+from nlptx.ngrams import NgramFeatures
+from nlptx.nn import flatten
+from nlptx.runtime.shared_memory import shared_copy, shared_empty
+from nlptx.sampling.rng_streams import Stream, generator
+from nlptx.settings import TrainSettings
+from nlptx.text.vocabulary import Vocabulary
+
+
+def initial_model(
+    vocabulary: Vocabulary,
+    vectors: NDArray,
+    labels: list[str],
+    values: list[float] | None,
+    priors: NDArray[np.float64],
+    settings: TrainSettings,
+    seed: int,
+    ngram_features: NgramFeatures | None = None,
+) -> Model:
+    """Return an untrained model; the arguments are those of :class:`Model`.
+
+    Its weights are in shared memory, so that worker processes see them change.
+
+    Raises:
+        SettingsError: the settings do not fit the data.
+    """
+    rng = generator(seed, Stream.WEIGHTS)
+    network = Network(settings, vectors.shape[1], len(labels), rng, *feature_widths(ngram_features))
+    return Model(
+        vocabulary=vocabulary,
+        table=shared_copy(vectors),
+        labels=labels,
+        values=values,
+        priors=priors,
+        settings=settings,
+        network=network,
+        flat=flatten(network, vectors.dtype, shared_empty),
+        history={},
+        seed=seed,
+        ngram_features=ngram_features,
+    )

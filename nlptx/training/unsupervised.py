@@ -1,0 +1,20 @@
+"""What is trained before the labels: pre-training and distillation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nlptx.training.trainer import Trainer
+
+
+class UnsupervisedTrainer(Trainer):
+    """Base class of what is trained before the labels; arguments as for :class:`Trainer`."""
+
+    RECORDS = ("history",)
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.history: list[dict[str, float]] = []
+
+    def after_epoch(self, loss: float, accuracy: float) -> None:
+        self.history.append({"epoch": self.sums.epoch, "loss": round(loss, 5), "accuracy": round(accuracy, 5)})
