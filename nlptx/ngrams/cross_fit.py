@@ -1,28 +1,32 @@
-"""Counting the ngram_features, with no training text seeing its own label.
+"""N-gram features fitted out of fold, so that the features of a training text do not depend on its own label.
 
-The training texts are dealt into folds. What a text sees is counted and fitted without its fold; texts from
-elsewhere see what all training texts say. Texts without a label help to find the components.
+The training texts are assigned to folds. The features of a text are counted and fitted without its fold; those of
+texts from elsewhere come from all training texts. Texts without a label help to find the components.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from functools import partial
+from itertools import compress, count
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.ngrams.features import NgramFeatures, TextFeatures
-from nlptx.ngrams.logistic_regression import fit_dense, fit_linear
+from nlptx.ngrams.logistic_regression import MAX_ITERATIONS, fit_dense, fit_linear
 from nlptx.ngrams.lsa import TextComponents, find_components, importance, weighted_rows
 from nlptx.ngrams.naive_bayes import feature_width, find, log_count_ratios, ngram_keys
+from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds
 
 FOLDS = 5
+# Called with the name of a step, its completed fraction and, in words, how much of it is done; also from threads.
+OnProgress = Callable[[str, float, str], None]
 # Of the texts, how many an n-gram must be found in to count for the components: one in so many, and at least two.
 _ONE_IN = 3500
 # Distinct n-grams of a text that takes part in the components (seven words have eighteen): in fewer nothing keeps
@@ -33,7 +37,7 @@ _LEAST_COMPANY, _LEAST_SHARE = 20, 0.25
 
 @dataclass(frozen=True)
 class FeatureSettings:
-    """What evidence there is to be.
+    """Shape and size of the n-gram features.
 
     Args:
         classes: C.
@@ -58,37 +62,46 @@ def fit_ngram_features(
     unlabelled: Sequence[NDArray[np.integer]] = (),
     workers: Workers = SERIAL,
     passages: Sequence[Passage] = (),
+    on_progress: OnProgress = lambda step, fraction, detail: None,
 ) -> tuple[NgramFeatures, list[TextFeatures]]:
-    """Count and fit the evidence of labelled texts.
+    """Count and fit the n-gram features of labelled texts.
 
     Args:
         texts: (T,) word ids of each training text.
         targets: (texts,) class of each.
         shape: what is wanted.
-        rng: deals the texts into folds, and starts the search for components.
-        unlabelled: word ids of texts whose class is not known.
+        rng: assigns the texts to folds, and starts the search for components.
+        unlabelled: word ids of texts without a label.
         workers: threads; they do not change the result.
         passages: of the training texts.
+        on_progress: see OnProgress.
 
     Returns:
         the n-gram features for texts from elsewhere, and those of each training text and then of each passage, its own
         fold left out.
     """
-    keys = [ngram_keys(ids, shape.order, shape.words) for ids in texts]
+    counting = _counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
+    keys = [ngram_keys(ids, shape.order, shape.words) for ids in counted(texts, counting)]
     distinct = [np.unique(part[part >= 0]) for part in keys]
     folds = min(FOLDS, len(texts))
     fold = assign_folds(len(texts), folds, rng)
-    known, weights, components, row_of = _components(distinct, unlabelled, shape, rng, workers)
-    scaled = _presence(distinct, known)
+    free = counted(unlabelled, counting, len(texts))
+    known, weights, components, row_of = _components(distinct, free, shape, rng, workers, on_progress)
+    scaled = _presence(distinct, known, on_progress)
     words = np.array([max(len(ids), 1) for ids in texts])
     scaled.data /= np.sqrt(np.repeat(words, np.diff(scaled.indptr)))
     width = feature_width(shape.classes)
+    iterations = count(1)
+
+    def on_iteration() -> None:
+        done, models = next(iterations), folds + 1
+        on_progress("linear models", min(done / (models * MAX_ITERATIONS), 1), f"{models} models, {done} iterations")
 
     def fit(rows: NDArray[np.intp]) -> NgramFeatures:
         part = scaled[rows]
         by_class = [np.bincount(part[targets[rows] == c].indices, minlength=len(known)) for c in range(shape.classes)]
         ratios = log_count_ratios(np.stack(by_class, axis=1), shape.min_texts)
-        products, bias = fit_linear(part, ratios, targets[rows])
+        products, bias = fit_linear(part, ratios, targets[rows], on_iteration)
         known_so_far = (shape.order, shape.words, known, ratios, products)
         if components is None:
             return NgramFeatures(*known_so_far, bias)
@@ -100,17 +113,20 @@ def fit_ngram_features(
 
     parts = [np.flatnonzero(fold != number) for number in range(folds)]
     final, *outside = workers.map(fit, [np.arange(len(texts)), *parts])
-    result = [outside[number].at(find(part, known)) for part, number in zip(keys, fold.tolist(), strict=True)]
+    looking_up = _counter("n-gram features", len(texts), on_progress)
+    of_texts = zip(counted(keys, looking_up), fold.tolist(), strict=True)
+    result = [outside[number].at(find(part, known)) for part, number in of_texts]
     result += [outside[fold[passage.text]].of(passage.ids) for passage in passages]
     return final, result
 
 
 def _components(
     distinct: list[NDArray[np.int64]],
-    unlabelled: Sequence[NDArray[np.integer]],
+    unlabelled: Iterable[NDArray[np.integer]],
     shape: FeatureSettings,
     rng: np.random.Generator,
     workers: Workers,
+    on_progress: OnProgress,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], TextComponents | None, NDArray[np.intp]]:
     """Return the n-grams to know (G,), their importance (G,), the components, and which row there each text has.
 
@@ -120,10 +136,9 @@ def _components(
     enough = known[seen >= shape.min_texts]
     if not shape.components:
         return enough, np.zeros(len(enough), np.float32), None, np.full(len(distinct), -1)
-    everything = distinct
-    if len(unlabelled):
-        keys = (ngram_keys(ids, shape.order, shape.words) for ids in unlabelled)
-        everything = distinct + [np.unique(part[part >= 0]) for part in keys]
+    keys = (ngram_keys(ids, shape.order, shape.words) for ids in unlabelled)
+    everything = distinct + [np.unique(part[part >= 0]) for part in keys]
+    if len(everything) > len(distinct):
         known, seen = _count(everything)
     least = max(2, len(everything) // _ONE_IN)
     kept = seen >= least
@@ -132,9 +147,17 @@ def _components(
     weights = importance(seen, len(everything), least)
     sizes = np.array([len(part) for part in everything])
     long = sizes >= min(_LEAST_COMPANY, _LEAST_SHARE * np.median(sizes))
-    rows = weighted_rows(_presence(list(compress(everything, long)), known), weights)
+    rows = weighted_rows(_presence(list(compress(everything, long)), known, on_progress), weights)
     row_of = np.where(long, np.cumsum(long) - 1, -1)[: len(distinct)]
-    return known, weights, find_components(rows, shape.components, rng, workers), row_of
+    components = find_components(
+        rows, shape.components, rng, workers, partial(on_progress, "components of texts (LSA)")
+    )
+    return known, weights, components, row_of
+
+
+def _counter(step: str, total: int, on_progress: OnProgress) -> Callable[[int], None]:
+    """Return a function that reports how many of so many texts are done."""
+    return lambda done: on_progress(step, done / total, f"{done:,} of {total:,} texts")
 
 
 def _count(distinct: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -146,9 +169,11 @@ def _count(distinct: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArra
     return every[first], np.diff(np.append(first, len(every)))
 
 
-def _presence(distinct: list[NDArray[np.int64]], known: NDArray[np.int64]) -> sp.csr_matrix:
+def _presence(distinct: list[NDArray[np.int64]], known: NDArray[np.int64], on_progress: OnProgress) -> sp.csr_matrix:
     """Return (texts, G) float32: 1 where a text has an n-gram."""
-    columns = [places[places < len(known)] for places in (find(part, known) for part in distinct)]
+    looking_up = _counter("looking up n-grams", len(distinct), on_progress)
+    found = (find(part, known) for part in counted(distinct, looking_up))
+    columns = [places[places < len(known)] for places in found]
     indptr = np.concatenate([[0], np.cumsum([len(part) for part in columns])])
     indices = np.concatenate(columns).astype(np.int32)
     return sp.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), shape=(len(distinct), len(known)))

@@ -8,11 +8,14 @@ models as teachers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
 from nlptx.nn import Gradients
+from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.training.batching import Microbatch, cut_microbatches, drop_words
@@ -54,7 +57,13 @@ class Distillation(UnsupervisedTrainer):
 
     def __init__(self, model: Model, unlabelled: Examples, context: TrainingContext) -> None:
         super().__init__(model, model.flat, model.network, unlabelled, model.settings.distill, context)
-        self.soft = soft_labels(model, unlabelled.ids, context.workers)
+        total = len(unlabelled)
+        self.soft = soft_labels(
+            model,
+            unlabelled.ids,
+            context.workers,
+            lambda done: context.report("soft labels", done / total, f"{done:,} of {total:,}"),
+        )
 
     def run(self) -> None:
         """Train, and halve the outputs of the network and of the linear models, because by now both say the same."""
@@ -77,8 +86,19 @@ class Distillation(UnsupervisedTrainer):
         return classify(self.model, microbatch, grads, rng, count)
 
 
-def soft_labels(model: Model, texts: list[NDArray[np.int32]], workers: Workers) -> NDArray[np.float32]:
+def soft_labels(
+    model: Model,
+    texts: list[NDArray[np.int32]],
+    workers: Workers,
+    on_count: Callable[[int], None] = lambda texts: None,
+) -> NDArray[np.float32]:
     """Return the probabilities (texts, C) that the linear models of an untrained model give to texts with known words.
+
+    Args:
+        model: the untrained model.
+        texts: word ids of each text.
+        workers: threads; they do not change the result.
+        on_count: called now and then with the number of texts so far.
 
     Raises:
         ValueError: the model has no linear models.
@@ -94,4 +114,5 @@ def soft_labels(model: Model, texts: list[NDArray[np.int32]], workers: Workers) 
         outputs = ngram_features.text_features_of(ngram_features.find(np.concatenate(part), lengths), lengths) @ mix
         return network.loss.probabilities(outputs.astype(np.float64))
 
-    return np.concatenate(list(workers.map(work, range(0, len(texts), _TOGETHER)))).astype(np.float32)
+    starts = counted(range(0, len(texts), _TOGETHER), lambda done: on_count(done * _TOGETHER), every=1)
+    return np.concatenate(list(workers.map(work, starts))).astype(np.float32)

@@ -47,6 +47,7 @@ def add_ngram_features(
         encoded.unlabelled,
         context.workers,
         data.passages,
+        context.report,
     )
     return replace(data, train=replace(data.train, ngram_features=of_examples)), ngram_features
 
