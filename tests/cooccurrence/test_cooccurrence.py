@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from nlptx.artifacts.container import read, write
 from nlptx.artifacts.provenance import command
-from nlptx.cooccurrence import parallel_count, window_pairs
+from nlptx.cooccurrence import count as count_module
+from nlptx.cooccurrence import inverted_index, parallel_count, window_pairs
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.cooccurrence.matrix import Cooccurrence, count
 from nlptx.cooccurrence.stored import KIND
@@ -282,6 +283,25 @@ def test_a_corpus_counted_in_blocks_gives_the_same_bytes(tmp_path, monkeypatch, 
     monkeypatch.setattr(token_stream, "_BYTES_PER_WORD", 0.1)
     assert count_in(MemoryBudget(memory, str(tmp_path)), documents, **options) == (tmp_path / "whole.npz").read_bytes()
     assert {path.name for path in tmp_path.iterdir()} == {"whole.npz", "counts.npz"}
+
+
+def test_the_padding_between_documents_keeps_to_the_memory(tmp_path, monkeypatch):
+    """A wide window around very short documents: the padding takes far more than the words."""
+    documents = [["a", "b"] * 500, *(["a", "b"] for _ in range(2000))]
+    options = {"window": 999, "min_count": 1, "weighting": "uniform"}
+    write(str(tmp_path / "whole.npz"), count_words(documents, **options).to_artifact())
+    sizes = []
+
+    def build(*arguments):
+        index = inverted_index.build_index(*arguments)
+        sizes.append(index.text.nbytes)
+        return index
+
+    monkeypatch.setattr(count_module, "build_index", build)
+    memory = 1 << 20
+    assert count_in(MemoryBudget(memory, str(tmp_path)), documents, **options) == (tmp_path / "whole.npz").read_bytes()
+    assert sum(sizes) > 2000 * 4
+    assert max(sizes) <= memory // 2
 
 
 def test_a_block_without_a_known_word_counts_nothing(tmp_path, monkeypatch):

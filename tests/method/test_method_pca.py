@@ -90,7 +90,7 @@ def x_rows(settings):
     """X as an operator."""
     given = PcaSettings(**settings)
     compressed = transform(counts().matrix, given.transform, given.smoothing)
-    return RowOperator(compressed, given.standardize, np.float64, 1)
+    return RowOperator(compressed, given.standardize, np.float64)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -1,0 +1,130 @@
+"""No BLAS has more than one thread while there are workers, so bytes depend neither on cores nor on its settings."""
+
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+from command import TIMEOUT, environment, run
+from conftest import write_tsv
+from threadpoolctl import threadpool_info
+
+from nlptx.runtime.workers import Workers
+
+
+def threads():
+    return [library["num_threads"] for library in threadpool_info()]
+
+
+def test_the_limit_ends_with_the_outermost_block():
+    before, workers = threads(), Workers(2)
+    with workers:
+        with workers, Workers(1):
+            assert set(threads()) == {1}
+        assert set(threads()) == {1}
+    assert threads() == before
+
+
+def lines_of(program, *arguments, **variables):
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        capture_output=True,
+        env=environment(**variables),
+        check=False,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+LATER = """
+import scipy.sparse
+from threadpoolctl import threadpool_info
+from nlptx.runtime.workers import Workers
+
+with Workers(2):
+    import scipy.optimize
+    print(len(threadpool_info()), {library["num_threads"] for library in threadpool_info()})
+print(max(library["num_threads"] for library in threadpool_info()))
+"""
+
+
+def test_a_blas_that_is_loaded_later_has_one_thread_too():
+    libraries, after = lines_of(LATER, OPENBLAS_NUM_THREADS="2", OMP_NUM_THREADS="2")
+    assert libraries.endswith(" {1}")
+    assert int(after) == min(2, len(os.sched_getaffinity(0)))
+
+
+FITTED = """
+import random
+import nlptx
+from nlptx.ngrams import logistic_regression
+from threadpoolctl import threadpool_info
+
+seen, sigmoid = set(), logistic_regression._sigmoid
+
+def watched(*arguments):
+    seen.update(library["num_threads"] for library in threadpool_info())
+    return sigmoid(*arguments)
+
+logistic_regression._sigmoid = watched
+words = [f"w{number}" for number in range(20)]
+texts = [" ".join(random.Random(number).choices(words, k=9)) for number in range(40)]
+embeddings = nlptx.fit_pca(nlptx.count(texts, nlptx.CountSettings(min_count=1)), nlptx.PcaSettings(4))
+settings = nlptx.TrainSettings(epochs=1, blocks=1, heads=1)
+nlptx.fit(texts, ["neg", "pos"] * 20, embeddings, settings, jobs=2)
+print(sorted(seen))
+"""
+
+
+def test_no_blas_has_more_than_one_thread_while_linear_models_are_fitted():
+    assert lines_of(FITTED, OPENBLAS_NUM_THREADS="2", OMP_NUM_THREADS="2") == ["[1]"]
+
+
+STAGES = """
+import json, os, sys
+from nlptx.cli.main import nlptx
+
+cores, *stages = json.loads(sys.argv[1])
+if cores and hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+for words in stages:
+    nlptx.main(words, standalone_mode=False)
+"""
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory):
+    """Texts with so many n-grams that a BLAS with several threads would sum over them in parts, and vectors."""
+    folder, rng = tmp_path_factory.mktemp("reviews"), random.Random(1)
+    words = [f"w{number}" for number in range(3000)]
+    telling = {label: [f"{label}{number}" for number in range(5)] for label in ("neg", "pos")}
+    labels = ["neg", "pos"] * 150
+    texts = [" ".join(rng.choices(words, k=36) + rng.choices(telling[label], k=4)) for label in labels]
+    write_tsv(folder / "train.tsv", zip(texts, labels, strict=True))
+    run("cooccur", "train.tsv", "--min-count", "1", "-o", "c.npz", cwd=folder)
+    run("pca", "c.npz", "--components", "8", "-o", "e.npz", cwd=folder)
+    return folder
+
+
+def test_every_stage_makes_the_same_bytes_on_any_cores_and_with_any_threads_of_the_blas(reviews, tmp_path):
+    """Training comes first, because the other stages would load for it what it must limit by itself."""
+    found = set()
+    for number, (cores, blas) in enumerate([(1, 1), (1, 4), (2, 1), (2, 4)]):
+        paths = [tmp_path / f"{number}{name}" for name in ("m.npz", "s.tsv", "c.npz", "e.npz")]
+        model, scores, counts, vectors = map(str, paths)
+        texts, given = str(reviews / "train.tsv"), str(reviews / "e.npz")
+        small = ("--epochs", "1", "--blocks", "1", "--heads", "2", "--ngram-min-texts", "1")
+        stages = [
+            ("train", texts, "-e", given, *small, "-q", "-o", model),
+            ("predict", "-m", model, texts, "-q", "-o", scores),
+            ("cooccur", texts, "--min-count", "1", "-q", "-o", counts),
+            ("pca", counts, "--components", "8", "-q", "-o", vectors),
+        ]
+        lines_of(STAGES, json.dumps([cores, *stages]), OPENBLAS_NUM_THREADS=str(blas), OMP_NUM_THREADS=str(blas))
+        found.add(tuple(hashlib.sha256(path.read_bytes()).hexdigest() for path in paths))
+    assert len(found) == 1
