@@ -12,7 +12,7 @@ import click
 
 from nlptx.cli.reporter import Reporter
 from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
-from nlptx.presets import PRESETS
+from nlptx.presets import ARTICLES, PRESETS
 from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, SEED, Settings
 
 Function = Callable[..., Any]
@@ -127,19 +127,20 @@ def settings_options(cls: type[Settings]) -> Callable[[Function], Function]:
 
 
 def preset_option(function: Function) -> Function:
-    """Add ``--preset``: other defaults for the settings; options given on the command line win."""
+    """Add ``--preset``, which replaces the defaults of the settings; options on the command line take precedence."""
 
     def choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if value is not None:
             context.default_map = {**(context.default_map or {}), **PRESETS[value].get(context.info_name or "", {})}
 
+    articles = "; ".join(f"{name} is {article}" for name, article in ARTICLES.items())
     return click.option(
         "--preset",
         type=click.Choice(list(PRESETS)),
         is_eager=True,
         expose_value=False,
         callback=choose,
-        help="Take the settings of an article; other options still win.",
+        help=f"Use the settings of an article: {articles}. Other options take precedence.",
     )(function)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.nn.attention_kernel import attend, attend_backward, empty_weights, tiles
+from nlptx.nn.attention_kernel import attend, attend_backward
 from nlptx.nn.layer import Gradients, Layer
 from nlptx.nn.layout import Layout
 from nlptx.nn.linear import Linear
@@ -138,22 +138,10 @@ class MultiHeadAttention(Layer):
         o = np.empty((len(x), self.heads * self.head_width), x.dtype)  # (N, H K)
         exponentials = []
         for (q, k, v), o_stack in zip(self._split(qkv, layout), self._split_heads(o, layout), strict=True):
-            e, z = empty_weights(k), np.empty(k.shape[:-1], k.dtype)  # (n, H, T, T), (n, H, T)
-            for tile in tiles(*q.shape[:3]):
-                attend(q[tile], k[tile], v[tile], layout.causal, (o_stack[tile], e[tile], z[tile]))
+            o_stack[...], e, z = attend(q, k, v, layout.causal)  # (n, H, T, K), (n, H, T, T), (n, H, T)
             exponentials.append((e, z))
         y, out_cache = self.out.forward(o, layout)  # (N, D)
         return y, (qkv, o, exponentials, layout, qkv_cache, out_cache)
-
-    # The weights of a tile are not kept, so the next tile reuses their memory while it is still in the core's cache.
-    def apply(self, x: NDArray, layout: Layout) -> NDArray:
-        qkv = self.qkv.apply(x, layout)  # (N, 3 H K)
-        self._scale_queries(qkv)
-        o = np.empty((len(x), self.heads * self.head_width), x.dtype)  # (N, H K)
-        for (q, k, v), o_stack in zip(self._split(qkv, layout), self._split_heads(o, layout), strict=True):
-            for tile in tiles(*q.shape[:3]):
-                attend(q[tile], k[tile], v[tile], layout.causal, (o_stack[tile], None, None))
-        return self.out.apply(o, layout)  # (N, D)
 
     # Each step of forward, backwards. Q was scaled after its product with W_QKV, so dQ is scaled before its own.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
@@ -161,17 +149,15 @@ class MultiHeadAttention(Layer):
         do = self.out.backward(dy, out_cache, grads)  # (N, H K)
         dqkv = np.empty_like(qkv)  # (N, 3 H K)
         stacks = zip(
-            self._split(qkv, layout),
             self._split(dqkv, layout),
-            self._split_heads(o, layout),
             self._split_heads(do, layout),
+            self._split_heads(o, layout),
+            self._split(qkv, layout),
             exponentials,
             strict=True,
         )
-        for (q, k, v), (dq, dk, dv), o_stack, do_stack, (e, z) in stacks:
-            for tile in tiles(*q.shape[:3]):
-                forward = (do_stack[tile], o_stack[tile], q[tile], k[tile], v[tile], e[tile], z[tile])
-                attend_backward(*forward, out=(dq[tile], dk[tile], dv[tile]))
+        for dqkv_stack, do_stack, o_stack, (q, k, v), (e, z) in stacks:
+            dqkv_stack[...] = attend_backward(do_stack, o_stack, q, k, v, e, z)  # (3, n, H, T, K)
         self._scale_queries(dqkv)
         return self.qkv.backward(dqkv, qkv_cache, grads)  # (N, D)
 

@@ -1,1 +1,1 @@
-"""Principal components of a large sparse matrix: the matrix as an operator, power iteration, the vectors."""
+"""Stage 2: co-occurrence counts become word vectors, by principal component analysis of a sparse matrix."""

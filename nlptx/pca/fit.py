@@ -1,6 +1,6 @@
-"""Stage 2: co-occurrence counts -> word vectors, by principal component analysis.
+"""Stage 2: co-occurrence counts -> word vectors, by principal component analysis (PCA).
 
-transform (-> standardise rows) -> X'X as an operator -> power iteration with deflation -> Y = X W.
+counts -> transform (-> standardise) -> X^T X as an operator -> power iteration with deflation -> Y = X W.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nlptx.pca.power_iteration import power_iteration
 from nlptx.runtime.workers import Workers
 from nlptx.settings import SEED, PcaSettings
 
-# Residuals below this are not reachable in float32.
+# Below this tolerance float32 is not exact enough.
 _FLOAT32_TOLERANCE = 1e-4
 
 
@@ -32,23 +32,25 @@ def fit_pca(
 ) -> Embeddings:
     """Turn co-occurrence counts into word vectors.
 
-    With X the (V, V) matrix, transformed and perhaps standardised, and C = X'X / V, the covariance of its columns
-    but for their means, the vectors are Y = X W L^((p-1)/2): the R leading eigenvectors W of C, their eigenvalues L,
-    and p the eigenvalue weight (1 is plain PCA).
+        Y = X W L^((p-1)/2)    with    C W = W L,    C = X^T X / V
+
+    X (V, V) holds the counts, transformed and perhaps standardised. C is the covariance of its columns, whose means are
+    not subtracted. W (V, R) has the R leading eigenvectors of C as columns, L their eigenvalues on its diagonal, and p
+    is the eigenvalue weight; p = 1 is plain PCA.
 
     Args:
         counts: the output of :func:`nlptx.count`.
         settings: see :class:`PcaSettings`.
-        seed: of the random start.
+        seed: seed of the random start.
         jobs: number of threads, or workers; all cores by default. They do not change the result.
-        on_round: progress, see :func:`power_iteration`.
+        on_round: called with the progress, see :func:`power_iteration`.
 
     Returns:
-        (V, R) float32 vectors with eigenvalues, residuals and the share of the sum of squares that each explains.
+        Word vectors (V, R) float32, with the eigenvalues, residuals and fraction of the variance of each component.
 
     Raises:
-        DataError: more components than words, or counts without any variance.
-        NlptxError: no convergence.
+        DataError: there are fewer words than components, or no two words occur near each other.
+        NlptxError: the iteration does not converge.
     """
     settings = settings or PcaSettings()
     words = len(counts.vocabulary)
@@ -81,7 +83,7 @@ def fit_pca(
             on_round=on_round,
         )
         vectors = rows.forward(pairs.vectors)
-    # An eigenvalue that is but rounding has the vector 0, whatever its weight: scaled up, it would be noise.
+    # Where an eigenvalue is nothing but rounding error the component is set to 0; scaled up, it would be noise.
     real = pairs.values > np.finfo(dtype).eps * pairs.values[0]
     safe = np.where(real, pairs.values, 1)
     vectors *= np.where(real, safe ** ((settings.eigenvalue_weight - 1) / 2), 0)

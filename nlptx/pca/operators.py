@@ -1,4 +1,7 @@
-"""The matrix PCA works on, never densified: transformed counts, their rows standardised or not, as an operator."""
+"""The matrix that PCA analyses, as an operator: transformed counts, standardised or not, and never densified.
+
+V is the number of words, k the number of vectors that are multiplied together.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +15,33 @@ from numpy.typing import DTypeLike, NDArray
 
 from nlptx.runtime.workers import SERIAL, Workers
 
-# Into how many row slices a matrix is cut: so many threads find work. Fixed, as the order of a sum depends on it.
+# Number of slices a matrix is cut into, and so of threads that find work. Fixed, because it fixes the order of sums.
 _SLICES = 8
 
 
 def ppmi(counts: sp.csr_matrix, smoothing: float, workers: Workers = SERIAL) -> sp.csr_matrix:
-    """Return positive pointwise mutual information, max(0, log[P(w, c) / (P(w) P_a(c))]).
+    """Return the positive pointwise mutual information of words w and contexts c.
+
+        PPMI(w, c) = max(0, log[P(w, c) / (P(w) P_a(c))])    with    P_a(c) = count(c)^a / sum of all count^a
 
     Args:
-        counts: (V, V) co-occurrence counts.
-        smoothing: exponent a of the context distribution, P_a(c) = count(c)^a / sum of all count^a.
+        counts: (V, V) sparse co-occurrence counts, all positive.
+        smoothing: the exponent a, from 0 to 1; below 1 it raises the probability of rare contexts.
         workers: threads; they do not change the result.
+
+    Returns:
+        (V, V) sparse matrix of the entries above 0.
 
     Source: Levy, Goldberg & Dagan (2015), "Improving distributional similarity".
     """
     totals = np.asarray(counts.sum(axis=1)).ravel()
     smoothed = totals**smoothing
-    # A word that occurs near no other has an empty row and column; any finite value does for it.
+    # A word that occurs near no other has an empty row and column, so any finite value will do for it.
     log_word = np.log(np.where(totals > 0, totals, 1))
     log_context = np.log(np.where(totals > 0, smoothed, 1)) - np.log(smoothed.sum() or 1)
 
     def positive(rows: slice) -> tuple[NDArray, NDArray, NDArray]:
-        """Return the entries of these rows that are above 0, their columns, and how many each row has."""
+        """Return the entries of these rows that are above 0, their columns, and their number in each row."""
         starts = counts.indptr[rows.start : rows.stop + 1]
         entries = slice(starts[0], starts[-1])
         columns = counts.indices[entries]
@@ -51,7 +59,14 @@ def ppmi(counts: sp.csr_matrix, smoothing: float, workers: Workers = SERIAL) -> 
 
 
 def transform(counts: sp.csr_matrix, name: str, smoothing: float, workers: Workers = SERIAL) -> sp.csr_matrix:
-    """Compress counts, as their heavy tail would drown all else: ``ppmi``, ``log`` or ``none``."""
+    """Compress counts, because the few largest of them would dominate everything else.
+
+    Args:
+        counts: (V, V) sparse co-occurrence counts.
+        name: ``ppmi``, ``log`` for log(1 + x), or ``none``.
+        smoothing: see :func:`ppmi`.
+        workers: threads; they do not change the result.
+    """
     if name == "ppmi":
         return ppmi(counts, smoothing, workers)
     return counts.log1p() if name == "log" else counts.copy()
@@ -59,7 +74,14 @@ def transform(counts: sp.csr_matrix, name: str, smoothing: float, workers: Worke
 
 @dataclass(frozen=True)
 class _Slice:
-    """Some rows of X = S - shift 1'."""
+    """Some rows of X = S - shift 1^T.
+
+    Args:
+        rows: which rows.
+        scaled: (rows, V) of S.
+        shift: (rows,) of the shift.
+        squares: sum of the squares of X in these rows.
+    """
 
     rows: slice
     scaled: sp.csr_matrix
@@ -67,31 +89,34 @@ class _Slice:
     squares: float
 
     def forward(self, block: NDArray, sums: NDArray) -> NDArray:
-        """Return X b, given 1'b."""
+        """Return X b, (rows, k), for b (V, k) and ``sums`` = 1^T b, (k,)."""
         product = self.scaled @ block
         product -= np.multiply.outer(self.shift, sums)
         return product
 
     def transposed(self, block: NDArray) -> tuple[NDArray, NDArray]:
-        """Return S'b and shift'b; X'b is the one minus the other in every row."""
+        """Return S^T b, (V, k), and shift^T b, (k,); X^T b is the first, minus the second in every row."""
         return self.scaled.T @ block, self.shift @ block
 
 
 class RowOperator:
-    """X = M, or X = D^-1 (M - mean 1'), for sparse M, and its second moments C = X'X / n.
+    """Multiply by X, by X^T, and by the second moments C = X^T X / n, for a sparse matrix M.
 
-    In the second form each row has mean 0 and standard deviation 1 (a constant row becomes 0). That X is dense, so it
-    is never formed. What is kept is the sparse S = D^-1 M and the vector shift = D^-1 mean, so X = S - shift 1' and
+        X = M    or, standardised,    X = D^-1 (M - mean 1^T)
 
-        X b = S b - shift (1'b),    X'b = S'b - 1 (shift'b).
+    In the second form each row has mean 0 and standard deviation 1 (a constant row becomes 0), and D has the standard
+    deviations on its diagonal. That X is dense, so it is never formed. What is kept is the sparse matrix S = D^-1 M and
+    the vector shift = D^-1 mean. Then X = S - shift 1^T, and
 
-    The rows are cut into a few slices X_i, and X'X b is the sum of X_i'(X_i b): what a thread has just computed
-    it uses at once, and one copy of the matrix serves both products.
+        X b = S b - shift (1^T b),    X^T b = S^T b - 1 (shift^T b).
+
+    The rows are cut into a few slices X_i, and X^T X b is the sum of X_i^T (X_i b). So a thread uses at once what it
+    has just computed, and one copy of the matrix serves both products.
 
     Args:
         matrix: (n, V) sparse M.
-        standardize: whether X is of the second form; in the first, D is 1 and the mean 0.
-        dtype: float32 or float64, of all products.
+        standardize: whether X is standardised.
+        dtype: float32 or float64, the dtype of all products.
         workers: threads; they do not change the result.
     """
 
@@ -110,18 +135,18 @@ class RowOperator:
         return np.concatenate(list(self._workers.map(lambda part: part.forward(block, sums), self._slices)))
 
     def transposed(self, block: NDArray) -> NDArray:
-        """Return X'b, (V, k), for b of shape (n, k)."""
+        """Return X^T b, (V, k), for b of shape (n, k)."""
         return self._sum_transposed(lambda part: block[part.rows], block.shape[1])
 
     def moments(self, block: NDArray) -> NDArray:
-        """Return C b = X'(X b) / n, (V, k)."""
+        """Return C b = X^T (X b) / n, (V, k), for b of shape (V, k)."""
         sums = block.sum(axis=0)
         product = self._sum_transposed(lambda part: part.forward(block, sums), block.shape[1])
         product /= self.shape[0]
         return product
 
     def _sum_transposed(self, slice_of: Callable[[_Slice], NDArray], width: int) -> NDArray:
-        """Return X'b from the slices of b, adding up what the slices give in their order."""
+        """Return X^T b, given the part of b (n, k) that belongs to a slice: the sum over the slices, in their order."""
         product = np.zeros((self.shape[1], width), self.dtype)
         shift = np.zeros(width, self.dtype)
         for scaled, shifted in self._workers.map(lambda part: part.transposed(slice_of(part)), self._slices):
@@ -153,7 +178,7 @@ def _make_slice(matrix: sp.csr_matrix, rows: slice, standardize: bool, dtype: np
 
 
 def _even_slices(matrix: sp.csr_matrix) -> list[slice]:
-    """Cut into slices of rows with about equally many entries each, some perhaps empty."""
+    """Cut the rows into slices with about equally many entries; some slices may be empty."""
     goals = np.linspace(0, matrix.nnz, _SLICES + 1)
     cuts = np.searchsorted(matrix.indptr, goals)
     cuts[0], cuts[-1] = 0, matrix.shape[0]

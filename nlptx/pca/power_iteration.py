@@ -1,14 +1,14 @@
 """The leading eigenpairs of a symmetric matrix by power iteration with deflation.
 
-Textbook form (``block=1, degree=1``): multiply a random vector by A and normalise until it no longer turns;
-that is the leading eigenvector. Take it out of A (deflation) and start again for the next.
+The textbook form (``block=1, degree=1``) multiplies a random vector by A and normalises it, again and again, until its
+direction no longer changes: that is the leading eigenvector. It is taken out of A (deflation), and the next one is
+found in the same way.
 
-Two refinements make it fast and change nothing else. A *block* of vectors is iterated together, and a small
-eigenproblem inside their span (Rayleigh-Ritz) tells them apart. And the last ``degree`` iterates
-A Q, A^2 Q, ... of a round are kept rather than thrown away: Rayleigh-Ritz over all of them finds the best
-polynomial filter of that degree by itself (the block Lanczos method). Vectors already found take part in it,
-so that what they still lack does not limit those to come. A round ends as soon as all that is wanted is found;
-the degree chosen by default is so high that this is nearly always the first.
+Two refinements make this fast, and change nothing else. A *block* Q of k vectors is iterated together, and a small
+eigenproblem inside their span (Rayleigh-Ritz) separates the eigenvectors. And the last ``degree`` iterates A Q, A^2 Q,
+... of a round are kept: Rayleigh-Ritz over all of them finds the best polynomial filter of that degree (block Lanczos).
+Vectors found in earlier rounds take part, so that their remaining errors do not limit those still to be found. A round
+ends once all wanted eigenpairs are found; with the default degree that is nearly always the first.
 
 Sources: Golub & Van Loan, Matrix Computations, ch. 8 and 10; Stathopoulos & Wu (2002) for the orthogonalisation.
 """
@@ -27,22 +27,22 @@ from nlptx.pca.row_blocks import by_rows, inner
 from nlptx.runtime.workers import SERIAL, Workers
 
 Product = Callable[[NDArray], NDArray]
-# Wide enough for an efficient product; the wider, the more vectors are multiplied for the same degree.
+# Vectors per block: enough for an efficient product. A wider block needs more products for the same degree.
 _BLOCK = 16
-# Iterates kept when the degree is chosen automatically: vectors per wanted eigenpair, and blocks at least.
+# When the degree is chosen automatically: vectors kept per wanted eigenpair, and the smallest number of blocks kept.
 _BASIS_PER_PAIR = 6
 _LEAST_DEGREE = 8
 
 
 @dataclass(frozen=True)
 class Eigenpairs:
-    """The result.
+    """The leading eigenpairs of a matrix A: A v = l v.
 
     Args:
-        values: (R,) eigenvalues, largest first.
-        vectors: (V, R) orthonormal columns; the largest entry of each is positive.
-        residuals: (R,) |A v - l v| / l.
-        products: how many vectors A was multiplied with.
+        values: (R,) eigenvalues l, largest first.
+        vectors: (V, R) orthonormal eigenvectors v in the columns; the largest entry of each is positive.
+        residuals: (R,) relative residuals |A v - l v| / l.
+        products: number of vectors that A was multiplied by.
     """
 
     values: NDArray
@@ -69,28 +69,28 @@ def power_iteration(
     """Find the ``wanted`` leading eigenpairs of a positive semi-definite matrix A.
 
     Args:
-        product: returns A b for b of shape (size, k).
-        size: rows of A.
-        wanted: eigenpairs to find, at most ``size``.
+        product: function that returns A b, (V, k), for b of shape (V, k).
+        size: V, the number of rows of A.
+        wanted: R, the number of eigenpairs to find, at most ``size``.
         tolerance: largest relative residual |A v - l v| / l.
         rng: source of the starting block.
         dtype: float32 or float64.
-        block: vectors iterated together; 0 chooses.
-        degree: iterates kept per round; 0 chooses.
-        deflation: ``projection`` against the found vectors, or ``subtraction`` of l v v' from A.
-        max_products: products with a block before giving up.
+        block: number of vectors iterated together; 0 for an automatic choice.
+        degree: number of iterates kept per round; 0 for an automatic choice.
+        deflation: ``projection`` against the vectors found, or ``subtraction`` of l v v^T from A.
+        max_products: number of products with a block after which to give up.
         workers: threads for all but ``product``; they do not change the result.
-        on_round: called after each Rayleigh-Ritz with the number found and the largest residual still open.
+        on_round: called after each Rayleigh-Ritz step with the eigenpairs found and the largest residual still open.
 
     Raises:
-        NlptxError: no convergence within ``max_products``.
+        NlptxError: the iteration does not converge within ``max_products``.
     """
     block = min(block or _BLOCK, size)
     degree = degree or max(_LEAST_DEGREE, -(-_BASIS_PER_PAIR * wanted // block))
     found = progress = spent = columns = 0
     open_residual = 1.0
     values = np.empty(0, dtype)
-    vectors = images = np.empty((size, 0), dtype)  # found, and A times them
+    vectors = images = np.empty((size, 0), dtype)  # those found, (V, F), and A times them
 
     def multiply(b: NDArray) -> NDArray:
         nonlocal spent, columns
@@ -106,7 +106,7 @@ def power_iteration(
         goal = min(end, 2 * (wanted + block))
         basis = _Basis(vectors, images, end, 2 * block, workers)
         iterate = basis.remainder(start_image)
-        if not iterate.shape[1]:  # A is 0 on the whole block, so the block itself is its eigenvectors
+        if not iterate.shape[1]:  # A is 0 on the whole block, so the block consists of eigenvectors
             iterate = basis.remainder(start)
         before, iterate = found, iterate[:, : end - found]
         while True:
@@ -133,7 +133,7 @@ def power_iteration(
         found = reached
         values, residuals = ritz[:found], relative[:found]
         vectors, images = candidates[:, :found], moved[:, :found]
-        # Of nearly equal eigenvalues, a vector found before may have turned into one not yet good: it stays.
+        # Among nearly equal eigenvalues, a vector found before may have turned into one that is not: it stays.
         following = slice(found, max(found, before) + block)
         start, start_image = candidates[:, following], moved[:, following]
         missing = min(block, size - found) - start.shape[1]
@@ -146,14 +146,14 @@ def power_iteration(
 
 
 def _check_residuals(values: NDArray, missed: NDArray, tolerance: float) -> tuple[NDArray[np.bool_], NDArray]:
-    """Tell which eigenpairs are good enough, and how large their residuals are relative to their values.
+    """Return which eigenpairs are good enough, (k,), and their relative residuals, (k,).
 
-    An eigenvalue so small that it cannot be told from 0 has no relative residual, and any vector is as good: it counts
-    as met. Of a larger one, too, a residual that is but rounding is accepted.
+    An eigenvalue that cannot be told from 0 has no relative residual, and any vector will do for it, so it is accepted.
+    For the others, a residual that is nothing but rounding error is accepted as well.
 
     Args:
-        values: (k,) largest first.
-        missed: (k,) |A v - l v|.
+        values: (k,) eigenvalues l, largest first.
+        missed: (k,) residuals |A v - l v|.
         tolerance: largest relative residual.
     """
     limits = np.finfo(values.dtype)
@@ -172,73 +172,76 @@ def _no_convergence(found: int, wanted: int, spent: int, tolerance: float, resid
 
 
 class _Basis:
-    """The vectors of a round, orthonormal: those found before, then the iterates W; with their images A W.
+    """An orthonormal basis W (V, width), with A W: the vectors found before, then the iterates of this round.
 
     Args:
-        found: (V, F) vectors found before.
+        found: (V, F) vectors found in earlier rounds.
         images: (V, F) A times them.
-        room: columns there will ever be.
-        recent: how many columns the last two blocks have, at most.
+        capacity: largest width that the basis will have.
+        recent: largest number of columns that the last two blocks have together.
         workers: threads.
     """
 
-    def __init__(self, found: NDArray, images: NDArray, room: int, recent: int, workers: Workers) -> None:
+    def __init__(self, found: NDArray, images: NDArray, capacity: int, recent: int, workers: Workers) -> None:
         self.width = 0
         self._found, self._recent, self._workers = found.shape[1], recent, workers
-        self._vectors = np.empty((len(found), room), found.dtype, order="F")  # so the part in use is contiguous
+        self._vectors = np.empty((len(found), capacity), found.dtype, order="F")  # so the part in use is contiguous
         self._images = np.empty_like(self._vectors)
-        self._small = np.empty((room, room))  # W'A W; below the diagonal it is not filled in
+        self._small = np.empty((capacity, capacity))  # W^T A W, which is symmetric: only the upper half is filled
         self.append(found, images)
 
     def append(self, block: NDArray, image: NDArray) -> None:
-        """Take a block into the basis, given A times it."""
+        """Add a block (V, k) to the basis, given A times it."""
         new = slice(self.width, self.width + block.shape[1])
         self.width = new.stop
         self._vectors[:, new], self._images[:, new] = block, image
         self._small[: new.stop, new] = inner(self._vectors[:, : new.stop], image, self._workers)
 
     def remainder(self, block: NDArray) -> NDArray:
-        """Return an orthonormal basis of what ``block`` has outside the span of this one.
+        """Return an orthonormal basis of the part of ``block`` (V, k) that is outside the span of this basis.
 
-        Directions that vanish in rounding are dropped, so the result may have fewer columns. Everything is done
-        twice, as once leaves errors of the size of the cancellation; what the second time shrinks was only that.
-        The first time needs but few columns: A times a block has a part in the blocks before the last two only
-        as far as it has one in the vectors found, as A is symmetric.
+        Directions that are nothing but rounding error are dropped, so the result may have fewer columns. Everything is
+        done twice, because subtraction leaves rounding errors; a column that shrinks a lot the second time was nothing
+        else. The first time, few columns of the basis matter: because A is symmetric, A times a block is orthogonal to
+        all blocks but the last two, apart from the errors of the vectors found.
         """
         eps = float(np.finfo(block.dtype).eps)
         recent = slice(max(self._found, self.width - self._recent), self.width)
-        for least, spans in (100 * eps, (slice(self._found), recent)), (0.5, (slice(self.width),)):
-            before = np.linalg.norm(block, axis=0)
+        for smallest, spans in (100 * eps, (slice(self._found), recent)), (0.5, (slice(self.width),)):
+            before = np.linalg.norm(block, axis=0)  # (k,)
             for span in spans:
                 block = self._without(block, self._vectors[:, span])
-            gram = inner(block, block, self._workers)
+            gram = inner(block, block, self._workers)  # (k, k)
             norms = np.sqrt(np.diag(gram))
-            kept = norms > least * before
+            kept = norms > smallest * before
             norms = norms[kept]
-            weights, turn = np.linalg.eigh(gram[np.ix_(kept, kept)] / np.multiply.outer(norms, norms))
-            full = weights > 100 * eps * weights.max(initial=0)
-            block = self._turned(block[:, kept], turn[:, full] / np.sqrt(weights[full]) / norms[:, None])
+            weights, rotation = np.linalg.eigh(gram[np.ix_(kept, kept)] / np.multiply.outer(norms, norms))
+            real = weights > 100 * eps * weights.max(initial=0)
+            block = self._product(block[:, kept], rotation[:, real] / np.sqrt(weights[real]) / norms[:, None])
         return block
 
-    def rayleigh_ritz(self, most: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Solve the eigenproblem inside the span: at most ``most`` values l, vectors v, A v, and |A v - l v|."""
-        small = self._small[: self.width, : self.width]
-        values, turn = np.linalg.eigh(small, UPLO="U")
-        values, turn = values[::-1][:most].astype(self._vectors.dtype), turn[:, ::-1][:, :most]
-        vectors = self._turned(self._vectors[:, : self.width], turn)
-        images = self._turned(self._images[:, : self.width], turn)
+    def rayleigh_ritz(self, count: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """Return the best approximations to eigenpairs inside the span, ``count`` at most, from those of W^T A W.
+
+        Returns:
+            Values l (k,), largest first, vectors v (V, k), A v (V, k), and residuals |A v - l v| (k,).
+        """
+        values, rotation = np.linalg.eigh(self._small[: self.width, : self.width], UPLO="U")
+        values, rotation = values[::-1][:count].astype(self._vectors.dtype), rotation[:, ::-1][:, :count]
+        vectors = self._product(self._vectors[:, : self.width], rotation)
+        images = self._product(self._images[:, : self.width], rotation)
         missed = by_rows(lambda rows: images[rows] - vectors[rows] * values, images, len(values), self._workers)
         return values, vectors, images, np.linalg.norm(missed, axis=0)
 
     def _without(self, block: NDArray, span: NDArray) -> NDArray:
-        """Return block - span (span' block)."""
+        """Return block - span (span^T block), (V, k)."""
         part = inner(span, block, self._workers).astype(block.dtype)
         return by_rows(lambda rows: block[rows] - span[rows] @ part, block, block.shape[1], self._workers)
 
-    def _turned(self, block: NDArray, turn: NDArray) -> NDArray:
-        """Return block turn."""
-        turn = turn.astype(block.dtype)
-        return by_rows(lambda rows: block[rows] @ turn, block, turn.shape[1], self._workers)
+    def _product(self, block: NDArray, matrix: NDArray) -> NDArray:
+        """Return the product of a block (V, k) and a small matrix (k, l), in the dtype of the block."""
+        matrix = matrix.astype(block.dtype)
+        return by_rows(lambda rows: block[rows] @ matrix, block, matrix.shape[1], self._workers)
 
 
 def _leading(flags: NDArray) -> int:

@@ -1,4 +1,4 @@
-"""Tall matrices in slices of rows that are cut the same for any number of threads, so that no bit depends on it."""
+"""Tall matrices in blocks of rows. The blocks do not depend on the number of threads, so neither does any sum."""
 
 from __future__ import annotations
 
@@ -9,17 +9,27 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.workers import Workers
 
-# Rows of a slice: enough work for a thread, few enough that a vocabulary gives every thread some.
+# Rows per block: enough work for a thread, and few enough that a vocabulary makes some for every thread.
 _ROWS = 4096
 
 
 def row_slices(rows: int) -> list[slice]:
-    """Cut ``rows`` rows into slices of a fixed length."""
+    """Return the slices that cut ``rows`` rows into blocks of a fixed length."""
     return [slice(start, min(start + _ROWS, rows)) for start in range(0, rows, _ROWS)]
 
 
 def by_rows(work: Callable[[slice], NDArray], like: NDArray, columns: int, workers: Workers) -> NDArray:
-    """Stack ``work(rows)`` of every slice into an array with the rows and the type of ``like``, (V, columns)."""
+    """Return ``work(rows)`` for all blocks of rows, one below the other.
+
+    Args:
+        work: function from a slice of rows to an array (rows of the block, columns).
+        like: (V, ...) array that has the rows and the dtype of the result.
+        columns: number of columns of the result.
+        workers: threads; they do not change the result.
+
+    Returns:
+        (V, columns), in the dtype of ``like``.
+    """
     result = np.empty((len(like), columns), like.dtype)
 
     def fill(rows: slice) -> None:
@@ -31,7 +41,7 @@ def by_rows(work: Callable[[slice], NDArray], like: NDArray, columns: int, worke
 
 
 def inner(a: NDArray, b: NDArray, workers: Workers) -> NDArray[np.float64]:
-    """Return a'b, (k, l), of tall a (V, k) and b (V, l); the slices are added up in float64, in their order."""
+    """Return a^T b, (k, l) float64, for tall a (V, k) and b (V, l): the sum over the blocks, in their order."""
     total = np.zeros((a.shape[1], b.shape[1]))
     for part in workers.map(lambda rows: a[rows].T @ b[rows], row_slices(len(a))):
         total += part

@@ -174,7 +174,7 @@ def test_positions_count_from_zero_in_each_window() -> None:
 
 
 def test_narrow_heads_must_divide_the_width() -> None:
-    with pytest.raises(SettingsError, match="width 6 cannot be shared by 4 narrow heads"):
+    with pytest.raises(SettingsError, match="width 6 cannot be divided among 4 narrow heads"):
         network_of(settings_of("", heads=4))
     network_of(settings_of("", heads=4, head_width="wide"))
     network_of(settings_of("", heads=4, attention="plain"))

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nlptx.nn import Layout, MultiHeadAttention, attention_kernel
 from nlptx.nn.attention import attention, attention_backward
-from nlptx.nn.attention_kernel import attend, attend_backward, tiles
+from nlptx.nn.attention_kernel import attend, attend_backward
 
 SHAPE = (3, 2, 9, 4)  # windows, heads, tokens, width of a head
 
@@ -75,17 +74,3 @@ def test_what_is_not_a_number_stays_so():
         o, _, _ = attend(q, k, v, False)
     assert np.isnan(o[0, 0, 4]).all()
     assert np.isfinite(o[1:]).all()
-
-
-@pytest.mark.parametrize("size", [1, 20, 100, 1 << 17])
-def test_tiles_cover_each_score_once_and_change_nothing(size, monkeypatch):
-    layer = MultiHeadAttention(6, 3, 2, True, np.random.default_rng(1))
-    layout, x = Layout(np.array([4, 4, 4, 4, 4, 3])), np.random.default_rng(2).normal(size=(23, 6))
-    wanted, _ = layer.forward(x, layout)
-    monkeypatch.setattr(attention_kernel, "_TILE", size)
-    times = np.zeros((5, 3), int)
-    for tile in tiles(5, 3, 4):
-        times[tile] += 1
-        assert times[tile].size * 4**2 <= max(size, 4**2)
-    assert (times == 1).all()
-    assert_allclose(layer.forward(x, layout)[0], wanted, rtol=1e-12, atol=1e-12)

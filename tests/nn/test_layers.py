@@ -16,7 +16,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 import nlptx.nn
-from nlptx.classifier.network import Encoder, Network
+from nlptx.classifier.encoder import Encoder
+from nlptx.classifier.network import Network
 from nlptx.nn import (
     ACTIVATIONS,
     POOLS,
@@ -142,7 +143,7 @@ def layer_classes() -> set[type[Layer]]:
             yield from below(sub)
 
     concrete = {cls for cls in below(Layer) if cls.forward is not Layer.forward}
-    return {cls for cls in concrete if cls.__module__.startswith(("nlptx.nn.", "nlptx.classifier.network"))}
+    return {cls for cls in concrete if cls.__module__.startswith(("nlptx.nn.", "nlptx.classifier."))}
 
 
 def test_every_layer_class_is_in_the_table() -> None:

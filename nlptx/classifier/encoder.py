@@ -1,0 +1,109 @@
+"""The encoder: word vectors -> (projection) -> positions -> blocks -> vectors in context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.errors import SettingsError
+from nlptx.nn import (
+    Dropout,
+    EncoderBlock,
+    FeedForward,
+    Gradients,
+    Layer,
+    LayerNorm,
+    Layout,
+    LearnedPositions,
+    Linear,
+    MultiHeadAttention,
+    PlainAttention,
+    SinusoidalPositions,
+)
+from nlptx.settings import NetworkSettings
+
+
+class Encoder(Layer):
+    """Turn word vectors (N, R) into vectors in context (N, D).
+
+        (projection, if R is not D) -> positions -> dropout -> blocks -> (norm, after pre-norm blocks)
+
+    Args:
+        settings: shape of the network.
+        components: R.
+        rng: source of the initial weights.
+
+    Attributes:
+        width: D.
+
+    Raises:
+        SettingsError: D cannot be divided among the heads.
+    """
+
+    def __init__(self, settings: NetworkSettings, components: int, rng: np.random.Generator) -> None:
+        width = settings.width or components
+        self.width = width
+        self.projection = Linear(components, width, rng, bias=False) if width != components else None
+        self.positions: Layer | None = None
+        if settings.positions == "sinusoidal":
+            self.positions = SinusoidalPositions()
+        elif settings.positions == "learned":
+            self.positions = LearnedPositions(settings.attention_window, width, rng)
+        self.dropout = Dropout(settings.dropout)
+        self.blocks = [_block(settings, width, rng) for _ in range(settings.blocks)]
+        self.norm = LayerNorm(width, settings.norm_gain) if settings.norm == "pre" else None
+
+    def sublayers(self) -> Sequence[tuple[str, Layer]]:
+        layers: list[tuple[str, Layer | None]] = [
+            ("projection", self.projection),
+            ("positions", self.positions),
+            ("dropout", self.dropout),
+            *((f"block{i}", block) for i, block in enumerate(self.blocks)),
+            ("norm", self.norm),
+        ]
+        return [(name, layer) for name, layer in layers if layer is not None]
+
+    def forward(self, x: NDArray, layout: Layout, rng: np.random.Generator | None) -> tuple[NDArray, Any]:
+        caches = []
+        for _, layer in self.sublayers():
+            x, cache = layer.forward(x, layout, rng)  # (N, D) from the projection on
+            caches.append(cache)
+        return x, caches
+
+    def apply(self, x: NDArray, layout: Layout) -> NDArray:
+        for _, layer in self.sublayers():
+            x = layer.apply(x, layout)  # (N, D) from the projection on
+        return x
+
+    def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
+        for (_, layer), layer_cache in zip(reversed(self.sublayers()), reversed(cache), strict=True):
+            dy = layer.backward(dy, layer_cache, grads)  # (N, D), (N, R) from the projection
+        return dy
+
+    def attention_weights(self, cache: Any) -> list[list[NDArray]]:
+        """Return the attention weights of a call: for each block, (n, H, T, T) for each stack of its windows."""
+        calls = zip(self.sublayers(), cache, strict=True)
+        return [layer.attention_weights(c) for (_, layer), c in calls if isinstance(layer, EncoderBlock)]
+
+
+def _block(settings: NetworkSettings, width: int, rng: np.random.Generator) -> EncoderBlock:
+    feed_forward = FeedForward(width, settings.hidden or 4 * width, settings.activation, rng)
+    attention = _attention(settings, width, rng)
+    return EncoderBlock(attention, feed_forward, width, settings.norm, settings.norm_gain, settings.dropout)
+
+
+def _attention(settings: NetworkSettings, width: int, rng: np.random.Generator) -> Layer:
+    if settings.attention == "plain":
+        return PlainAttention()
+    head_width = width
+    if settings.head_width == "narrow":
+        if width % settings.heads:
+            raise SettingsError(
+                f"a model of width {width} cannot be divided among {settings.heads} narrow heads",
+                hint=f"Give a --width that is a multiple of {settings.heads}, other --heads, or --head-width wide.",
+            )
+        head_width = width // settings.heads
+    return MultiHeadAttention(width, settings.heads, head_width, settings.attention == "scaled", rng)
