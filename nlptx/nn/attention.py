@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.nn.attention_kernel import attend, attend_backward
+from nlptx.nn.attention_kernel import attend, attend_backward, attend_only
 from nlptx.nn.layer import Gradients, Layer
 from nlptx.nn.layout import Layout
 from nlptx.nn.linear import Linear
@@ -71,24 +71,30 @@ class PlainAttention(Layer):
     """
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
-        results = [attend(stack, stack, stack, layout.causal) for stack in layout.stacks(x)]  # O is (n, T, D)
-        y = np.concatenate([o.reshape(-1, x.shape[1]) for o, _, _ in results])  # (N, D)
-        return y, (x, y, [(e, z) for _, e, z in results], layout)
+        y, exponentials = np.empty_like(x), []
+        for x_stack, y_stack in zip(self._stacks(x, layout), self._stacks(y, layout), strict=True):
+            y_stack[...], e, z = attend(x_stack, x_stack, x_stack, layout.causal)
+            exponentials.append((e, z))
+        return y, (x, y, exponentials, layout)
 
     # X plays three parts, as queries, keys and values; its gradient is the sum of theirs.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         x, y, exponentials, layout = cache
         dx = np.empty_like(x)
-        stacks = zip(*(layout.stacks(array) for array in (dx, dy, y, x)), exponentials, strict=True)
+        stacks = zip(*(self._stacks(array, layout) for array in (dx, dy, y, x)), exponentials, strict=True)
         for dx_stack, do, o, v, (e, z) in stacks:
             dq, dk, dv = attend_backward(do, o, v, v, v, e, z)
             dx_stack[...] = dq + dk + dv
         return dx
 
+    def _stacks(self, x: NDArray, layout: Layout) -> list[NDArray]:
+        """View (N, D) as a single head, (n, 1, T, D), for each stack of windows. No copy is made."""
+        return [stack[:, None] for stack in layout.stacks(x)]
+
     @staticmethod
     def weights(cache: Any) -> list[NDArray]:
         """Return the attention weights of a call, (n, 1, T, T) for each stack of its windows."""
-        return [(e / z[..., None])[:, None] for e, z in cache[2]]
+        return [e / z[..., None] for e, z in cache[2]]
 
 
 class MultiHeadAttention(Layer):
@@ -142,6 +148,14 @@ class MultiHeadAttention(Layer):
             exponentials.append((e, z))
         y, out_cache = self.out.forward(o, layout)  # (N, D)
         return y, (qkv, o, exponentials, layout, qkv_cache, out_cache)
+
+    def apply(self, x: NDArray, layout: Layout) -> NDArray:
+        qkv = self.qkv.apply(x, layout)  # (N, 3 H K)
+        self._scale_queries(qkv)
+        o = np.empty((len(x), self.heads * self.head_width), x.dtype)  # (N, H K)
+        for (q, k, v), o_stack in zip(self._split(qkv, layout), self._split_heads(o, layout), strict=True):
+            o_stack[...] = attend_only(q, k, v, layout.causal)
+        return self.out.apply(o, layout)  # (N, D)
 
     # Each step of forward, backwards. Q was scaled after its product with W_QKV, so dQ is scaled before its own.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:

@@ -1,18 +1,23 @@
 """Softmax attention, fast: the result of ``attention`` in :mod:`nlptx.nn.attention`, with fewer passes over memory.
 
-The weights P are (T, T), by far the largest array, so every pass over them counts. Three things save passes:
+The weights P are (T, T), by far the largest array, so every pass over them counts. Four things save passes:
 
 - P is never formed. With E = exp(S) and z = E 1, the sum of each row, P = E / z; so O = (E V) / z, where the smaller
   (T, K) array is divided.
 - The softmax subtracts the largest score of a row only where exp(S) would overflow or underflow without it.
 - In memory the queries of one key lie side by side, so the largest scores are found for whole columns at once.
+- Large weights are computed in tiles that are small enough to stay in a core's cache from first product to last.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
+# Attention weights in a tile: half a megabyte of float32.
+_TILE = 1 << 17
 # A sum of float32 exponentials between these has lost nothing to overflow or underflow, nor will its reciprocal.
 _MIN_SUM, _MAX_SUM = 1e-20, 1e20
 
@@ -21,27 +26,83 @@ def attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, N
     """Return O = P V, with P = softmax(Q K^T) over keys as the quotient E / z.
 
     Args:
-        q: (..., T, K) queries.
-        k: (..., T, K) keys.
-        v: (..., T, K) values.
+        q: (n, H, T, K) queries.
+        k: (n, H, T, K) keys.
+        v: (n, H, T, K) values.
         causal: whether a token attends only to itself and to the tokens before it.
 
     Returns:
-        O (..., T, K), E (..., T, T) and z (..., T), in the dtype of the arguments.
+        O (n, H, T, K), E (n, H, T, T) and z (n, H, T), in the dtype of the arguments.
     """
+    if _fits_a_tile(q):
+        return _attend(q, k, v, causal)
+    o, e, z = np.empty_like(v), _empty_weights(k), np.empty(q.shape[:-1], q.dtype)
+    for tile in _tiles(*q.shape[:-1]):
+        o[tile], e[tile], z[tile] = _attend(q[tile], k[tile], v[tile], causal)
+    return o, e, z
+
+
+def attend_only(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> NDArray:
+    """Return O of :func:`attend` alone, (n, H, T, K). The weights are not kept, so tiles share their memory."""
+    if _fits_a_tile(q):
+        return _attend(q, k, v, causal)[0]
+    o = np.empty_like(v)
+    for tile in _tiles(*q.shape[:-1]):
+        o[tile] = _attend(q[tile], k[tile], v[tile], causal)[0]
+    return o
+
+
+def attend_backward(
+    do: NDArray, o: NDArray, q: NDArray, k: NDArray, v: NDArray, e: NDArray, z: NDArray
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Return dQ, dK and dV of :func:`attend`, each (n, H, T, K).
+
+    Args:
+        do: (n, H, T, K) the derivative of the loss with respect to O.
+        o: (n, H, T, K) as :func:`attend` returned it.
+        q: (n, H, T, K) queries, as given to :func:`attend`.
+        k: (n, H, T, K) keys.
+        v: (n, H, T, K) values.
+        e: (n, H, T, T) as :func:`attend` returned it.
+        z: (n, H, T) as :func:`attend` returned it.
+    """
+    given = (do, o, q, k, v, e, z)
+    if _fits_a_tile(q):
+        return _attend_backward(*given)
+    dq, dk, dv = np.empty_like(q), np.empty_like(k), np.empty_like(v)
+    for tile in _tiles(*q.shape[:-1]):
+        dq[tile], dk[tile], dv[tile] = _attend_backward(*(array[tile] for array in given))
+    return dq, dk, dv
+
+
+def _fits_a_tile(q: NDArray) -> bool:
+    windows, heads, tokens, _ = q.shape
+    return windows * heads * tokens**2 <= _TILE
+
+
+def _tiles(windows: int, heads: int, tokens: int) -> Iterator[tuple[slice, slice]]:
+    """Cut scores (n, H, T, T) into tiles, each a slice of the windows and a slice of the heads."""
+    tile_heads = min(heads, max(1, _TILE // tokens**2))
+    tile_windows = max(1, _TILE // (tile_heads * tokens**2))
+    for window in range(0, windows, tile_windows):
+        for head in range(0, heads, tile_heads):
+            yield slice(window, window + tile_windows), slice(head, head + tile_heads)
+
+
+def _attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, NDArray, NDArray]:
     e, z = _exponentials(q, k, causal, None)
     if not (z.min() > _MIN_SUM and z.max() < _MAX_SUM):
         # Only in the windows and heads that need it, so that no result depends on the other texts in the batch.
-        safe: NDArray[np.bool_] = np.all((z > _MIN_SUM) & (z < _MAX_SUM), axis=-1)  # (...)
+        safe: NDArray[np.bool_] = np.all((z > _MIN_SUM) & (z < _MAX_SUM), axis=-1)  # (n, H)
         e, z = _exponentials(q, k, causal, ~safe)
-    o = e @ v  # (..., T, K)
+    o = e @ v  # (n, H, T, K)
     o /= z[..., None]
     return o, e, z
 
 
 def _exponentials(q: NDArray, k: NDArray, causal: bool, shifted: NDArray[np.bool_] | None) -> tuple[NDArray, NDArray]:
-    """Return E = exp(S) and z = E 1 for S = Q K^T; where ``shifted`` (...) holds, E = exp(S - max S)."""
-    e = np.matmul(q, k.swapaxes(-1, -2), out=_empty_weights(k))  # (..., T, T)
+    """Return E = exp(S) and z = E 1 for S = Q K^T; where ``shifted`` (n, H) holds, E = exp(S - max S)."""
+    e = np.matmul(q, k.swapaxes(-1, -2), out=_empty_weights(k))  # (n, H, T, T)
     tokens = e.shape[-1]
     if causal:
         e[..., ~np.tri(tokens, dtype=bool)] = -np.inf
@@ -49,11 +110,11 @@ def _exponentials(q: NDArray, k: NDArray, causal: bool, shifted: NDArray[np.bool
         e -= np.where(shifted[..., None, None], e.max(axis=-1, keepdims=True), 0)
     with np.errstate(over="ignore"):  # the caller checks z
         np.exp(e, out=e)
-        return e, e @ np.ones(tokens, e.dtype)  # (..., T); faster than a sum over the last axis
+        return e, e @ np.ones(tokens, e.dtype)  # (n, H, T); faster than a sum over the last axis
 
 
 def _empty_weights(k: NDArray) -> NDArray:
-    """Return an empty array for attention weights, (..., T, T), with the queries of a key side by side in memory."""
+    """Return an empty array for attention weights, (n, H, T, T), with the queries of a key side by side in memory."""
     return np.empty((*k.shape[:-1], k.shape[-2]), k.dtype).swapaxes(-1, -2)
 
 
@@ -61,23 +122,12 @@ def _empty_weights(k: NDArray) -> NDArray:
 #   sum_i p_i dp_i = sum_i p_i (v_i . do) = o . do,
 # and with P = E / z it is dO that is divided, not the weights:
 #   dV = E^T (dO / z)    and    ds = e (V (do / z) - o . (do / z)).
-def attend_backward(
+def _attend_backward(
     do: NDArray, o: NDArray, q: NDArray, k: NDArray, v: NDArray, e: NDArray, z: NDArray
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Return dQ, dK and dV of :func:`attend`, each (..., T, K).
-
-    Args:
-        do: (..., T, K) the derivative of the loss with respect to O.
-        o: (..., T, K) as :func:`attend` returned it.
-        q: (..., T, K) queries, as given to :func:`attend`.
-        k: (..., T, K) keys.
-        v: (..., T, K) values.
-        e: (..., T, T) as :func:`attend` returned it.
-        z: (..., T) as :func:`attend` returned it.
-    """
     do = do / z[..., None]
-    dv = e.swapaxes(-1, -2) @ do  # (..., T, K)
-    ds = np.matmul(do, v.swapaxes(-1, -2), out=_empty_weights(k))  # (..., T, T)
+    dv = e.swapaxes(-1, -2) @ do  # (n, H, T, K)
+    ds = np.matmul(do, v.swapaxes(-1, -2), out=_empty_weights(k))  # (n, H, T, T)
     ds -= np.einsum("...tk,...tk->...t", do, o)[..., None]
     ds *= e
-    return ds @ k, ds.swapaxes(-1, -2) @ q, dv  # (..., T, K)
+    return ds @ k, ds.swapaxes(-1, -2) @ q, dv  # (n, H, T, K)

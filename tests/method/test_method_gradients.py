@@ -82,10 +82,11 @@ def test_row_16_backpropagation_as_taught_by_jacobians():
         assert_allclose(dx, jacobian.T @ upstream, atol=1e-12)
     # With K = V = 1 the scores are Q and the outputs are P: what is left is the softmax.
     q, one = rng.normal(size=(7, 7)), np.eye(7)
-    p, e, z = attend(q, one, one, False)
+    single = [array[None, None] for array in (q, one, one)]  # one window, one head
+    p, e, z = attend(*single, False)
     dp = rng.normal(size=(7, 7))
-    dq, _, _ = attend_backward(dp, p, q, one, one, e, z)
-    for row, upstream, ds in zip(p, dp, dq, strict=True):
+    dq, _, _ = attend_backward(dp[None, None], p, *single, e, z)
+    for row, upstream, ds in zip(p[0, 0], dp, dq[0, 0], strict=True):
         assert_allclose(ds, (np.diag(row) - np.outer(row, row)) @ upstream, atol=1e-12)
 
 

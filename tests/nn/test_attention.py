@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from nlptx.nn import attention_kernel
 from nlptx.nn.attention import attention, attention_backward
-from nlptx.nn.attention_kernel import attend, attend_backward
+from nlptx.nn.attention_kernel import attend, attend_backward, attend_only
 
 SHAPE = (3, 2, 9, 4)  # windows, heads, tokens, width of a head
 
@@ -74,3 +75,26 @@ def test_what_is_not_a_number_stays_so():
         o, _, _ = attend(q, k, v, False)
     assert np.isnan(o[0, 0, 4]).all()
     assert np.isfinite(o[1:]).all()
+
+
+@pytest.mark.parametrize("size", [1, 100, 200, 1 << 17])
+@pytest.mark.parametrize("causal", [False, True])
+def test_tiles_change_no_bit(size, causal, monkeypatch):
+    q, k, v, do = arrays(np.float32)
+    o, e, z = attend(q, k, v, causal)
+    wanted = (o, e, z, *attend_backward(do, o, q, k, v, e, z))
+    monkeypatch.setattr(attention_kernel, "_TILE", size)
+    o, e, z = attend(q, k, v, causal)
+    for found, right in zip((o, e, z, *attend_backward(do, o, q, k, v, e, z)), wanted, strict=True):
+        assert_array_equal(found, right)
+    assert_array_equal(attend_only(q, k, v, causal), o)
+
+
+@pytest.mark.parametrize("size", [1, 20, 100, 1 << 17])
+def test_tiles_cover_each_score_once(size, monkeypatch):
+    monkeypatch.setattr(attention_kernel, "_TILE", size)
+    times = np.zeros((5, 3), int)
+    for tile in attention_kernel._tiles(5, 3, 4):
+        times[tile] += 1
+        assert times[tile].size * 4**2 <= max(size, 4**2)
+    assert (times == 1).all()
