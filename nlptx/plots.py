@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nlptx.embeddings.word_map import plane_positions, word_groups
 from nlptx.errors import NlptxError, SettingsError
 from nlptx.io.atomic_write import atomic_output
+from nlptx.training.history import loss_curve
 
 if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import Embeddings
@@ -36,7 +37,7 @@ def plot_history(history: dict[str, Any], path: str) -> None:
     figure = _figure(path, 7, 4)
     figure.set_layout_engine("constrained")
     left = figure.add_subplot()
-    steps, losses = np.array(history["curve"], float).reshape(-1, 2).T
+    steps, losses = np.array(loss_curve(history), float).reshape(-1, 2).T
     left.plot(steps, losses, color="tab:blue", linewidth=0.8, alpha=0.35)
     left.plot(*_smoothed(steps, losses), color="tab:blue", label="training loss")
     left.set_xlabel("step")
@@ -46,7 +47,7 @@ def plot_history(history: dict[str, Any], path: str) -> None:
         ends = [epoch["step"] for epoch in judged]
         left.plot(ends, [epoch["valid_loss"] for epoch in judged], "o-", color="tab:orange", label="validation loss")
         kept = history["epochs"][history["best_epoch"] - 1]["step"]
-        left.axvline(kept, color="grey", linewidth=0.8, linestyle=":", label="kept")
+        left.axvline(kept, color="grey", linewidth=0.8, linestyle=":", label="kept: lowest loss")
         right = left.twinx()
         percent = [100 * epoch["valid_accuracy"] for epoch in judged]
         right.plot(ends, percent, "s--", color="tab:green", markersize=5, label="validation accuracy")

@@ -73,6 +73,9 @@ def read_history(details: dict[str, Any]) -> dict[str, Any]:
         raise CorruptError("the loss curve of its history is damaged")
     if any(after[0] < before[0] for before, after in pairwise(curve)):
         raise CorruptError("the loss curve of its history goes back")
+    warnings = history.get("warnings", [])
+    if not isinstance(warnings, list) or not all(isinstance(warning, str) for warning in warnings):
+        raise CorruptError("the warnings of its history are damaged")
     if not 0 <= best <= len(epochs):
         raise CorruptError(f"its history names epoch {best} of {len(epochs)} as the best")
     return history

@@ -12,6 +12,7 @@ from nlptx.cli.charts import curve
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import Run, run_options
 from nlptx.cli.reporter import print_json
+from nlptx.training.history import loss_curve, reason_for_best
 
 if TYPE_CHECKING:
     from nlptx.artifacts.container import Artifact
@@ -120,13 +121,19 @@ def _rows(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _draw_history(history: dict[str, Any], run: Run) -> None:
+    for warning in history.get("warnings", []):
+        run.talk.facts("warning", [("", warning)])
+    measures = ("valid_loss", "valid_accuracy", "loss", "accuracy")
+    kept = f"kept: {reason_for_best(history)}"
     rows = [
         (
-            *(epoch.get(name, "") for name in ("epoch", "loss", "accuracy", "valid_loss", "valid_accuracy")),
-            "kept" if epoch["epoch"] == history["best_epoch"] else "",
+            epoch["epoch"],
+            *(epoch.get(name, "") for name in measures),
+            kept if epoch["epoch"] == history["best_epoch"] else "",
         )
         for epoch in history["epochs"]
     ]
-    run.talk.table("training", ("epoch", "loss", "accuracy", "valid loss", "valid accuracy", ""), rows)
+    header = ("epoch", *(name.replace("_", " ") for name in measures), "")
+    run.talk.table("training", header, rows)
     if history["curve"]:
-        run.talk.drawing("training loss over steps", curve([(x, y) for x, y in history["curve"]]))
+        run.talk.drawing("training loss over steps", curve(loss_curve(history)))

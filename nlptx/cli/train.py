@@ -25,6 +25,10 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.training_data import SPLITS, TrainingTexts, read_training_data
 from nlptx.errors import OutputError
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
+from nlptx.training.history import reason_for_best
+
+# Measures of an epoch, the one that decides first.
+_MEASURES = ("valid_loss", "valid_accuracy", "loss", "accuracy")
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
@@ -157,11 +161,9 @@ def _keep(model: Model, found: TrainingTexts, stage: StageRun, checkpoint: Check
                 "parameters": model.parameters,
                 "steps": history["steps"],
                 "best_epoch": best,
-                **{
-                    name: chosen[name]
-                    for name in ("loss", "accuracy", "valid_loss", "valid_accuracy")
-                    if name in chosen
-                },
+                "best_by": reason_for_best(history),
+                **{name: chosen[name] for name in _MEASURES if name in chosen},
+                **({"warnings": history["warnings"]} if "warnings" in history else {}),
             },
         )
     if history["interrupted"]:

@@ -17,7 +17,7 @@ def show(progress: Progress, meter: Meter) -> None:
         return
     parts = [f"epoch {progress.epoch}/{progress.epochs}", f"loss {progress.loss:.4f}"]
     if progress.epoch_done and progress.valid_loss is not None and progress.valid_accuracy is not None:
-        verdict = "best" if progress.improved else "no better"
+        verdict = "best" if progress.improved else "not best"
         parts += [f"valid loss {progress.valid_loss:.4f} ({verdict})", f"accuracy {progress.valid_accuracy:.1%}"]
     else:
         parts.append(f"{progress.tokens_per_second / 1000:,.0f}k tokens/s")

@@ -9,6 +9,7 @@ from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, DivergenceError
 from nlptx.runtime.workers import Workers
 from nlptx.settings import SEED, TrainSettings
+from nlptx.training.baseline import find_uselessness
 from nlptx.training.calibration import calibrate
 from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.context import TrainingContext
@@ -61,7 +62,7 @@ def fit(
         ArtifactError: the checkpoint to continue from belongs to another training, or is damaged.
         DataError, LabelError: the data cannot be used, or a text has no label.
         SettingsError: the settings do not fit the data.
-        DivergenceError: the loss became NaN or infinite.
+        DivergenceError: the loss exploded, or became NaN or infinite.
     """
     for kind, given, theirs in (("training", texts, labels), ("validation", *(valid or ((), ())))):
         if len(given) != len(theirs):
@@ -93,7 +94,12 @@ def fit(
             checkpoint.discard()  # a training that continued from it would diverge again
             raise
         model.history = trainer.history()
-        if settings.calibrate and model.history["best_epoch"] and len(data.valid):
-            calibrate(model, outputs_of(model, data.valid, workers), data.valid.targets)
+        if model.history["best_epoch"] and len(data.valid):
+            outputs = outputs_of(model, data.valid, workers)
+            if settings.calibrate:
+                calibrate(model, outputs, data.valid.targets)
+            if warning := find_uselessness(model, data, outputs, trainer.class_weights):
+                model.history["warnings"] = [warning]
+                on_note(f"warning: {warning}. Give more texts or --epochs, check the labels, or lower --lr.")
     model.made_from = embeddings.to_artifact().header
     return model

@@ -70,7 +70,7 @@ class SupervisedTrainer(Trainer):
         self.distillation = distillation
         self.validated: list[dict[str, Any]] = []
         self.curve: list[list[float]] = []
-        self.recent: list[float] = []
+        self.recent: list[list[float]] = []  # summed loss and number of texts of each step since the last point
 
     def run(self) -> None:
         """Train, and leave the best weights in the model."""
@@ -106,12 +106,15 @@ class SupervisedTrainer(Trainer):
     ) -> tuple[float, int, NDArray]:
         return classify(self.model, microbatch, grads, rng, count, self.class_weights)
 
-    def after_step(self, loss: float) -> None:
+    def after_step(self, loss: float, count: int) -> None:
         self.average.step()
-        self.recent.append(loss)
-        every = max(1, self.per_epoch // _CURVE_POINTS)
-        if self.sums.batches % every == 0 or self.sums.batches == self.per_epoch:
-            self.curve.append([self.step, round(float(np.mean(self.recent)), 5)])
+        self.recent.append([loss, count])
+        loss, texts = np.sum(self.recent, axis=0)
+        # A point is the mean of so many texts, at the end of an epoch of at least half as many.
+        full = self.settings.batch * max(1, self.per_epoch // _CURVE_POINTS)
+        left = len(self.train) - self.sums.count
+        if left == 0 or (texts >= full and left >= full / 2):
+            self.curve.append([self.step, round(float(loss / texts), 5)])
             self.recent = []
 
     def after_epoch(self, loss: float, accuracy: float) -> None:

@@ -22,6 +22,9 @@ from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rat
 from nlptx.training.progress import Clock, EpochProgress
 from nlptx.training.state import State, Stateful, collect, put_back
 
+# An epoch with a larger mean loss has diverged: a uniform guess among a million words would have a loss of 14.
+_EXPLODED = 100.0
+
 
 @dataclass
 class Sums:
@@ -102,8 +105,8 @@ class Trainer:
         """Return the seed of the dropout of a step."""
         return seed_sequence(self.context.seed, self.dropout, step)
 
-    def after_step(self, loss: float) -> None:
-        """Record a step and its mean loss."""
+    def after_step(self, loss: float, count: int) -> None:
+        """Record a step, with its summed loss and the number of texts (or words) it is the sum over."""
 
     def after_epoch(self, loss: float, accuracy: float) -> None:
         """Record an epoch, possibly cut short, and its means."""
@@ -128,7 +131,7 @@ class Trainer:
         """Train for the epochs that are left; for none if the training was interrupted before.
 
         Raises:
-            DivergenceError: the loss became NaN or infinite.
+            DivergenceError: the loss exploded, or became NaN or infinite.
         """
         if self.context.interrupted:
             return
@@ -147,7 +150,10 @@ class Trainer:
                 self.context.on_progress(self.progress())
                 checkpoint.offer(self.state)
             if self.sums.batches:
-                self.after_epoch(self.sums.loss / self.sums.count, self.sums.correct / self.sums.count)
+                loss = self.sums.loss / self.sums.count
+                if loss > _EXPLODED and not self.context.interrupted:
+                    raise self.diverged(self.step, f"the mean loss of epoch {self.sums.epoch} is {loss:,.0f}")
+                self.after_epoch(loss, self.sums.correct / self.sums.count)
             if self.context.interrupted:
                 return
             self.sums = Sums(self.sums.epoch + 1)
@@ -186,7 +192,7 @@ class Trainer:
         sums = self.sums
         sums.batches += 1
         sums.loss, sums.correct, sums.count = sums.loss + result.loss, sums.correct + result.correct, sums.count + count
-        self.after_step(result.loss / count)
+        self.after_step(result.loss, count)
         self.clock.pause(tokens)
 
     def _clip(self, result: BatchGradient) -> None:

@@ -181,7 +181,7 @@ def test_row_17_early_stopping_waits_while_it_gets_better():
 
 
 def test_row_17_weight_averaging():
-    assert TrainSettings().average == 0.99
+    assert TrainSettings().weight_averaging == 0.99
     weights = [np.zeros(2), np.zeros((2, 1))]
     average, wanted, taken = WeightAverage(weights, 0.99), np.zeros(2), 0
     for step in range(1, 301):

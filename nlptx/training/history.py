@@ -1,0 +1,29 @@
+"""What a training recorded, as a model stores it: views for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def loss_curve(history: dict[str, Any]) -> list[tuple[float, float]]:
+    """Return points (step, loss) of the training loss, each the mean of the steps since the point before.
+
+    A point of less than half as many steps as others is joined to the one before, because few steps make a mean that
+    says little and looks like a jump. Earlier versions of nlptx recorded such a point at the end of an epoch.
+    """
+    points = [(step, loss) for step, loss in history["curve"]]
+    intervals = [end - start for (start, _), (end, _) in zip([(0, 0.0), *points], points, strict=False)]
+    joined: list[tuple[float, float, float]] = []  # steps, last step, loss
+    for steps, (end, loss) in zip(intervals, points, strict=True):
+        before, _, mean = joined[-1] if joined else (0, 0, 0)
+        if before > 0 and 0 <= steps < max(intervals) / 2:
+            joined[-1] = before + steps, end, (before * mean + steps * loss) / (before + steps)
+        else:
+            joined.append((steps, end, loss))
+    return [(end, loss) for _, end, loss in joined]
+
+
+def reason_for_best(history: dict[str, Any]) -> str:
+    """Return why the weights of the best epoch were kept."""
+    validated = any("valid_loss" in epoch for epoch in history["epochs"])
+    return "lowest validation loss" if validated else "last epoch, because no texts were held out"
