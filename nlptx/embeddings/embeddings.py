@@ -166,7 +166,7 @@ class Embeddings:
 
 
 def load_embeddings(path: FilePath) -> Embeddings:
-    """Read word vectors from an artifact, or from word2vec or GloVe text; see :meth:`Embeddings.load`.
+    r"""Read word vectors from an artifact, or from word2vec or GloVe text; see :meth:`Embeddings.load`.
 
     Raises:
         ArtifactError: the file does not hold embeddings.

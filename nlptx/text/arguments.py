@@ -99,7 +99,7 @@ def check_one_label_each(texts: Sized, labels: Sized, names: tuple[str, str] = (
     """Raise DataError unless there are as many labels as texts; ``names`` are those of the arguments."""
     if len(texts) != len(labels):
         raise DataError(
-            f"`{names[0]}` has {len(texts):,} elements and `{names[1]}` has {len(labels):,}; expected one label per text"
+            f"`{names[0]}` has {len(texts):,} elements, `{names[1]}` has {len(labels):,}; expected one label per text"
         )
 
 

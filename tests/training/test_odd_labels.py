@@ -121,9 +121,9 @@ def test_a_label_that_training_lacks_is_refused():
 def test_a_label_for_each_text_is_demanded(more, fewer):
     texts, labels = make_reviews(40)
     some, theirs = texts[: 40 - more], labels[: 40 - fewer]
-    with pytest.raises(DataError, match=f"`texts` has {40 - more} elements and `labels` has {40 - fewer}"):
+    with pytest.raises(DataError, match=f"`texts` has {40 - more} elements, `labels` has {40 - fewer}"):
         fit(some, theirs)
-    with pytest.raises(DataError, match=rf"`valid\[0\]` has {40 - more} elements and `valid\[1\]` has {40 - fewer}"):
+    with pytest.raises(DataError, match=rf"`valid\[0\]` has {40 - more} elements, `valid\[1\]` has {40 - fewer}"):
         fit(texts, labels, valid=(some, theirs))
 
 
