@@ -165,6 +165,9 @@ def test_impossible_values_are_value_errors():
         fit(seed=-1)
     with pytest.raises(ValueError, match="`epochs` is 0; expected at least 1"):
         nlptx.TrainSettings(epochs=0)
+    for jobs in (0, -1, 1.5, "two"):
+        with pytest.raises(ValueError, match=f"`jobs` is {jobs!r}; expected an int of at least 1"):
+            nlptx.count(TEXTS, COUNT, jobs)
     with pytest.raises(ValueError, match="`components=2`"):
         nlptx.fit_pca(nlptx.count(["a b"], COUNT, 1))
     with pytest.raises(ValueError, match="`texts` is empty"):

@@ -8,20 +8,23 @@ from typing import TYPE_CHECKING
 from nlptx.classifier.label_types import Label, find_labels, list_labels
 from nlptx.classifier.model import Model
 from nlptx.errors import DataError
+from nlptx.runtime.workers import Workers
 from nlptx.text.arguments import check_one_label_each, check_type, list_texts
 
 if TYPE_CHECKING:
     from nlptx.metrics import Report
 
 
-def evaluate(model: Model, texts: Iterable[str], labels: Iterable[Label], *, jobs: int | None = None) -> Report:
+def evaluate(
+    model: Model, texts: Iterable[str], labels: Iterable[Label], *, jobs: int | Workers | None = None
+) -> Report:
     """Compare a model's predictions with the true labels.
 
     Args:
         model: the classifier.
         texts: a list, tuple, array, Series or any other iterable of str.
         labels: the true label of each text, of the type that the model was trained with.
-        jobs: number of threads; all cores by default. They do not change the result.
+        jobs: number of threads, or workers; all cores by default. They do not change the result.
 
     Returns:
         accuracy with its 95 % Wilson interval, macro-F1, ROC-AUC, log-loss (nats), calibration error, precision, recall
