@@ -54,7 +54,7 @@ demo: $(INSTALLED)  ## Install, run the four stages on the bundled sentences, sc
 	nlptx predict data/examples.txt -m build/demo/model.npz
 
 test: $(INSTALLED)  ## Install and run the tests.
-	$(VENV)/bin/python -m pytest -n auto
+	$(VENV)/bin/python -m pytest -n auto --dist loadgroup
 
 # TORTURE_SCALE=0.1 for a tenth of it; PYTEST="-k crashes" for a part.
 torture: $(INSTALLED)  ## Strike the stages while they work, and count what survives (tens of minutes).
