@@ -54,7 +54,7 @@ demo: $(INSTALLED)  ## Install, run the four stages on the bundled sentences, sc
 	nlptx predict data/examples.txt -m build/demo/model.npz
 
 test: $(INSTALLED)  ## Install and run the tests.
-	$(VENV)/bin/python -m pytest -n auto
+	$(VENV)/bin/python -m pytest -n auto --dist loadgroup
 
 # TORTURE_SCALE=0.1 for a tenth of it; PYTEST="-k crashes" for a part.
 torture: $(INSTALLED)  ## Strike the stages while they work, and count what survives (tens of minutes).
@@ -73,7 +73,7 @@ check: $(TOOLS)  ## Lint, check formatting and types.
 	ruff check .
 	ruff format --check .
 	mypy nlptx
-	MYPYPATH=tests/benchmarks mypy tests/benchmarks/*.py
+	MYPYPATH=tests/benchmarks mypy $(filter-out tests/benchmarks/test_%,$(wildcard tests/benchmarks/*.py))
 
 format: $(TOOLS)  ## Format the code.
 	ruff check --fix .
@@ -90,7 +90,8 @@ clean:  ## Remove everything made here, the virtual environment too.
 	rm -rf build dist $(VENV) $(VENV)-bootstrap .venv-lowest *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # -- Experiments ---------------------------------------------------------------------------------------------
-# File targets: a stage runs again when its input, or one of its own settings here, has changed.
+# File targets: a stage runs again when its input, or one of its own settings here, has changed. Data files count as
+# changed when their name or content has, not when they are newer: another archive may be older than the results.
 
 imdb_COOCCUR =
 imdb_PCA =
@@ -127,30 +128,45 @@ cr: build/cr/table.txt  ## Another domain: the bundled model on customer reviews
 imdb goldstraw bloem sst2 sst5 trec cr:
 	@cat $<
 
-# $(call settings,NAME): a file that changes only when the settings NAME do.
+# build/NAME/STAGE.args changes only when the settings NAME_STAGE do. The + keeps `make -n` honest: it looks too.
 build/%.args: FORCE
-	@mkdir -p $(@D)
-	@echo '$($(subst /,_,$*))' | cmp -s - $@ || echo '$($(subst /,_,$*))' > $@
+	+@mkdir -p $(@D)
+	+@echo '$($(subst /,_,$*))' | cmp -s - $@ || echo '$($(subst /,_,$*))' > $@
+
+# $(call DATA_STAMP,NAME,FILES): build/NAME.data changes only when the name or the content of one of FILES does.
+define DATA_STAMP
+build/$(1).data: FORCE | $(2)
+	+@mkdir -p $$(@D)
+	+@find -L $(2) -type f -exec cksum {} + | LC_ALL=C sort > $$@.new
+	+@if cmp -s $$@.new $$@; then rm $$@.new; else mv $$@.new $$@; fi
+endef
+TREC := $(NLPTX_SHARED_DATA)/trec/train.tsv
+CR := $(NLPTX_SHARED_DATA)/cr/cr.tsv
+$(eval $(call DATA_STAMP,imdb,$(DATA)))
+$(foreach name,sst2 sst5,$(eval $(call DATA_STAMP,$(name),$(addprefix $(NLPTX_SHARED_DATA)/$(name)/,train.tsv dev.tsv))))
+$(eval $(call DATA_STAMP,trec,$(TREC)))
+$(eval $(call DATA_STAMP,cr,$(CR)))
 
 $(DATA):
 	@echo "$(DATA) is not here. Get aclImdb_v1.tar.gz from https://ai.stanford.edu/~amaas/data/sentiment/ and say DATA=path/to/it" >&2; exit 1
 
 # $(call COUNTS,NAME) and $(call VECTORS,NAME,COUNTS OF): the first two stages with the settings of NAME.
 define COUNTS
-build/$(1)/cooccur.npz: $$(DATA) build/$(1)/COOCCUR.args | $$(INSTALLED)
+build/$(1)/cooccur.npz: build/imdb.data build/$(1)/COOCCUR.args | $$(INSTALLED)
 	nlptx cooccur $$(DATA) $$($(1)_COOCCUR) -o $$@ --json > build/$(1)/cooccur.json
 endef
 define VECTORS
 build/$(1)/embeddings.npz: build/$(2)/cooccur.npz build/$(1)/PCA.args
 	nlptx pca $$< $$($(1)_PCA) -o $$@ --json > build/$(1)/pca.json
 endef
-# $(call RUN,FOLDER,NAME,VECTORS OF,TRAINED ON,TESTED ON,MORE): a model with the settings of NAME, and its evaluation.
+# $(call RUN,FOLDER,NAME,VECTORS OF,DATA SET,TRAINED ON,TESTED ON,MORE): a model with the settings of NAME, and its
+# evaluation.
 define RUN
-build/$(1)/model.npz: $(4) build/$(3)/embeddings.npz build/$(2)/TRAIN.args
+build/$(1)/model.npz: build/$(4).data build/$(3)/embeddings.npz build/$(2)/TRAIN.args
 	@mkdir -p $$(@D)
-	nlptx train $$< -e build/$(3)/embeddings.npz $$($(2)_TRAIN) $(6) -o $$@ --json > $$(@D)/train.json
-build/$(1)/evaluate.json: build/$(1)/model.npz $(5)
-	nlptx evaluate $(5) -m $$< --json > $$@
+	nlptx train $(5) -e build/$(3)/embeddings.npz $$($(2)_TRAIN) $(7) -o $$@ --json > $$(@D)/train.json
+build/$(1)/evaluate.json: build/$(1)/model.npz
+	nlptx evaluate $(6) -m $$< --json > $$@
 endef
 # $(call TABLE,NAME,DATA): what it is worth, to read.
 define TABLE
@@ -161,32 +177,32 @@ endef
 define REVIEWS
 $(call COUNTS,$(1))
 $(call VECTORS,$(1),$(1))
-$(call RUN,$(1),$(1),$(1),$$(DATA),$$(DATA))
+$(call RUN,$(1),$(1),$(1),imdb,$$(DATA),$$(DATA))
 $(call TABLE,$(1),$$(DATA))
 endef
 $(foreach name,imdb goldstraw bloem,$(eval $(call REVIEWS,$(name))))
-$(eval $(call RUN,imdb/seed-%,imdb,imdb,$$(DATA),$$(DATA),--seed $$*))
+$(eval $(call RUN,imdb/seed-%,imdb,imdb,imdb,$$(DATA),$$(DATA),--seed $$*))
 
 # $(call SENTENCES,NAME,FOLDER OF ITS DATA)
 define SENTENCES
-$(call RUN,$(1),$(1),imdb,$(2)/train.tsv,$(2)/dev.tsv)
-$(call RUN,$(1)/seed-%,$(1),imdb,$(2)/train.tsv,$(2)/dev.tsv,--seed $$*)
+$(call RUN,$(1),$(1),imdb,$(1),$(2)/train.tsv,$(2)/dev.tsv)
+$(call RUN,$(1)/seed-%,$(1),imdb,$(1),$(2)/train.tsv,$(2)/dev.tsv,--seed $$*)
 $(call TABLE,$(1),$(2))
 endef
 $(foreach name,sst2 sst5,$(eval $(call SENTENCES,$(name),$$(NLPTX_SHARED_DATA)/$(name))))
 
-TREC := $(NLPTX_SHARED_DATA)/trec/train.tsv
 $(eval $(call COUNTS,trec))
 $(eval $(call VECTORS,trec,trec))
-build/trec/table.txt: $(TREC) build/trec/embeddings.npz build/trec/TRAIN.args tests/benchmarks/crossvalidate.py
-	$(VENV)/bin/python tests/benchmarks/crossvalidate.py $< --folds $(FOLDS) --embeddings build/trec/embeddings.npz \
+trec_FOLDS = $(FOLDS)
+build/trec/table.txt: build/trec.data build/trec/embeddings.npz build/trec/TRAIN.args build/trec/FOLDS.args
+build/trec/table.txt: tests/benchmarks/crossvalidate.py
+	$(VENV)/bin/python tests/benchmarks/crossvalidate.py $(TREC) --folds $(FOLDS) --embeddings build/trec/embeddings.npz \
 	  --work build/trec -- $(trec_TRAIN) > $@
 
-CR := $(NLPTX_SHARED_DATA)/cr/cr.tsv
-build/cr/evaluate.json: $(CR) nlptx/default_model.npz | $(INSTALLED)
+build/cr/evaluate.json: build/cr.data nlptx/default_model.npz | $(INSTALLED)
 	@mkdir -p $(@D)
 	nlptx info nlptx/default_model.npz --json > build/cr/info.json
-	nlptx evaluate $< --json > $@
+	nlptx evaluate $(CR) --json > $@
 $(eval $(call TABLE,cr,$$(CR)))
 
 # What each part is worth: the run of imdb without it, same seed, same word vectors.
@@ -199,7 +215,7 @@ imdb-passages_TRAIN = --passages 1
 imdb-every-label_TRAIN = --valid-share 0
 ABLATIONS := imdb-no-distillation imdb-no-unlabelled imdb-no-lsa imdb-no-ngrams imdb-passages imdb-every-label
 define ABLATION
-$(call RUN,$(1),$(1),imdb,$$(DATA),$$(DATA),--resume)
+$(call RUN,$(1),$(1),imdb,imdb,$$(DATA),$$(DATA),--resume)
 $(call TABLE,$(1),$$(DATA))
 endef
 $(foreach name,$(ABLATIONS),$(eval $(call ABLATION,$(name))))
@@ -219,19 +235,17 @@ pictures: build/imdb/curve.png build/imdb/map.png  ## The learning curve and a m
 # data that is not there.
 
 METHODS := majority vader tfidf nblr nbsvm fasttext
-# $(call BASELINES,NAME,METHODS,FILES)
+# $(call BASELINES,NAME,METHODS)
 define BASELINES
 build/baselines/$(1): $(2:%=build/baselines/$(1)/%.json)
 .PHONY: build/baselines/$(1)
-$(2:%=build/baselines/$(1)/%.json): $(3) | $$(INSTALLED)
+$(2:%=build/baselines/$(1)/%.json): build/$(1).data | $$(INSTALLED)
 	@$$(VENV)/bin/python tests/benchmarks/baselines.py --data $(1) --method $$(basename $$(@F)) --archive $$(DATA) \
 	  --shared $$(NLPTX_SHARED_DATA) --out $$(@D)
 endef
-$(eval $(call BASELINES,imdb,$(METHODS),$(DATA)))
-$(eval $(call BASELINES,sst2,$(METHODS),$(NLPTX_SHARED_DATA)/sst2/train.tsv $(NLPTX_SHARED_DATA)/sst2/dev.tsv))
-$(eval $(call BASELINES,sst5,$(METHODS),$(NLPTX_SHARED_DATA)/sst5/train.tsv $(NLPTX_SHARED_DATA)/sst5/dev.tsv))
-$(eval $(call BASELINES,trec,$(filter-out vader,$(METHODS)),$(TREC)))
-$(eval $(call BASELINES,cr,vader,$(CR)))
+$(foreach name,imdb sst2 sst5,$(eval $(call BASELINES,$(name),$(METHODS))))
+$(eval $(call BASELINES,trec,$(filter-out vader,$(METHODS))))
+$(eval $(call BASELINES,cr,vader))
 HERE := $(if $(wildcard $(DATA)),imdb) $(foreach name,sst2 sst5 trec cr,$(if $(wildcard $(NLPTX_SHARED_DATA)/$(name)),$(name)))
 RUNS := $(wildcard $(foreach name,imdb $(ABLATIONS) goldstraw bloem sst2 sst5 trec cr,build/$(name)/table.txt))
 

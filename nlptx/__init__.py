@@ -1,11 +1,20 @@
 """Text classification from raw text to a trained transformer, in NumPy and SciPy alone.
 
     >>> import nlptx
+    >>> nlptx.Model.load().predict(["I loved it"])           # the model that comes with nlptx
+    ['pos']
+
+Or in three stages, with a model of one's own:
+
+    >>> texts, labels = ["a good film", "a bad film", "so good", "so bad"] * 5, [1, 0, 1, 0] * 5
     >>> counts = nlptx.count(texts)                          # sparse word-by-word co-occurrence
-    >>> embeddings = nlptx.fit_pca(counts)                   # power-iteration PCA
+    >>> embeddings = nlptx.fit_pca(counts, nlptx.PcaSettings(components=4))     # power-iteration PCA
     >>> model = nlptx.fit(texts, labels, embeddings)         # encoder transformer
-    >>> model.predict(["I loved it"])
-    >>> nlptx.Model.load("model.npz").predict_proba(["I loved it"])
+    >>> model
+    <Model: labels 0, 1; 5 words, ... parameters>
+    >>> model.save("model.npz")
+    >>> nlptx.evaluate(nlptx.Model.load("model.npz"), texts, labels)
+    <Report: 20 texts, accuracy ...>
 
 Everything is imported on first use, so that importing nlptx costs nothing.
 """
@@ -18,6 +27,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from nlptx.classifier.evaluation import evaluate as evaluate
+    from nlptx.classifier.explain import explain as explain
     from nlptx.classifier.model import Model as Model
     from nlptx.cooccurrence.matrix import Cooccurrence as Cooccurrence
     from nlptx.cooccurrence.matrix import count as count
@@ -40,6 +51,8 @@ _HOMES = {
     "PcaSettings": "settings",
     "TrainSettings": "settings",
     "count": "cooccurrence.matrix",
+    "evaluate": "classifier.evaluation",
+    "explain": "classifier.explain",
     "fit": "training.fit",
     "fit_pca": "pca.fit",
     "load_embeddings": "embeddings.embeddings",
@@ -53,3 +66,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'nlptx' has no attribute {name!r}")
     return getattr(import_module(f"nlptx.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -3,15 +3,19 @@
 NlptxError                1   something failed while running
 ├── OutputError           1   the result could not be written
 ├── DivergenceError       1   training met a NaN or an infinity
-├── SettingsError         2   an option has an impossible value
-├── DataError             3   the input text or its labels cannot be used
+├── SettingsError         2   a setting has an impossible value (a ValueError too)
+├── DataError             3   the input text or its labels cannot be used (a ValueError too)
 │   ├── DecodingError     3   bytes that are not UTF-8
-│   └── LabelError        3   a label is missing or not one the model knows
+│   ├── LabelError        3   a label is missing or not one the model knows
+│   └── InputTypeError    3   an argument of a Python function has the wrong type (a TypeError too)
 ├── ArtifactError         4   not a file this program can trust
 │   ├── WrongKindError    4   an artifact, but of another stage
 │   ├── CorruptError      4   truncated, altered, or no artifact at all
 │   └── NewerFormatError  4   written by a later version
 └── QualityGateError      5   a demanded quality was not reached
+
+Messages name arguments and settings as Python does, in backquotes (`epochs`, `resume=True`); the command line turns
+them into its options (--epochs, --resume).
 """
 
 from __future__ import annotations
@@ -50,13 +54,13 @@ class DivergenceError(NlptxError):
     """Training met a NaN or an infinity."""
 
 
-class SettingsError(NlptxError):
-    """An option has an impossible value."""
+class SettingsError(NlptxError, ValueError):
+    """A setting has an impossible value."""
 
     exit_code = 2
 
 
-class DataError(NlptxError):
+class DataError(NlptxError, ValueError):
     """The input text or its labels cannot be used."""
 
     exit_code = 3
@@ -68,6 +72,10 @@ class DecodingError(DataError):
 
 class LabelError(DataError):
     """A label is missing, or not one that can be used."""
+
+
+class InputTypeError(DataError, TypeError):
+    """An argument of a Python function has the wrong type, or one of its elements has."""
 
 
 class ArtifactError(NlptxError):

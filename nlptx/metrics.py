@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +20,7 @@ _Z95 = 1.959963984540054
 class ClassReport:
     """One class against the rest: precision, recall, F1, ROC-AUC (NaN if undefined) and number of texts."""
 
-    label: str
+    label: Any
     precision: float
     recall: float
     f1: float
@@ -56,9 +58,12 @@ class Report:
     classes: list[ClassReport]
     confusion: NDArray[np.int64]
 
+    def __repr__(self) -> str:
+        return f"<Report: {self.texts:,} texts, accuracy {self.accuracy:.2%}, log-loss {self.log_loss:.4f}>"
+
 
 def evaluate(
-    probabilities: NDArray[np.float64], targets: NDArray[np.int64], labels: list[str], ordered: bool
+    probabilities: NDArray[np.float64], targets: NDArray[np.int64], labels: Sequence[Any], ordered: bool
 ) -> Report:
     """Judge (texts, C) probabilities by the true classes (texts,), at least one."""
     guesses = probabilities.argmax(axis=1)
@@ -83,7 +88,7 @@ def evaluate(
 
 
 def _class_report(
-    label: str, place: int, confusion: NDArray[np.int64], probabilities: NDArray[np.float64], targets: NDArray[np.int64]
+    label: Any, place: int, confusion: NDArray[np.int64], probabilities: NDArray[np.float64], targets: NDArray[np.int64]
 ) -> ClassReport:
     right = int(confusion[place, place])
     said, true = int(confusion[:, place].sum()), int(confusion[place].sum())

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nlptx.embeddings.word_map import plane_positions, word_groups
 from nlptx.errors import NlptxError, SettingsError
 from nlptx.io.atomic_write import atomic_output
+from nlptx.io.paths import FilePath, file_name
 from nlptx.training.history import loss_curve
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ GOLDEN = 0.618  # hues this far apart differ from all recent ones
 SHIFTS = (0, 6, -6, 12, -12)  # points up that a word may move to make room
 
 
-def plot_history(history: dict[str, Any], path: str) -> None:
+def plot_history(history: dict[str, Any], path: FilePath) -> None:
     """Draw the loss curve of a training, and the validation after each epoch.
 
     Args:
@@ -67,7 +68,7 @@ def _smoothed(steps: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
     return np.convolve(steps, window, "valid"), np.convolve(values, window, "valid")
 
 
-def plot_words(embeddings: Embeddings, path: str) -> None:
+def plot_words(embeddings: Embeddings, path: FilePath) -> None:
     """Draw a map of groups of words, each group in a colour, close together where the words are used alike.
 
     A word for which there is no room is left out; frequent ones are larger and come first.
@@ -124,7 +125,7 @@ def _colour(number: int) -> tuple[float, float, float]:
     return colorsys.hls_to_rgb(number * GOLDEN % 1, (0.36, 0.46)[number % 2], 0.75)
 
 
-def _figure(path: str, width: float, height: float) -> Any:
+def _figure(path: FilePath, width: float, height: float) -> Any:
     """Return an empty matplotlib figure, in inches, for a file of this name."""
     if _suffix(path) not in FORMATS:
         raise SettingsError(f"{path}: a picture ends in .{', .'.join(FORMATS)}")
@@ -135,7 +136,7 @@ def _figure(path: str, width: float, height: float) -> Any:
     return Figure(figsize=(width, height))
 
 
-def _save(figure: Any, path: str) -> None:
+def _save(figure: Any, path: FilePath) -> None:
     """Write a figure, without date and random ids, so that the same one gives the same bytes."""
     import matplotlib as mpl
 
@@ -146,5 +147,5 @@ def _save(figure: Any, path: str) -> None:
         figure.savefig(file, format=suffix, dpi=150, metadata=metadata)
 
 
-def _suffix(path: str) -> str:
-    return path.rpartition(".")[2].lower()
+def _suffix(path: FilePath) -> str:
+    return file_name(path).rpartition(".")[2].lower()

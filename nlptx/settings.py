@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field, fields
+from textwrap import shorten
 from typing import Any, TypeVar
 
 from nlptx.errors import CorruptError, SettingsError
@@ -19,6 +20,8 @@ SEED = 1
 # Bytes a stage keeps to, beside the interpreter and its libraries, and the fewest it can do with.
 DEFAULT_MEMORY, LEAST_MEMORY = 4 << 30, 64 << 20
 CHECKPOINT_MINUTES = 5.0
+# Characters shown of the settings that are not at their default.
+_LONGEST_REPR = 90
 
 
 def setting(
@@ -40,6 +43,11 @@ class Settings:
     def __post_init__(self) -> None:
         for item in fields(self):
             check_value(item, getattr(self, item.name))
+
+    def __repr__(self) -> str:
+        values = ((item.name, getattr(self, item.name), item.default) for item in fields(self))
+        changed = ", ".join(f"{name}={value!r}" for name, value, default in values if value != default)
+        return f"{type(self).__name__}({shorten(changed, _LONGEST_REPR, placeholder=' ...')})"
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -65,22 +73,21 @@ S = TypeVar("S", bound=Settings)
 
 def check_value(item: dataclasses.Field[Any], value: Any) -> None:
     """Raise SettingsError unless ``value`` has the type and range declared for ``item``."""
-    option = "--" + item.name.replace("_", "-")
-    wanted = type(item.default)
+    name, wanted = f"`{item.name}`", type(item.default)
     whole = wanted is float and type(value) is int
     if type(value) is not wanted and not whole:
-        raise SettingsError(f"{option} is {value!r}; expected {wanted.__name__}")
+        raise SettingsError(f"{name} is {value!r}; expected {wanted.__name__}")
     choices, low, high = (item.metadata[key] for key in ("choices", "low", "high"))
     if choices is not None and value not in choices:
-        raise SettingsError(f"{option} is {value!r}; expected one of {', '.join(choices)}")
+        raise SettingsError(f"{name} is {value!r}; expected one of {', '.join(choices)}")
     if wanted is float and not math.isfinite(value):
-        raise SettingsError(f"{option} is {value}; expected a finite number")
+        raise SettingsError(f"{name} is {value}; expected a finite number")
     if (low is not None and not value >= low) or (high is not None and not value <= high):
         bounds = f"at least {low}" if high is None else f"from {low} to {high}"
-        raise SettingsError(f"{option} is {value}; expected {bounds}")
+        raise SettingsError(f"{name} is {value}; expected {bounds}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CountSettings(Settings):
     """Settings of ``cooccur``."""
 
@@ -102,10 +109,10 @@ class CountSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.weighting == "linear" and self.window == 1:
-            raise SettingsError("--weighting linear leaves nothing of a window of 1", hint="Give --window 2 or more.")
+            raise SettingsError("`weighting=linear` leaves nothing of a window of 1", hint="Give `window=2` or more.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PcaSettings(Settings):
     """Settings of ``pca``."""
 
@@ -134,7 +141,7 @@ class PcaSettings(Settings):
     max_products: int = setting(10_000, "Give up after this many products of the matrix with a block.", low=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NetworkSettings(Settings):
     """The shape of the transformer; a part of the settings of ``train``."""
 
@@ -176,7 +183,7 @@ class NetworkSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.pool == "flatten" and self.long_texts != "head":
-            raise SettingsError("--pool flatten needs a fixed number of words", hint="Add --long-texts head.")
+            raise SettingsError("`pool=flatten` needs a fixed number of words", hint="Add `long_texts=head`.")
 
     @property
     def most_words(self) -> int | None:
@@ -184,7 +191,7 @@ class NetworkSettings(Settings):
         return self.attention_window if self.long_texts == "head" else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainSettings(NetworkSettings):
     """Settings of ``train``."""
 
@@ -192,7 +199,7 @@ class TrainSettings(NetworkSettings):
     batch: int = setting(32, "Texts per step.", low=1)
     optimizer: str = setting("adamw", "Update rule.", choices=("adamw", "adam", "sgd"))
     lr: float = setting(1e-3, "Highest learning rate.", low=0)
-    embedding_lr: float = setting(0.3, "Learning rate of the word vectors, as a multiple of --lr.", low=0)
+    embedding_lr: float = setting(0.3, "Learning rate of the word vectors, as a multiple of `lr`.", low=0)
     freeze: bool = setting(False, "Leave the word vectors as PCA made them.")
     schedule: str = setting(
         "linear", "How the rate falls to 0 after warm-up.", choices=("linear", "cosine", "constant")

@@ -4,6 +4,7 @@ import random
 
 import pytest
 from command import run
+from made_once import made_once
 from tally import table
 
 PLAIN = [
@@ -71,7 +72,11 @@ def work(tmp_path_factory):
     corpus.txt, train.tsv and test.tsv (neg, pos), kinds.tsv (three labels without an order); cooccur.npz,
     embeddings.npz, model.npz; kinds.npz, a model of kinds.tsv.
     """
-    folder = tmp_path_factory.mktemp("work")
+    return made_once(tmp_path_factory, "work", make_work)
+
+
+def make_work(folder):
+    """Fill the folder of :func:`work`."""
     train = make_rows(("neg", "pos"), 80, seed=1)
     kinds = make_rows(("drama", "comedy", "western"), 60, seed=2)
     write_tsv(folder / "train.tsv", train)
@@ -82,7 +87,6 @@ def work(tmp_path_factory):
     run("pca", "cooccur.npz", *PCA, "-o", "embeddings.npz", cwd=folder)
     run("train", "train.tsv", "-e", "embeddings.npz", *TRAIN, "-o", "model.npz", cwd=folder)
     run("train", "kinds.tsv", "-e", "embeddings.npz", *TRAIN, "-o", "kinds.npz", cwd=folder)
-    return folder
 
 
 @pytest.fixture

@@ -56,6 +56,8 @@ def outcome(folder):
     return run
 
 
+# One worker runs them all: they build on each other.
+@pytest.mark.xdist_group("readme")
 @pytest.mark.parametrize("number", range(len(COMMANDS)), ids=COMMANDS)
 def test_every_command_runs(number, outcome):
     done = outcome(number)

@@ -27,6 +27,7 @@ from nlptx.artifacts.npy import DTYPES, read_array, write_array
 from nlptx.errors import ArtifactError, CorruptError, NewerFormatError, SettingsError, WrongKindError
 from nlptx.io import strict_json
 from nlptx.io.atomic_write import atomic_output
+from nlptx.io.paths import FilePath, file_name
 from nlptx.settings import SEED
 
 T = TypeVar("T")
@@ -62,6 +63,9 @@ class Artifact:
     seed: int = SEED
     version: str = __version__
 
+    def __repr__(self) -> str:
+        return f"<Artifact: {self.kind}, {len(self.arrays)} arrays, written by nlptx {self.version}>"
+
     @property
     def header(self) -> dict[str, Any]:
         """The JSON header, as stored."""
@@ -77,13 +81,14 @@ class Artifact:
         }
 
 
-def write(path: str, artifact: Artifact) -> None:
+def write(path: FilePath, artifact: Artifact) -> None:
     """Write atomically to ``path``, or to standard output for ``-``.
 
     Raises:
         OutputError: the file cannot be written.
         TypeError: an array has a dtype that :func:`read` does not accept.
     """
+    path = file_name(path)
     if path == "-" and sys.stdout.isatty():
         raise SettingsError(
             "artifacts are not written to a terminal", hint="Give -o FILE, or pipe into the next stage."
@@ -98,18 +103,19 @@ def write(path: str, artifact: Artifact) -> None:
             write_array(container, name, array)
 
 
-def read(path: str, *kinds: str) -> Artifact:
+def read(path: FilePath, *kinds: str) -> Artifact:
     """Read an artifact of one of ``kinds`` (any kind if none is given) from ``path``, or standard input for ``-``.
 
     Raises:
         SettingsError: the file does not exist.
         WrongKindError, CorruptError, NewerFormatError: the file cannot be trusted.
     """
+    path = file_name(path)
     name = "<stdin>" if path == STDIN else path
+    if path == STDIN and sys.stdin is None:
+        raise SettingsError("standard input is closed", hint="Pipe the artifact in, or name its file.")
     try:
         if path == STDIN:
-            if sys.stdin is None:
-                raise SettingsError("standard input is closed", hint="Pipe the artifact in, or name its file.")
             return _read(_whole(sys.stdin.buffer), kinds)
         with open(path, "rb") as file:
             # A zip file is read from its end, so a pipe such as the shell's <(...) is read into memory first.
@@ -207,9 +213,9 @@ def _check_header(header: Any) -> None:
         raise CorruptError("the header's list of arrays is damaged")
 
 
-def load(path: str, kind: str, make: Callable[[Artifact], T]) -> T:
+def load(path: FilePath, kind: str, make: Callable[[Artifact], T]) -> T:
     """Read an artifact of ``kind`` and build an object from it. Raises ArtifactError, naming the file."""
-    return build(read(path, kind), make, path)
+    return build(read(path, kind), make, file_name(path))
 
 
 def build(artifact: Artifact, make: Callable[[Artifact], T], path: str) -> T:

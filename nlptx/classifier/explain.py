@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.inference import network_inputs
+from nlptx.classifier.label_types import Label, find_label
 from nlptx.classifier.model import Model
 from nlptx.errors import DataError
 from nlptx.runtime.workers import Workers
+from nlptx.text.arguments import check_text, check_type
 
 # Variants of a text scored at a time.
 _BATCH = 64
@@ -35,27 +37,48 @@ class Explanation:
     worth: NDArray[np.float64]
     attention: list[NDArray]
 
+    def __repr__(self) -> str:
+        return f"<Explanation: {len(self.words):,} words, probability {self.probabilities[self.label]:.2%}>"
 
-def explain(model: Model, text: str, label: str | None = None) -> Explanation:
+
+def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
     """Explain the probability of ``label`` (by default the predicted one) for a text.
 
     A word's worth is measured, not inferred: the text is scored again without it (leave-one-out). Attention
     only shows where information could flow, not what came of it (Jain & Wallace 2019), hence both.
 
+    Args:
+        model: the classifier.
+        text: a single text.
+        label: one of the model's labels.
+
+    Returns:
+        the known words, the worth (T,) float64 of each, and the attention weights (H, T, T) of each block; see
+        :class:`Explanation`.
+
     Raises:
-        DataError: the text has no known word, or the label does not exist.
         ArtifactError: the model's weights are so large that a score is not a number.
+        DataError: the text has no known word.
+        InputTypeError: an argument has the wrong type.
+        LabelError: the label is not one of the model's.
+
+    >>> seen = explain(Model.load(), "a wonderful film", "pos")
+    >>> seen.words
+    ['a', 'wonderful', 'film']
+    >>> seen.words[seen.worth.argmax()]
+    'wonderful'
     """
+    check_type(model, Model, "model")
+    check_text(text, "text")
+    column = None if label is None else find_label(label, model.labels)
     ids = model.encode(text)
     if not len(ids):
         raise DataError("the text has no word that the model knows")
-    if label is not None and label not in model.labels:
-        raise DataError(f"{label!r} is not one of the model's labels: {', '.join(model.labels)}")
     overflow_safe = model.overflow_safe()
     # Workers limit the BLAS, as when predicting: it may sum in another order on more threads.
     # An overflow shows in the probabilities.
     with Workers(1), np.errstate(all="ignore"):
-        probabilities, worth, chosen = _leave_one_out(overflow_safe, ids, label)
+        probabilities, worth, chosen = _leave_one_out(overflow_safe, ids, column)
         x, layout, *ngram_features = network_inputs(overflow_safe, [ids], apart=True)
         _, cache = overflow_safe.network.forward(x, layout, None, *ngram_features)
     attention = []
@@ -70,11 +93,11 @@ def explain(model: Model, text: str, label: str | None = None) -> Explanation:
 
 
 def _leave_one_out(
-    model: Model, ids: NDArray[np.int32], label: str | None
+    model: Model, ids: NDArray[np.int32], column: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
     """Return the probabilities (C,) of a text, the worth (T,) of its words, and the column of the label."""
     probabilities = model.probabilities([ids])[0]
-    chosen = int(probabilities.argmax()) if label is None else model.labels.index(label)
+    chosen = int(probabilities.argmax()) if column is None else column
     without = [np.delete(ids, place) for place in range(len(ids))]
     batches = [model.probabilities(without[start : start + _BATCH]) for start in range(0, len(ids), _BATCH)]
     return probabilities, probabilities[chosen] - np.concatenate(batches)[:, chosen], chosen

@@ -13,22 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact, load, write
-from nlptx.artifacts.validation import need_array, read_history, read_tokenizer, read_vocabulary
+from nlptx.artifacts.validation import need_array, read_tokenizer, read_vocabulary
 from nlptx.classifier.inference import infer
+from nlptx.classifier.label_types import Label, label_name
+from nlptx.classifier.model_details import read_details, write_details
 from nlptx.classifier.network import Network, unset_network
 from nlptx.classifier.scoring import score
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import ArtifactError, CorruptError, SettingsError
+from nlptx.io.paths import FilePath
 from nlptx.ngrams import NgramFeatures
 from nlptx.ngrams.serialization import feature_arrays, need_floats, read_ngram_features
 from nlptx.nn import flatten
 from nlptx.runtime.workers import Workers
 from nlptx.settings import SEED, TrainSettings
+from nlptx.text.arguments import iterate_texts
 from nlptx.text.vocabulary import Vocabulary
 
 KIND = "model"
 # No training comes near; but a file may hold anything, and layer norm would turn an overflow into a harmless 0.
 _LARGEST_WEIGHT = 1e4
+# Labels, and characters of them, in the representation of a model.
+_LABELS_SHOWN, _LONGEST_LABELS = 10, 50
 
 
 @dataclass
@@ -38,7 +44,7 @@ class Model:
     Args:
         vocabulary: the V words it knows.
         table: (V, R) word vectors.
-        labels: the C labels, in order.
+        labels: the C labels, in order, of the types they had in training.
         values: value of each label in [-1, 1], or None where labels have no order.
         priors: (C,) share of each label in the training data; the answer for texts without a known word.
         settings: of the training.
@@ -55,7 +61,7 @@ class Model:
 
     vocabulary: Vocabulary
     table: NDArray
-    labels: list[str]
+    labels: list[Label]
     values: list[float] | None
     priors: NDArray[np.float64]
     settings: TrainSettings
@@ -68,6 +74,17 @@ class Model:
     source: dict[str, Any] = field(default_factory=dict)
     temperature: float = 1.0
     card: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        labels = ", ".join(map(repr, self.labels[:_LABELS_SHOWN]))
+        if len(labels) > _LONGEST_LABELS or len(self.labels) > _LABELS_SHOWN:
+            labels = labels[:_LONGEST_LABELS] + " ..."
+        return f"<Model: labels {labels}; {len(self.vocabulary):,} words, {self.parameters:,} parameters>"
+
+    @property
+    def label_names(self) -> list[str]:
+        """The C labels as str, as the command line writes them."""
+        return [label_name(label) for label in self.labels]
 
     @property
     def parameters(self) -> int:
@@ -110,21 +127,20 @@ class Model:
         """Return (texts, C) probabilities, columns in the order of ``labels``.
 
         Args:
-            texts: list, or any other iterable, of texts.
+            texts: a list, tuple, array, Series or any other iterable of str.
             jobs: number of threads, or workers; all cores by default. They do not change the result.
 
         Raises:
             ArtifactError: the model's weights are so large that a probability is not a number.
-            TypeError: ``texts`` is a str.
+            InputTypeError: ``texts`` is not a collection of str.
         """
-        if isinstance(texts, str):
-            raise TypeError("expected a list of texts, got a str")
+        texts = iterate_texts(texts)
         with Workers.of(jobs) as workers:
             scored = score(self, ((None, text) for text in texts), workers)
             rows = [one.probabilities for batch in scored for _, one in batch]
         return np.array(rows).reshape(len(rows), len(self.labels))
 
-    def predict(self, texts: Iterable[str], jobs: int | Workers | None = None) -> list[str]:
+    def predict(self, texts: Iterable[str], jobs: int | Workers | None = None) -> list[Label]:
         """Return the most probable label of each text; arguments as of :meth:`predict_proba`."""
         return [self.labels[column] for column in self.predict_proba(texts, jobs).argmax(axis=1)]
 
@@ -140,30 +156,19 @@ class Model:
 
     def to_artifact(self) -> Artifact:
         """Return the artifact."""
-        tokenizer = self.vocabulary.tokenizer
-        details = {
-            "labels": self.labels,
-            "values": self.values,
-            "history": self.history,
-            "source": self.source,
-            "temperature": self.temperature,
-            "card": self.card,
-            "tokenizer": tokenizer.name,
-            "lowercase": tokenizer.lowercase,
-        }
         dtype = np.float16 if self.settings.float16 else np.float32
         table = self.table.astype(dtype, copy=False)
         arrays = {"table": table, "flat": self.flat, "priors": self.priors, **self.vocabulary.to_arrays()}
         if self.ngram_features is not None:
             arrays |= feature_arrays(self.ngram_features, dtype)
-        return Artifact(KIND, self.settings.to_dict(), arrays, self.made_from, details, self.seed)
+        return Artifact(KIND, self.settings.to_dict(), arrays, self.made_from, write_details(self), self.seed)
 
-    def save(self, path: str) -> None:
+    def save(self, path: FilePath) -> None:
         """Write the model's one file, atomically. Raises OutputError."""
         write(path, self.to_artifact())
 
     @classmethod
-    def load(cls, path: str | None = None) -> Self:
+    def load(cls, path: FilePath | None = None) -> Self:
         """Read a model back; without a path, the one that comes with nlptx.
 
         Raises:
@@ -176,40 +181,37 @@ class Model:
         """Check and wrap an artifact. Raises CorruptError where its parts disagree."""
         settings = TrainSettings.from_dict(artifact.settings)
         details = dict(artifact.details)
-        labels, values = details.get("labels"), details.get("values")
-        history, source = read_history(details), details.get("source")
-        if not isinstance(labels, list) or len(labels) < 2 or not all(isinstance(label, str) for label in labels):
-            raise CorruptError(f"its labels are {labels!r}")
-        if len(set(labels)) != len(labels):
-            raise CorruptError(f"a label stands twice: {labels!r}")
-        if values is not None and (len(values) != len(labels) or not all(-1 <= value <= 1 for value in values)):
-            raise CorruptError(f"its label values are {values!r}")
-        if not isinstance(source, dict):
-            raise CorruptError("what it says of its training data is damaged")
-        temperature, card = details.get("temperature"), details.get("card")
-        if type(temperature) is not float or not 1e-3 <= temperature <= 1e3:
-            raise CorruptError(f"its temperature is {temperature!r}")
-        if not isinstance(card, dict):
-            raise CorruptError("its card is damaged")
+        told = read_details(details)
+        classes = len(told["labels"])
         vocabulary = read_vocabulary(artifact, read_tokenizer(details))
         table = need_floats(artifact, "table", settings.float16, (len(vocabulary), None))
         flat = need_array(artifact, "flat", "float32", (None,))
-        priors = need_array(artifact, "priors", "float64", (len(labels),))
+        priors = need_array(artifact, "priors", "float64", (classes,))
         if (priors < 0).any() or (priors > 1).any() or abs(priors.sum() - 1) > 1e-6:
             raise CorruptError("its prior probabilities do not sum to 1")
-        ngram_features = read_ngram_features(artifact, settings, len(vocabulary), len(labels))
-        network = unset_network(settings, table.shape[1], len(labels), feature_widths(ngram_features), len(flat))
+        ngram_features = read_ngram_features(artifact, settings, len(vocabulary), classes)
+        network = unset_network(settings, table.shape[1], classes, feature_widths(ngram_features), len(flat))
         own = flatten(network)
         own[:] = flat
-        made = (history, artifact.made_from, artifact.seed, ngram_features, source, temperature, card)
-        return cls(vocabulary, table, labels, values, priors, settings, network, own, *made)
+        return cls(
+            vocabulary=vocabulary,
+            table=table,
+            priors=priors,
+            settings=settings,
+            network=network,
+            flat=own,
+            made_from=artifact.made_from,
+            seed=artifact.seed,
+            ngram_features=ngram_features,
+            **told,
+        )
 
 
 def bundled_path() -> str:
     """Return the file of the model that comes with nlptx. Raises SettingsError where it was left out."""
     path = str(resources.files("nlptx") / "default_model.npz")
     if not os.path.exists(path):
-        raise SettingsError("this nlptx comes without a model", hint="Name one with -m FILE.")
+        raise SettingsError("nlptx was installed without its bundled model", hint="Name the file of a model.")
     return path
 
 

@@ -46,7 +46,7 @@ class Network(Layer):
         text_feature_width: int = 0,
     ) -> None:
         if settings.loss == "squared-error" and classes != 2:
-            raise SettingsError(f"--loss squared-error is for 2 labels; the data has {classes}")
+            raise SettingsError(f"`loss=squared-error` is for 2 labels; the data has {classes}")
         self.loss = LOSSES[settings.loss](classes)
         self.encoder = Encoder(settings, components, rng)
         self.pool = POOLS[settings.pool](self.encoder.width, settings.attention_window)

@@ -57,13 +57,13 @@ def evaluate(
 
     keep_freed_memory()
     classifier = Model.load(model)
-    places = {label: place for place, label in enumerate(classifier.labels)}
+    places = {label: place for place, label in enumerate(classifier.label_names)}
     texts, targets = [], []
     for document in labelled(Corpus(data, reading), reading.label_column):
         label = document.label or ""
         if label not in places:
             raise LabelError(
-                f"label {label!r} is not one of the model's: {', '.join(classifier.labels)}",
+                f"label {label!r} is not one of the model's: {', '.join(classifier.label_names)}",
                 where=document.where,
                 hint="Evaluate on data with the labels of the training data.",
             )
@@ -72,7 +72,7 @@ def evaluate(
     if not texts:
         raise DataError("there is nothing to evaluate: no text was found")
     probabilities = classifier.predict_proba(texts, Workers(run.jobs, processes=True))
-    report = judge(probabilities, np.array(targets), classifier.labels, classifier.values is not None)
+    report = judge(probabilities, np.array(targets), classifier.label_names, classifier.values is not None)
     if run.json:
         print_json(
             {**_as_json(report), "seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}

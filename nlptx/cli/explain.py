@@ -45,11 +45,12 @@ def explain(text: str | None, model: str | None, label: str | None, run: Run) ->
     from nlptx.classifier.model import Model
 
     classifier = Model.load(model)
-    seen = look_inside(classifier, text, label)
+    by_name = dict(zip(classifier.label_names, classifier.labels, strict=True))
+    seen = look_inside(classifier, text, None if label is None else by_name.get(label, label))
     if run.json:
         print_json(
             {
-                "label": classifier.labels[seen.label],
+                "label": classifier.label_names[seen.label],
                 "probability": float(seen.probabilities[seen.label]),
                 "words": seen.words,
                 "worth": seen.worth.round(6).tolist(),
@@ -57,7 +58,7 @@ def explain(text: str | None, model: str | None, label: str | None, run: Run) ->
             }
         )
         return
-    _draw(classifier.labels[seen.label], seen, run)
+    _draw(classifier.label_names[seen.label], seen, run)
 
 
 def _decoded(data: bytes) -> str:

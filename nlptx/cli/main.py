@@ -15,6 +15,7 @@ from typing import NoReturn
 import click
 
 from nlptx import __version__
+from nlptx.cli.option_names import as_options
 from nlptx.cli.reporter import print_error
 from nlptx.errors import NlptxError
 
@@ -160,7 +161,7 @@ def _run(arguments: list[str]) -> int:
     except NlptxError as error:
         if os.environ.get("NLPTX_DEBUG"):
             raise
-        print_error(f"error: {error}")
+        print_error(f"error: {as_options(str(error))}")
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         print_error("interrupted")

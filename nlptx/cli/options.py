@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from nlptx.cli.option_names import as_options
 from nlptx.cli.reporter import Reporter
 from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
 from nlptx.presets import ARTICLES, PRESETS
@@ -119,7 +120,7 @@ def settings_options(cls: type[Settings]) -> Callable[[Function], Function]:
                 option = f"{option}/--no-{option[2:]}"
             kind = click.Choice(choices) if choices else type(item.default)
             result = click.option(
-                option, type=kind, default=item.default, show_default=True, help=item.metadata["help"]
+                option, type=kind, default=item.default, show_default=True, help=as_options(item.metadata["help"])
             )(result)
         return result
 

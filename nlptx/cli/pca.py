@@ -33,24 +33,17 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
     check_names(counts)
     stage = StageRun(run, output, [counts])
     run.talk.detail(f"settings: {settings.to_dict()}")
-    from nlptx.artifacts import container
     from nlptx.cooccurrence.matrix import Cooccurrence
-    from nlptx.cooccurrence.stored import KIND
-    from nlptx.embeddings.embeddings import TEXT_SUFFIXES
-    from nlptx.embeddings.word2vec_format import write_word2vec
     from nlptx.pca.fit import fit_pca
 
-    cooccurrence = container.load(counts, KIND, Cooccurrence.from_artifact)
+    cooccurrence = Cooccurrence.load(counts)
     with run.talk.meter("components") as meter:
 
         def on_round(found: int, residual: float) -> None:
             meter(found / settings.components, f"{found} of {settings.components}, open residual {residual:.1e}")
 
         embeddings = fit_pca(cooccurrence, settings, seed=seed, jobs=run.jobs, on_round=on_round)
-    if output.endswith(TEXT_SUFFIXES):
-        write_word2vec(output, embeddings)
-    else:
-        container.write(output, embeddings.to_artifact())
+    embeddings.save(output)
     rows = list(
         zip(embeddings.eigenvalues.tolist(), embeddings.explained.tolist(), embeddings.residuals.tolist(), strict=True)
     )

@@ -50,6 +50,7 @@ class PredictionWriter:
         self.out = out
         self.layout = layout
         self.model = model
+        self.labels = model.label_names
         self.details = details
         self.guard = guard
         self.live = live
@@ -97,14 +98,14 @@ class PredictionWriter:
         # A line is given back as it was; a file, and a cell of several lines, must become one.
         text = document.text.replace("\r\n", " ").replace("\n", " ")
         text = text if document.line else " ".join(text.split())
-        return f"{self.model.labels[scored.best]}\t{number:.4f}\t{text}"
+        return f"{self.labels[scored.best]}\t{number:.4f}\t{text}"
 
     def _full(self, document: Document, scored: Scored) -> dict[str, Any]:
         shares = rounded(scored.probabilities)
-        result: dict[str, Any] = {"label": self.model.labels[scored.best], "confidence": shares[scored.best]}
+        result: dict[str, Any] = {"label": self.labels[scored.best], "confidence": shares[scored.best]}
         if self.model.values is not None and scored.score is not None:
             result["score"] = round(scored.score, _DIGITS)
-        for label, probability in zip(self.model.labels, shares, strict=True):
+        for label, probability in zip(self.labels, shares, strict=True):
             result[f"prob_{label}"] = probability
         if self.details:
             result["n_tokens"] = scored.tokens

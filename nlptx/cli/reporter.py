@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
+from nlptx.cli.option_names import as_options
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -77,7 +79,7 @@ class Reporter:
     def note(self, text: str) -> None:
         """Say something worth knowing."""
         if not self.quiet:
-            _say(text)
+            _say(as_options(text))
 
     def detail(self, text: str) -> None:
         """Say something only ``--verbose`` asks for."""

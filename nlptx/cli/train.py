@@ -156,7 +156,7 @@ def _keep(model: Model, found: TrainingTexts, stage: StageRun, checkpoint: Check
             {
                 "texts": len(found.texts),
                 **({"unlabelled": len(found.unlabelled)} if found.unlabelled else {}),
-                "labels": model.labels,
+                "labels": model.label_names,
                 "words": len(model.vocabulary),
                 "parameters": model.parameters,
                 "steps": history["steps"],

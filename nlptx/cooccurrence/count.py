@@ -110,7 +110,7 @@ def _choose_words(
         raise DataError(
             f"no word occurs {settings.min_count} times;"
             f" the most frequent, {as_text(top)!r}, occurs {counts[top]} times",
-            hint="Lower --min-count, or give more text.",
+            hint="Lower `min_count`, or give more text.",
         )
     known = np.full(len(stream.totals), -1, np.int32)
     known[[stream.numbers[word] for word in words]] = np.arange(len(words), dtype=np.int32)

@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.container import Artifact, load, write
 from nlptx.artifacts.validation import need_array, read_vocabulary
 from nlptx.cooccurrence.count import count_corpus
-from nlptx.cooccurrence.stored import index_type, matrix_artifact
+from nlptx.cooccurrence.stored import KIND, index_type, matrix_artifact
 from nlptx.errors import CorruptError
+from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
-from nlptx.settings import CountSettings
+from nlptx.settings import DEFAULT_MEMORY, CountSettings
+from nlptx.text.arguments import check_settings, iterate_texts
 from nlptx.text.blocks import in_blocks
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
@@ -43,6 +45,23 @@ class Cooccurrence:
     vocabulary: Vocabulary
     settings: CountSettings
     details: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"<Cooccurrence: {len(self.vocabulary):,} words, {self.matrix.nnz:,} entries>"
+
+    def save(self, path: FilePath) -> None:
+        """Write one file, atomically; ``scipy.sparse.load_npz`` reads it too. Raises OutputError."""
+        write(path, self.to_artifact())
+
+    @classmethod
+    def load(cls, path: FilePath) -> Cooccurrence:
+        """Read what :meth:`save` or ``nlptx cooccur`` wrote.
+
+        Raises:
+            ArtifactError: the file holds something else or is damaged.
+            SettingsError: there is no such file.
+        """
+        return load(path, KIND, cls.from_artifact)
 
     def to_artifact(self) -> Artifact:
         """Return the artifact; its file also opens with ``scipy.sparse.load_npz``."""
@@ -75,11 +94,47 @@ class Cooccurrence:
 
 
 def count(
-    texts: Iterable[str], settings: CountSettings | None = None, jobs: int | Workers | None = None
+    texts: Iterable[str],
+    settings: CountSettings | None = None,
+    jobs: int | Workers | None = None,
+    *,
+    memory: int = DEFAULT_MEMORY,
+    tmp_dir: FilePath | None = None,
 ) -> Cooccurrence:
-    """Count which words occur near each other, with the matrix in memory; see :mod:`nlptx.cooccurrence.count`."""
-    with MemoryBudget() as space, Workers.of(jobs) as workers:
-        counts = count_corpus(in_blocks(texts), settings or CountSettings(), space, workers)
+    """Count which words occur near each other.
+
+    Words i and j at distance d in a text add w(d) to the entries (i, j) and (j, i), where w is 1/d by default.
+
+    Args:
+        texts: a list, tuple, array, Series or any other iterable of str.
+        settings: see :class:`CountSettings`.
+        jobs: number of threads, or workers; all cores by default. They do not change the result.
+        memory: bytes to keep to while counting; what does not fit goes to temporary files. The result is in memory.
+        tmp_dir: folder of the temporary files.
+
+    Returns:
+        (V, V) float64 counts in CSR format, symmetric, and the V words.
+
+    Raises:
+        DataError: no word is frequent enough.
+        InputTypeError: ``texts`` is not a collection of str.
+        OutputError: the temporary files cannot be written.
+
+    >>> counts = count(["a good film", "a bad film"], CountSettings(min_count=1))
+    >>> counts
+    <Cooccurrence: 4 words, 10 entries>
+    >>> counts.vocabulary.words
+    ['a', 'film', 'bad', 'good']
+    >>> counts.matrix.toarray()
+    array([[0., 1., 1., 1.],
+           [1., 0., 1., 1.],
+           [1., 1., 0., 0.],
+           [1., 1., 0., 0.]])
+    """
+    check_settings(settings, CountSettings)
+    folder = None if tmp_dir is None else file_name(tmp_dir)
+    with MemoryBudget(memory, folder) as space, Workers.of(jobs) as workers:
+        counts = count_corpus(in_blocks(iterate_texts(texts)), settings or CountSettings(), space, workers)
         stored, size = counts.matrix, len(counts.vocabulary)
         indptr = stored.indptr().astype(index_type(len(stored.columns)))
         matrix = sp.csr_matrix((stored.values.array(), stored.columns.array(), indptr), shape=(size, size))

@@ -96,12 +96,12 @@ def check_label(document: Document, label_column: str) -> None:
         raise LabelError(
             f"no column {label_column!r}; the columns are {', '.join(document.fields)}",
             where=document.where,
-            hint="Name the column with --label-column.",
+            hint="Name the column with `label_column`.",
         )
     if document.label is None:
         raise LabelError(
             "this text has no label",
             where=document.where,
-            hint="Give .csv, .tsv or .jsonl files with a label column (--label-column),"
+            hint="Give .csv, .tsv or .jsonl files with a label column (`label_column`),"
             " or a folder with one sub-folder per label.",
         )

@@ -82,7 +82,7 @@ def read_table(source: Source, options: ReadOptions) -> Iterator[Document]:
     rows = _ROWS[source.format](source, options)
     for number, fields in rows:
         if options.text_column not in fields:
-            _no_column(options.text_column, "--text-column", fields, source, number)
+            _no_column(options.text_column, fields, source, number)
         text, label = fields[options.text_column], fields.get(options.label_column)
         if not isinstance(text, str):
             raise DataError(
@@ -102,11 +102,11 @@ def _label(value: Any, where: str) -> str | None:
     return " ".join(str(value).split()) or None
 
 
-def _no_column(name: str, option: str, fields: dict[str, Any], source: Source, number: int) -> NoReturn:
+def _no_column(name: str, fields: dict[str, Any], source: Source, number: int) -> NoReturn:
     raise DataError(
         f"no column {name!r}; the columns are {', '.join(map(str, fields))}",
         where=f"{source.name}:{number}",
-        hint=f"Name the column with {option}.",
+        hint="Name the column with `text_column`.",
     )
 
 
@@ -118,7 +118,7 @@ def _decode(data: bytes, name: str, line: int, options: ReadOptions) -> str:
         raise DecodingError(
             f"byte 0x{data[error.start]:02x} is not UTF-8",
             where=f"{name}:{line}",
-            hint="Convert the file (iconv -f LATIN1 -t UTF-8), or read on with --encoding-errors replace.",
+            hint="Convert the file (iconv -f LATIN1 -t UTF-8), or read on with `encoding_errors=replace`.",
         ) from error
 
 
@@ -191,7 +191,7 @@ def _header(names: list[str], source: Source, options: ReadOptions) -> list[str]
     if repeated:
         raise DataError(f"the header names column {repeated[0]!r} twice", where=f"{source.name}:1")
     if options.text_column not in names:
-        _no_column(options.text_column, "--text-column", dict.fromkeys(names), source, 1)
+        _no_column(options.text_column, dict.fromkeys(names), source, 1)
     source.columns.extend(names)
     return names
 

@@ -218,5 +218,5 @@ def _nothing_in(name: str, options: ReadOptions) -> DataError:
         f"no .txt file here{wanted}",
         where=name,
         hint="A folder is read as one document per .txt file; name .csv, .tsv or .jsonl files themselves."
-        + (" --split all reads every part." if options.splits else ""),
+        + (" `splits=()` reads every part." if options.splits else ""),
     )

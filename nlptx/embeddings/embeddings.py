@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts.container import Artifact, load
+from nlptx.artifacts.container import Artifact, load, write
 from nlptx.artifacts.validation import need_array, read_tokenizer, read_vocabulary
+from nlptx.embeddings.word2vec_format import read_word2vec, write_word2vec
 from nlptx.errors import CorruptError, DataError
+from nlptx.io.paths import FilePath, file_name
 from nlptx.settings import SEED
+from nlptx.text.arguments import check_text
 from nlptx.text.vocabulary import Vocabulary
 
 KIND = "embeddings"
@@ -45,11 +48,20 @@ class Embeddings:
     made_from: dict[str, Any] | None = None
     seed: int = SEED
 
+    def __repr__(self) -> str:
+        words, size = self.vectors.shape
+        return f"<Embeddings: {words:,} words, {size:,} components>"
+
     def nearest(self, word: str, top: int = 10) -> list[tuple[str, float]]:
         """Return the ``top`` words with the largest cosine similarity to ``word``, with that cosine.
 
         Raises:
             DataError: the word is unknown.
+            InputTypeError: the word is not a str.
+
+        >>> from nlptx import Model
+        >>> [word for word, cosine in Model.load().embeddings().nearest("terrible", top=2)]
+        ['...', '...']
         """
         index = self._index_of(word)
         return self._closest(self._unit_vectors()[index], [index], top)
@@ -66,6 +78,7 @@ class Embeddings:
         return self._closest(goal / (np.linalg.norm(goal) or 1), indices, top)
 
     def _index_of(self, word: str) -> int:
+        check_text(word, "word")
         tokenizer = self.vocabulary.tokenizer
         index = self.vocabulary.index.get(word.lower() if tokenizer.lowercase else word)
         if index is None:
@@ -83,6 +96,36 @@ class Embeddings:
         order = np.argsort(-cosines, kind="stable")
         best = order[~np.isin(order, excluded)][:top]
         return [(self.vocabulary.words[index], float(cosines[index])) for index in best]
+
+    def save(self, path: FilePath) -> None:
+        """Write one file, atomically: an artifact, or word2vec text if the name ends in .txt or .vec.
+
+        Raises:
+            OutputError: it cannot be written, or a word cannot stand in word2vec text.
+        """
+        if file_name(path).endswith(TEXT_SUFFIXES):
+            write_word2vec(path, self.vocabulary.words, self.vectors)
+        else:
+            write(path, self.to_artifact())
+
+    @classmethod
+    def load(cls, path: FilePath) -> Embeddings:
+        """Read what :meth:`save` or ``nlptx pca`` wrote: an artifact, or word2vec or GloVe text (.txt, .vec).
+
+        Raises:
+            ArtifactError: the artifact holds something else or is damaged.
+            DataError: a line of a text file is not a word and its numbers.
+            SettingsError: there is no such file.
+        """
+        if file_name(path).endswith(TEXT_SUFFIXES):
+            return cls.from_word2vec(path)
+        return load(path, KIND, cls.from_artifact)
+
+    @classmethod
+    def from_word2vec(cls, path: FilePath) -> Embeddings:
+        """Read word2vec or GloVe text, whatever the file's name. Raises DataError and SettingsError."""
+        found = read_word2vec(path)
+        return cls(found.vectors, found.vocabulary, details={"source": "word2vec text", "sha256": found.sha256})
 
     def to_artifact(self) -> Artifact:
         """Return the artifact."""
@@ -122,15 +165,17 @@ class Embeddings:
         )
 
 
-def load_embeddings(path: str) -> Embeddings:
-    """Load word vectors: an artifact, or word2vec/GloVe text if the name ends in .txt or .vec.
+def load_embeddings(path: FilePath) -> Embeddings:
+    r"""Read word vectors from an artifact, or from word2vec or GloVe text; see :meth:`Embeddings.load`.
 
     Raises:
         ArtifactError: the file does not hold embeddings.
         DataError: a line of a text file is not a word followed by numbers.
-    """
-    if path.endswith(TEXT_SUFFIXES):
-        from nlptx.embeddings.word2vec_format import read_word2vec
+        SettingsError: the file does not exist.
 
-        return read_word2vec(path)
-    return load(path, KIND, Embeddings.from_artifact)
+    >>> with open("vectors.txt", "w") as file:
+    ...     print("good 1 0", "bad -1 0.5", sep="\n", file=file)
+    >>> load_embeddings("vectors.txt")
+    <Embeddings: 2 words, 2 components>
+    """
+    return Embeddings.load(path)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import BinaryIO
+from collections.abc import Sequence
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, OutputError, SettingsError
 from nlptx.io.atomic_write import atomic_output
+from nlptx.io.paths import FilePath, file_name
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
@@ -21,27 +22,36 @@ _NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
 _HEADER = re.compile(rb"\d{1,18} \d{1,18} *\r?\n?")
 
 
-def write_word2vec(path: str, embeddings: Embeddings) -> None:
-    """Write as word2vec text: a line ``words components``, then one line per word with its numbers.
+class WordVectors(NamedTuple):
+    """The content of such a file: (V, R) float32 vectors, the vocabulary, and the SHA-256 of the file."""
+
+    vectors: NDArray[np.float32]
+    vocabulary: Vocabulary
+    sha256: str
+
+
+def write_word2vec(path: FilePath, words: Sequence[str], vectors: NDArray[np.float32]) -> None:
+    """Write word2vec text: a line ``words components``, then one line per word with its numbers.
 
     Raises:
         OutputError: the file cannot be written, or the format cannot represent a word.
     """
     with atomic_output(path) as file:
-        file.write(f"{len(embeddings.vocabulary)} {embeddings.vectors.shape[1]}\n".encode())
-        for word, vector in zip(embeddings.vocabulary.words, embeddings.vectors, strict=True):
+        file.write(f"{len(words)} {vectors.shape[1]}\n".encode())
+        for word, vector in zip(words, vectors, strict=True):
             if not word or _UNWRITABLE.search(word):
-                raise OutputError(f"the word {word!r} cannot be written as word2vec text", where=path)
+                raise OutputError(f"the word {word!r} cannot be written as word2vec text", where=file_name(path))
             file.write(f"{word} {' '.join(f'{value:.9g}' for value in vector.tolist())}\n".encode())
 
 
-def read_word2vec(path: str) -> Embeddings:
+def read_word2vec(path: FilePath) -> WordVectors:
     """Read word2vec or GloVe text.
 
     Raises:
         SettingsError: the file does not exist.
         DataError: a line is not a word followed by numbers (the message names it), or the file cannot be read.
     """
+    path = file_name(path)
     try:
         with open(path, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -57,7 +67,7 @@ def read_word2vec(path: str) -> Embeddings:
 
 # A number beyond float32 becomes an infinity, which is refused below without NumPy's warning.
 @np.errstate(over="ignore")
-def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> Embeddings:
+def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
     seen: set[str] = set()
@@ -96,4 +106,4 @@ def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> Embeddings:
     vocabulary = Vocabulary(
         words, np.zeros(len(words), np.int64), Tokenizer(lowercase=words == [w.lower() for w in words])
     )
-    return Embeddings(np.stack(rows), vocabulary, details={"source": "word2vec text", "sha256": digest})
+    return WordVectors(np.stack(rows), vocabulary, digest)

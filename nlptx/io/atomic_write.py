@@ -26,6 +26,7 @@ from typing import BinaryIO, cast
 
 from nlptx.errors import OutputError
 from nlptx.io.lock import is_at
+from nlptx.io.paths import FilePath, file_name
 
 STDOUT = "-"
 # In bytes. File names have at most 255; the rest is for dots, the random part and the suffix.
@@ -36,8 +37,9 @@ _UNCHANGED = "nothing was changed"
 _CUT_SHORT = "the output is incomplete"
 
 
-def check_writable(path: str) -> None:
+def check_writable(path: FilePath) -> None:
     """Raise OutputError if ``path`` cannot be written, before any work is done."""
+    path = file_name(path)
     if path == STDOUT:
         return
     descriptor = _descriptor(path)
@@ -62,7 +64,7 @@ def check_writable(path: str) -> None:
 
 
 @contextmanager
-def atomic_output(path: str) -> Iterator[BinaryIO]:
+def atomic_output(path: FilePath) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the block ends without an error.
 
     A symbolic link stays, and the file it leads to is replaced. A replaced file keeps its mode; a new one follows the
@@ -72,6 +74,7 @@ def atomic_output(path: str) -> Iterator[BinaryIO]:
     Raises:
         OutputError: the file cannot be written or is write-protected; the old file is untouched.
     """
+    path = file_name(path)
     check_writable(path)
     mode = _mode(path) if path != STDOUT else None
     if path == STDOUT or _descriptor(path) is not None or (mode is not None and not stat.S_ISREG(mode)):

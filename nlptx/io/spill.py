@@ -34,13 +34,19 @@ class MemoryBudget:
     """How much memory a stage may use, and where the rest is spilled; a context that closes the files at its end.
 
     Args:
-        memory: bytes of memory for the data of a stage, not counting the interpreter and its libraries.
+        memory: bytes of memory for the data of a stage, not counting the interpreter and its libraries; None for the
+            default, where the caller offers no choice.
         folder: folder of the temporary files; None for the system's (TMPDIR).
     """
 
-    def __init__(self, memory: int = DEFAULT_MEMORY, folder: str | None = None) -> None:
-        self.memory = memory
+    def __init__(self, memory: int | None = None, folder: str | None = None) -> None:
+        self.memory = DEFAULT_MEMORY if memory is None else memory
         self.folder = folder
+        self._advice = (
+            "Choose a folder with more free space with the environment variable TMPDIR."
+            if memory is None
+            else "Choose a folder with more free space with `tmp_dir`, or raise `memory`."
+        )
         self._files = ExitStack()
 
     def __enter__(self) -> Self:
@@ -64,7 +70,7 @@ class MemoryBudget:
             raise OutputError(
                 f"temporary files need about {size / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free",
                 where=place,
-                hint="Choose a folder with more free space with --tmp-dir, or raise --memory.",
+                hint=self._advice,
             )
 
     def file(self) -> BinaryIO:
@@ -88,7 +94,7 @@ class MemoryBudget:
         return OutputError(
             f"temporary files cannot be written: {'the disk is full' if full else error.strerror}",
             where=self.folder or tempfile.gettempdir(),
-            hint="Choose another folder with --tmp-dir, or raise --memory.",
+            hint=self._advice,
         )
 
 

@@ -55,6 +55,9 @@ class NgramFeatures:
     latent: NDArray[np.float32] | None = None
     importance: NDArray[np.float32] | None = None
 
+    def __repr__(self) -> str:
+        return f"<NgramFeatures: {len(self.keys):,} n-grams of up to {self.order} words>"
+
     @property
     def width(self) -> int:
         """E."""

@@ -17,6 +17,7 @@ from nlptx.pca.operators import RowOperator, transform
 from nlptx.pca.power_iteration import power_iteration
 from nlptx.runtime.workers import Workers
 from nlptx.settings import SEED, PcaSettings
+from nlptx.text.arguments import check_seed, check_settings, check_type
 
 # Below this tolerance float32 is not exact enough.
 _FLOAT32_TOLERANCE = 1e-4
@@ -43,21 +44,33 @@ def fit_pca(
         settings: see :class:`PcaSettings`.
         seed: seed of the random start.
         jobs: number of threads, or workers; all cores by default. They do not change the result.
-        on_round: called with the progress, see :func:`power_iteration`.
+        on_round: callback for progress, see :func:`power_iteration`.
 
     Returns:
         Word vectors (V, R) float32, with the eigenvalues, residuals and fraction of the variance of each component.
 
     Raises:
         DataError: there are fewer words than components, or no two words occur near each other.
+        InputTypeError: an argument has the wrong type.
         NlptxError: the iteration does not converge.
+
+    >>> from nlptx import CountSettings, count
+    >>> counts = count(["a good film", "a bad film"], CountSettings(min_count=1))
+    >>> embeddings = fit_pca(counts, PcaSettings(components=2))
+    >>> embeddings
+    <Embeddings: 4 words, 2 components>
+    >>> embeddings.vectors.shape, embeddings.vectors.dtype
+    ((4, 2), dtype('float32'))
     """
+    check_type(counts, Cooccurrence, "counts")
+    check_settings(settings, PcaSettings)
+    check_seed(seed)
     settings = settings or PcaSettings()
     words = len(counts.vocabulary)
     if settings.components > words:
         raise DataError(
             f"{settings.components} components asked for, but the vocabulary has {words} words",
-            hint=f"Give --components {words} or fewer, or count more text (or a lower --min-count) first.",
+            hint=f"Give `components={words}` or fewer, or count more text (or with a lower `min_count`) first.",
         )
     dtype = np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64
     with Workers.of(jobs) as workers:

@@ -167,7 +167,7 @@ def _no_convergence(found: int, wanted: int, spent: int, tolerance: float, resid
     still = f"; the largest residual still open is {residual:.1e}, wanted {tolerance:.1e}" if residual else ""
     return NlptxError(
         f"PCA found {found} of {wanted} components in {spent} products{still}",
-        hint="Raise --tolerance or --max-products, ask for fewer --components, or leave --block at 0.",
+        hint="Raise `tolerance` or `max_products`, ask for fewer `components`, or leave `block` at 0.",
     )
 
 

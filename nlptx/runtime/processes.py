@@ -124,7 +124,7 @@ def _send(pipe: BinaryIO, message: Any) -> None:
 def _killed() -> NlptxError:
     return NlptxError(
         "a worker process was killed",
-        hint="The system does so when memory is short: give --jobs 1, or less text at a time.",
+        hint="The system does so when memory is short: give `jobs=1`, or less text at a time.",
     )
 
 

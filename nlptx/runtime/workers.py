@@ -18,6 +18,7 @@ from queue import SimpleQueue
 from typing import Any, Self, TypeVar
 from weakref import WeakSet
 
+from nlptx.errors import SettingsError
 from nlptx.runtime.processes import Process, forked
 
 T = TypeVar("T")
@@ -58,7 +59,9 @@ class Workers:
 
     @classmethod
     def of(cls, jobs: int | Workers | None) -> Workers:
-        """Return the workers given, or so many threads."""
+        """Return the workers given, or so many threads. Raises SettingsError unless ``jobs`` is a positive integer."""
+        if jobs is not None and not isinstance(jobs, Workers) and (not isinstance(jobs, int) or jobs < 1):
+            raise SettingsError(f"`jobs` is {jobs!r}; expected an int of at least 1")
         return jobs if isinstance(jobs, Workers) else cls(jobs)
 
     def __enter__(self) -> Self:

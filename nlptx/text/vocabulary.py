@@ -38,6 +38,9 @@ class Vocabulary:
             raise CorruptError("a vocabulary lists a word twice, or words and counts disagree")
         object.__setattr__(self, "index", index)
 
+    def __repr__(self) -> str:
+        return f"<Vocabulary: {len(self):,} words, tokenizer {self.tokenizer.name!r}>"
+
     def __len__(self) -> int:
         return len(self.words)
 

@@ -16,6 +16,7 @@ from nlptx.artifacts.container import Artifact, build, read, write
 from nlptx.errors import ArtifactError, CorruptError, OutputError
 from nlptx.io.atomic_write import STDOUT, remove_litter, stem_of
 from nlptx.io.lock import locked
+from nlptx.io.paths import FilePath, file_name
 from nlptx.settings import CHECKPOINT_MINUTES
 from nlptx.training.fingerprint import Fingerprint
 from nlptx.training.state import State
@@ -57,13 +58,13 @@ class Checkpoint:
 
     def __init__(
         self,
-        output: str | None,
+        output: FilePath | None,
         minutes: float = CHECKPOINT_MINUTES,
         resume: bool = False,
         on_note: Callable[[str], None] = lambda note: None,
     ) -> None:
-        self.output = output
-        self.path = _path_beside(output)
+        self.output = None if output is None else file_name(output)
+        self.path = _path_beside(self.output)
         self.minutes, self.resume = minutes, resume
         self.on_note = on_note
         self.is_there = False  # one of this very training
@@ -108,7 +109,7 @@ class Checkpoint:
         elif self.resume:
             self.on_note(f"there is no {self.path.name} to go on from; starting from the beginning")
         elif exists:
-            self.on_note(f"starting over, although there is {self.path.name}; --resume would go on from it")
+            self.on_note(f"starting over, although there is {self.path.name}; `resume=True` would go on from it")
 
     def is_beyond(self, phase: str) -> bool:
         """Tell whether the checkpoint found was written in another, later phase."""
@@ -190,7 +191,7 @@ def _read(path: str, identity: Fingerprint) -> Artifact:
         raise ArtifactError(
             "is of another training: " + "; ".join(differences),
             where=path,
-            hint="Give what it was started with, or leave out --resume to start over.",
+            hint="Give what it was started with, or leave out `resume` to start over.",
         )
     return found
 
@@ -209,5 +210,5 @@ def _advice() -> Iterator[None]:
     try:
         yield
     except ArtifactError as error:
-        error.hint = "Leave out --resume to start over."
+        error.hint = "Leave out `resume` to start over."
         raise

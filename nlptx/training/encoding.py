@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.embeddings.embeddings import Embeddings
-from nlptx.errors import DataError, LabelError
+from nlptx.errors import DataError
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.progress import counted
 from nlptx.settings import TrainSettings
@@ -17,6 +17,7 @@ from nlptx.text.blocks import in_blocks
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 from nlptx.training.context import TrainingContext
+from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.labels import order_labels
 
 
@@ -27,7 +28,7 @@ class EncodedTexts:
     Args:
         vocabulary: words of the embeddings, then new ones of the training texts.
         vectors: (V, R) float32 word vectors to start from.
-        labels, values: see :func:`order_labels`.
+        labels, values: names of the labels, and their values; see :func:`order_labels`.
         ids: (T,) int32 word ids of each training text.
         targets: (texts,) int64 class of each training text.
         valid: ids and classes of the validation texts; None if none were given.
@@ -50,32 +51,24 @@ class EncodedTexts:
 
 
 def encode(
-    texts: Sequence[str],
-    labels: Sequence[str],
-    embeddings: Embeddings,
-    settings: TrainSettings,
-    context: TrainingContext,
-    valid: tuple[Sequence[str], Sequence[str]] | None = None,
-    unlabelled: Sequence[str] = (),
+    given: LabelledTexts, embeddings: Embeddings, settings: TrainSettings, context: TrainingContext
 ) -> EncodedTexts:
     """Encode all texts and labels; :func:`nlptx.training.fit.fit` describes the arguments.
 
     Raises:
         DataError: there are no texts.
-        LabelError: there are fewer than two labels, or the training data lacks a validation label.
+        LabelError: there are fewer than two labels.
     """
+    texts, unlabelled = given.texts, given.unlabelled
     if not texts:
         raise DataError("there are no training texts")
-    names, values = order_labels(labels, settings.label_order == "auto")
+    names, values = order_labels(given.names, settings.label_order == "auto")
     class_of = {name: number for number, name in enumerate(names)}
-    valid_texts, valid_labels = valid or ((), ())
-    for label in valid_labels:
-        if label not in class_of:
-            raise LabelError(f"the validation data has label {label!r}; the training data has {', '.join(names)}")
+    valid_texts, valid_names = given.valid or ([], [])
     if unlabelled and not (settings.ngrams and (settings.lsa_components or settings.distill)):
-        unlabelled = ()
+        unlabelled = []
         context.on_note(
-            "the texts without labels are left out: --ngrams with --lsa-components or --distill would learn from them"
+            "the texts without labels are left out: `ngrams` with `lsa_components` or `distill` would learn from them"
         )
     total = len(texts) + len(valid_texts) + len(unlabelled)
 
@@ -94,8 +87,8 @@ def encode(
         vocabulary, vectors = _extend(embeddings, stream.counts(), settings)
         ids = _known_ids(stream, vocabulary, settings.most_words)
     held_out = None
-    if valid is not None:
-        valid_targets = np.array([class_of[label] for label in valid_labels], np.int64)
+    if given.valid is not None:
+        valid_targets = np.array([class_of[name] for name in valid_names], np.int64)
         held_out = known_ids(valid_texts, len(texts)), valid_targets
     return EncodedTexts(
         vocabulary=vocabulary,
@@ -103,7 +96,7 @@ def encode(
         labels=names,
         values=values,
         ids=ids,
-        targets=np.array([class_of[label] for label in labels], np.int64),
+        targets=np.array([class_of[name] for name in given.names], np.int64),
         valid=held_out,
         unlabelled=known_ids(unlabelled, len(texts) + len(valid_texts)),
     )

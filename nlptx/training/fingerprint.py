@@ -14,6 +14,7 @@ from nlptx import __version__
 from nlptx.artifacts.container import Artifact
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.settings import TrainSettings
+from nlptx.training.labelled_texts import LabelledTexts
 
 
 @dataclass(frozen=True)
@@ -33,21 +34,12 @@ class Fingerprint:
     version: str = __version__
 
     @classmethod
-    def of(
-        cls,
-        texts: Sequence[str],
-        labels: Sequence[str],
-        embeddings: Embeddings,
-        settings: TrainSettings,
-        seed: int,
-        valid: tuple[Sequence[str], Sequence[str]] | None,
-        unlabelled: Sequence[str] = (),
-    ) -> Fingerprint:
+    def of(cls, given: LabelledTexts, embeddings: Embeddings, settings: TrainSettings, seed: int) -> Fingerprint:
         """Return that of a call of :func:`nlptx.fit`."""
         digests = {
-            "training data": _digest_rows(texts, labels),
-            "validation data": "" if valid is None else _digest_rows(*valid),
-            "unlabelled data": _digest_rows(unlabelled) if unlabelled else "",
+            "training data": _digest_rows(given.texts, given.names),
+            "validation data": "" if given.valid is None else _digest_rows(*given.valid),
+            "unlabelled data": _digest_rows(given.unlabelled) if given.unlabelled else "",
             "embeddings": _digest_artifact(embeddings.to_artifact()),
         }
         return cls(settings.to_dict(), seed, digests)
@@ -58,12 +50,12 @@ class Fingerprint:
         if there.version != self.version:
             told.append(f"nlptx was {there.version} and is {self.version}")
         told += [
-            f"--{name.replace('_', '-')} was {there.settings.get(name)} and is {self.settings.get(name)}"
+            f"`{name}` was {there.settings.get(name)} and is {self.settings.get(name)}"
             for name in sorted(self.settings.keys() | there.settings.keys())
             if self.settings.get(name) != there.settings.get(name)
         ]
         if there.seed != self.seed:
-            told.append(f"--seed was {there.seed} and is {self.seed}")
+            told.append(f"`seed` was {there.seed} and is {self.seed}")
         told += [f"the {name} differs" if name != "embeddings" else "the embeddings differ" for name in self.digests
                  if self.digests[name] != there.digests.get(name)]  # fmt: skip
         return told

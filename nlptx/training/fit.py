@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 
+from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
 from nlptx.embeddings.embeddings import Embeddings
-from nlptx.errors import DataError, DivergenceError
+from nlptx.errors import DivergenceError
 from nlptx.runtime.workers import Workers
 from nlptx.settings import SEED, TrainSettings
+from nlptx.text.arguments import check_seed, check_settings, check_type
 from nlptx.training.baseline import find_uselessness
 from nlptx.training.calibration import calibrate
 from nlptx.training.checkpoint import Checkpoint
@@ -18,6 +20,7 @@ from nlptx.training.distillation import distill
 from nlptx.training.encoding import encode
 from nlptx.training.fingerprint import Fingerprint
 from nlptx.training.initialization import initial_model
+from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.loss import outputs_of
 from nlptx.training.ngram_features import add_ngram_features
 from nlptx.training.pretraining import pretrain
@@ -26,13 +29,13 @@ from nlptx.training.supervised import SupervisedTrainer
 
 
 def fit(
-    texts: Sequence[str],
-    labels: Sequence[str],
+    texts: Iterable[str],
+    labels: Iterable[Label],
     embeddings: Embeddings,
     settings: TrainSettings | None = None,
     *,
-    valid: tuple[Sequence[str], Sequence[str]] | None = None,
-    unlabelled: Sequence[str] = (),
+    valid: tuple[Iterable[str], Iterable[Label]] | None = None,
+    unlabelled: Iterable[str] = (),
     seed: int = SEED,
     jobs: int | Workers | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
@@ -43,42 +46,55 @@ def fit(
     """Train a classifier.
 
     Args:
-        texts: the training texts.
-        labels: the label of each text.
+        texts: training texts: a list, tuple, array, Series or any other iterable of str.
+        labels: label of each text: str, bool, int, float or NumPy scalars, which predictions give back as they are.
         embeddings: word vectors to start from.
         settings: see :class:`TrainSettings`.
         valid: texts and labels to validate on; by default a part of the training data.
         unlabelled: texts without labels, to learn from which n-grams go together.
-        seed: of all random numbers: held-out texts, folds, LSA, passages, initial weights, order of texts, dropout.
+        seed: seed of all random numbers: held-out texts, folds, LSA, passages, initial weights, order of texts,
+            dropout.
         jobs: number of threads, or workers; all cores by default. At most four share a batch. They do not change the
             result.
-        on_progress: called with the progress of each step, and with an :class:`EpochProgress` after every optimiser
-            step and every validation.
-        on_note: told what is worth knowing, such as a part of the data that cannot be used.
-        stop: asked before every optimiser step; True ends training with the best weights so far.
+        on_progress: callback for the progress of each step, with an :class:`EpochProgress` after every optimiser step
+            and every validation.
+        on_note: callback for remarks, such as a part of the data that cannot be used.
+        stop: callback before every optimiser step; True ends training with the best weights so far.
         checkpoint: where the state is kept during training, and where it may continue from; by default nowhere.
 
     Raises:
         ArtifactError: the checkpoint to continue from belongs to another training, or is damaged.
-        DataError, LabelError: the data cannot be used, or a text has no label.
-        SettingsError: the settings do not fit the data.
+        DataError: the data cannot be used.
         DivergenceError: the loss exploded, or became NaN or infinite.
+        InputTypeError: an argument, a text or a label has the wrong type.
+        LabelError: a text has no label, there are fewer than two labels, or two could be taken for each other.
+        SettingsError: the settings do not fit the data.
+
+    >>> from nlptx import CountSettings, PcaSettings, count, fit_pca
+    >>> texts = ["a good film", "a bad film", "so good", "so bad"] * 5
+    >>> embeddings = fit_pca(count(texts, CountSettings(min_count=1)), PcaSettings(components=4))
+    >>> model = fit(texts, [1, 0, 1, 0] * 5, embeddings, TrainSettings(epochs=5, lr=0.01, warmup=0))
+    >>> model.labels
+    [0, 1]
+    >>> model.predict(["good", "bad"])
+    [1, 0]
     """
-    for kind, given, theirs in (("training", texts, labels), ("validation", *(valid or ((), ())))):
-        if len(given) != len(theirs):
-            raise DataError(f"there are {len(given):,} {kind} texts and {len(theirs):,} labels; expected one for each")
+    check_type(embeddings, Embeddings, "embeddings")
+    check_settings(settings, TrainSettings)
+    check_seed(seed)
+    given = LabelledTexts.of(texts, labels, valid, unlabelled)
     settings = settings or TrainSettings()
     checkpoint = checkpoint or Checkpoint(None)
-    checkpoint.begin(lambda: Fingerprint.of(texts, labels, embeddings, settings, seed, valid, unlabelled))
+    checkpoint.begin(lambda: Fingerprint.of(given, embeddings, settings, seed))
     with Workers.of(jobs) as workers:
         context = TrainingContext(seed, workers, on_progress, stop, checkpoint, on_note)
-        encoded = encode(texts, labels, embeddings, settings, context, valid, unlabelled)
+        encoded = encode(given, embeddings, settings, context)
         data = split(encoded, settings, context)
         data, ngram_features = add_ngram_features(data, encoded, settings, context)
         model = initial_model(
             encoded.vocabulary,
             encoded.vectors,
-            encoded.labels,
+            [given.labels[name] for name in encoded.labels],
             encoded.values,
             encoded.priors,
             settings,
@@ -100,6 +116,6 @@ def fit(
                 calibrate(model, outputs, data.valid.targets)
             if warning := find_uselessness(model, data, outputs, trainer.class_weights):
                 model.history["warnings"] = [warning]
-                on_note(f"warning: {warning}. Give more texts or --epochs, check the labels, or lower --lr.")
+                on_note(f"warning: {warning}. Give more texts or `epochs`, check the labels, or lower `lr`.")
     model.made_from = embeddings.to_artifact().header
     return model

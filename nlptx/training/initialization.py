@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model, feature_widths
 from nlptx.classifier.network import Network
 from nlptx.ngrams import NgramFeatures
@@ -18,7 +19,7 @@ from nlptx.text.vocabulary import Vocabulary
 def initial_model(
     vocabulary: Vocabulary,
     vectors: NDArray,
-    labels: list[str],
+    labels: list[Label],
     values: list[float] | None,
     priors: NDArray[np.float64],
     settings: TrainSettings,

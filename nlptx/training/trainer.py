@@ -202,10 +202,10 @@ class Trainer:
 
     def diverged(self, step: int, what: str) -> DivergenceError:
         """Return the error to raise; ``what`` says what is wrong."""
-        gentler = "raise --warmup" if self.settings.clip else "raise --warmup, or set --clip 1"
+        gentler = "raise `warmup`" if self.settings.clip else "raise `warmup`, or set `clip=1`"
         return DivergenceError(
             f"{self.title} diverged at step {step}: {what}",
-            hint=f"Lower --lr (now {self.settings.lr:g}), --embedding-lr or --weight-decay; or {gentler}.",
+            hint=f"Lower `lr` (now {self.settings.lr:g}), `embedding_lr` or `weight_decay`; or {gentler}.",
         )
 
     def progress(self, **more: Any) -> EpochProgress:

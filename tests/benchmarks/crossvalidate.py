@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -53,15 +54,15 @@ def nlptx(*arguments: str) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, epilog="Further arguments of nlptx train come after --.")
+    parser = argparse.ArgumentParser(description=__doc__, epilog="Arguments of nlptx train follow after --.")
     parser.add_argument("data", type=Path)
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--embeddings", required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder for the parts and models")
     parser.add_argument("--seed", type=int, default=1)
-    own, _, passed_on = " ".join(sys.argv[1:]).partition(" -- ")
-    arguments = parser.parse_args(own.split())
-    training = passed_on.split()
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    arguments, training = parser.parse_args(words[:end]), words[end + 1 :]
     table = pd.read_csv(arguments.data, sep="\t", dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False)
     fold = folds(table["label"], arguments.folds, arguments.seed)
     arguments.work.mkdir(parents=True, exist_ok=True)
@@ -85,7 +86,7 @@ def main() -> None:
     result.index = [f"fold {number + 1}" for number in range(arguments.folds)]
     result.loc["mean"] = result.mean()
     result.loc["std"] = result.iloc[:-1].std()
-    settings = " ".join(training) or "defaults"
+    settings = shlex.join(training) or "defaults"
     print(f"{arguments.data.name}, {len(table):,} texts, {arguments.folds}-fold cross-validation; train: {settings}")
     print(result.to_string(float_format=lambda value: f"{value:.4f}"))
 

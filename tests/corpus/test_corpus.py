@@ -313,4 +313,4 @@ def test_labelled_names_the_first_text_without_a_label(tmp_path, name, content, 
     with pytest.raises(LabelError) as caught:
         list(labelled(Corpus([str(path)])))
     assert caught.value.where == f"{path}{line}"
-    assert "--label-column" in str(caught.value)
+    assert "`label_column`" in str(caught.value)

@@ -98,7 +98,7 @@ def test_csv_text_after_a_closing_quote_is_refused(tmp_path):
 
 def test_csv_missing_text_column_lists_the_columns(tmp_path):
     path = write(tmp_path / "a.csv", "id,review,label\n1,a,pos\n")
-    refused(path, f"{path}:1", "'text'", "id, review, label", "--text-column")
+    refused(path, f"{path}:1", "'text'", "id, review, label", "`text_column`")
 
 
 def test_csv_column_named_twice(tmp_path):
@@ -148,7 +148,7 @@ def test_tsv_keeps_empty_fields(tmp_path):
     [
         ("text\tlabel\na\tpos\nb\n", 3, ["1 fields", "expected 2"]),
         ("text\tlabel\na\tb\tc\n", 2, ["3 fields", "expected 2"]),
-        ("id\tlabel\n1\tpos\n", 1, ["id, label", "--text-column"]),
+        ("id\tlabel\n1\tpos\n", 1, ["id, label", "`text_column`"]),
         ("text\ttext\na\tb\n", 1, ["twice"]),
     ],
 )
@@ -234,7 +234,7 @@ def test_jsonl_refuses_what_is_no_object_with_a_text(tmp_path, line):
 
 def test_jsonl_missing_text_lists_the_keys(tmp_path):
     path = write(tmp_path / "a.jsonl", '{"text": "a"}\n{"id": 1, "review": "b"}\n')
-    refused(path, f"{path}:2", "'text'", "id, review", "--text-column")
+    refused(path, f"{path}:2", "'text'", "id, review", "`text_column`")
 
 
 def test_jsonl_nul_and_lone_surrogates_are_read_and_digested(tmp_path):

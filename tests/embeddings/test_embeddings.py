@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from nlptx.artifacts.container import Artifact, read, write
 from nlptx.embeddings.embeddings import KIND, Embeddings, load_embeddings
-from nlptx.embeddings.word2vec_format import read_word2vec, write_word2vec
+from nlptx.embeddings.word2vec_format import read_word2vec
 from nlptx.errors import CorruptError, DataError, OutputError, SettingsError, WrongKindError
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
@@ -222,7 +222,7 @@ def stored(tmp_path, content, name="vectors.txt"):
 
 def test_word2vec_text_is_what_gensim_reads(tmp_path):
     path = str(tmp_path / "vectors.txt")
-    write_word2vec(path, embeddings({"the": (0.5, -1), "été": (1e-9, 3e20)}))
+    embeddings({"the": (0.5, -1), "été": (1e-9, 3e20)}).save(path)
     with open(path, encoding="utf-8") as file:
         header, *lines = file.read().splitlines()
     assert header == "2 2"
@@ -242,7 +242,7 @@ def test_word2vec_text_gives_every_bit_back(tmp_path, words, size, data):
     vectors = data.draw(hnp.arrays(np.float32, (len(words), size), elements=numbers))
     before = embeddings(dict(zip(words, vectors.tolist(), strict=True)))
     path = str(tmp_path / "vectors.txt")
-    write_word2vec(path, before)
+    before.save(path)
     after = load_embeddings(path)
     assert list(after.vocabulary.words) == words
     # Equal numbers; -0 and 0 are told apart by the text as well.
@@ -252,7 +252,7 @@ def test_word2vec_text_gives_every_bit_back(tmp_path, words, size, data):
 def test_vectors_of_one_number_survive_the_text(tmp_path):
     # With the header line there is no doubt which line is the first word.
     path = str(tmp_path / "vectors.txt")
-    write_word2vec(path, embeddings({"the": (0.5,), "a": (2,)}))
+    embeddings({"the": (0.5,), "a": (2,)}).save(path)
     assert load_embeddings(path).vectors.tolist() == [[0.5], [2]]
 
 
@@ -347,5 +347,5 @@ def test_a_word_that_is_no_utf8_is_not_half_written(tmp_path):
     # JSON may hold lone surrogates, so a vocabulary may; text files cannot.
     path = tmp_path / "vectors.txt"
     with pytest.raises(OutputError):
-        write_word2vec(str(path), embeddings({"the": (1, 2), "\ud800": (3, 4)}))
+        embeddings({"the": (1, 2), "\ud800": (3, 4)}).save(path)
     assert list(tmp_path.iterdir()) == []

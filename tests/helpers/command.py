@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from fork_server import ForkServer
 
 NLPTX = [sys.executable, "-m", "nlptx"]
 TIMEOUT = 60
@@ -70,12 +71,19 @@ def environment(**changes):
     return {name: value for name, value in (kept | changes).items() if value is not None}
 
 
-def _finish(words, stdin, cwd, env, code, traceback=False):
-    data = stdin.encode() if isinstance(stdin, str) else stdin
+_FORKS = ForkServer(environment())
+
+
+def _start(words, data, cwd, env):
+    """Run a program to its end; return its exit code, output and errors."""
     done = subprocess.run(
-        words, input=data, capture_output=True, cwd=cwd, env=environment(**(env or {})), timeout=TIMEOUT, check=False
+        words, input=data, capture_output=True, cwd=cwd, env=environment(**env), timeout=TIMEOUT, check=False
     )
-    result = Result(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
+    return done.returncode, done.stdout, done.stderr
+
+
+def _check(ended, code, traceback=False):
+    result = Result(ended[0], ended[1], ended[2].decode(errors="replace"))
     assert code is None or result.code == code, f"exit {result.code}, expected {code}: {result.stderr}"
     assert (TRACEBACK in result.stderr) == traceback, result.stderr
     return result
@@ -83,12 +91,21 @@ def _finish(words, stdin, cwd, env, code, traceback=False):
 
 def run(*arguments, stdin=b"", cwd=None, env=None, code=0, traceback=False):
     """Run ``nlptx ARGUMENTS``; standard input is a pipe. ``code`` None takes any exit code."""
-    return _finish([*NLPTX, *map(str, arguments)], stdin, cwd, env, code, traceback)
+    words, data, changes = [*map(str, arguments)], _as_bytes(stdin), env or {}
+    if _FORKS.can_run(changes):
+        ended = _FORKS.run(words, data, cwd, environment(**changes), TIMEOUT)
+    else:
+        ended = _start([*NLPTX, *words], data, cwd, changes)
+    return _check(ended, code, traceback)
 
 
 def shell(script, *, stdin=b"", cwd=None, env=None, code=0):
     """Run a line of shell in which ``nlptx`` is the one under test."""
-    return _finish([*_SHELL, _NLPTX_IN_SHELL + script], stdin, cwd, env, code)
+    return _check(_start([*_SHELL, _NLPTX_IN_SHELL + script], _as_bytes(stdin), cwd, env or {}), code)
+
+
+def _as_bytes(text):
+    return text.encode() if isinstance(text, str) else text
 
 
 def refused(*arguments, code, says=(), untouched=None, **options):

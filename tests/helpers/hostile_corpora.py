@@ -10,7 +10,7 @@ import tarfile
 
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import ReadOptions
-from nlptx.embeddings.word2vec_format import read_word2vec
+from nlptx.embeddings.embeddings import Embeddings
 
 ROWS = [('Good, "very" good\'s\nfilm', "pos"), ("schlecht 坏 \u202e\0", "neg"), ("", "pos"), ("a\tb " * 30, "5")]
 PACKERS = {"gz": lambda data: gzip.compress(data, mtime=0), "bz2": bz2.compress, "xz": lzma.compress}
@@ -68,7 +68,7 @@ def documents(path):
 
 def vectors(path):
     """Read word vectors from text, and ask for neighbours."""
-    found = read_word2vec(str(path))
+    found = Embeddings.from_word2vec(path)
     found.nearest(
         found.vocabulary.words[0].lower() if found.vocabulary.tokenizer.lowercase else found.vocabulary.words[0]
     )

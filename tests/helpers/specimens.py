@@ -11,7 +11,6 @@ from nlptx.classifier.model import Model
 from nlptx.cli.info import info
 from nlptx.cooccurrence.matrix import Cooccurrence, count
 from nlptx.embeddings.embeddings import Embeddings
-from nlptx.embeddings.word2vec_format import write_word2vec
 from nlptx.pca.fit import fit_pca
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 from nlptx.training.fit import fit
@@ -42,7 +41,7 @@ def make(folder):
     made["kinds"] = three.to_artifact()
     for name, artifact in made.items():
         artifacts.write(str(folder / name), artifact)
-    write_word2vec(str(folder / "vectors.txt"), vectors)
+    vectors.save(folder / "vectors.txt")
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -72,4 +71,4 @@ def use_vectors(vectors, path):
     word = vectors.vocabulary.words[0].lower()
     vectors.nearest(word)
     vectors.analogy(word, word, word)
-    write_word2vec(str(path) + ".out", vectors)
+    vectors.save(f"{path}.txt")

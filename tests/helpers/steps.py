@@ -7,6 +7,7 @@ from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import split
 from nlptx.training.encoding import encode
 from nlptx.training.initialization import initial_model
+from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.ngram_features import add_ngram_features
 
 
@@ -17,7 +18,7 @@ def make_context(seed=1, jobs=1, on_progress=lambda progress: None, stop=lambda:
 def untrained(texts, labels, embeddings, settings=None, unlabelled=(), jobs=1):
     """Return the model as :func:`nlptx.fit` starts to train it, and the data to train it on."""
     settings, context = settings or TrainSettings(), make_context(jobs=jobs)
-    encoded = encode(texts, labels, embeddings, settings, context, unlabelled=unlabelled)
+    encoded = encode(LabelledTexts.of(texts, labels, None, unlabelled), embeddings, settings, context)
     data, ngram_features = add_ngram_features(split(encoded, settings, context), encoded, settings, context)
     start = (encoded.vocabulary, encoded.vectors, encoded.labels, encoded.values, encoded.priors)
     return initial_model(*start, settings, context.seed, ngram_features), data

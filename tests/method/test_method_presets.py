@@ -17,11 +17,6 @@ SETTINGS = {"cooccur": CountSettings, "pca": PcaSettings, "train": TrainSettings
 
 
 @pytest.fixture(scope="module")
-def goldstraw(tmp_path_factory):
-    return pipeline(tmp_path_factory.mktemp("goldstraw"), "goldstraw", *make_reviews(600), "--epochs", 8)
-
-
-@pytest.fixture(scope="module")
 def bloem(tmp_path_factory):
     texts, labels = make_reviews(120, plain_words=150)
     return pipeline(tmp_path_factory.mktemp("bloem"), "bloem", texts, labels, "--epochs", 3)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from plain_transformer import PlainTransformer
-from reviews import make_reviews, pipeline, run, small_fit
+from reviews import make_reviews, run, small_fit
 
 import nlptx
 from nlptx.classifier.explain import explain
@@ -15,12 +15,6 @@ from nlptx.cli.charts import curve
 from nlptx.plots import plot_history
 from nlptx.settings import PcaSettings, TrainSettings
 from nlptx.training.progress import EpochProgress
-
-
-@pytest.fixture(scope="module")
-def goldstraw(tmp_path_factory):
-    return pipeline(tmp_path_factory.mktemp("goldstraw"), "goldstraw", *make_reviews(600), "--epochs", 3)
-
 
 # ---------------------------------------------------------------- the learning curve
 

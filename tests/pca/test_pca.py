@@ -201,7 +201,7 @@ def test_more_components_than_words(counts):
     size = len(counts.vocabulary)
     with pytest.raises(DataError, match=rf"{size + 1} components.*{size} words") as caught:
         fit_pca(counts, PcaSettings(components=size + 1), jobs=1)
-    assert f"--components {size}" in str(caught.value)
+    assert f"`components={size}`" in str(caught.value)
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS)
@@ -214,7 +214,7 @@ def test_counts_without_any_variance(matrix, transform):
 def test_no_convergence_is_an_error_with_advice(counts):
     with pytest.raises(NlptxError, match="of 4 components") as caught:
         fit_pca(counts, PcaSettings(components=4, block=1, degree=1, tolerance=1e-10, max_products=3), jobs=1)
-    assert "--tolerance" in str(caught.value)
+    assert "`tolerance`" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -231,5 +231,5 @@ def test_no_convergence_is_an_error_with_advice(counts):
     ],
 )
 def test_impossible_settings_are_refused(options):
-    with pytest.raises(SettingsError, match="--"):
+    with pytest.raises(SettingsError, match=r"`[a-z_]+` is .*; expected"):
         PcaSettings(**options)

@@ -307,8 +307,8 @@ def test_no_convergence_says_how_far_it_came_and_what_to_do():
     matrix, _ = planted(HARMONIC)
     with pytest.raises(NlptxError, match=r"0 of 3 components.*residual.*1\.0e-12") as caught:
         solve(matrix, 3, tolerance=1e-12, block=1, degree=1, max_products=5)
-    assert "--tolerance" in str(caught.value)
-    assert "--max-products" in str(caught.value)
+    assert "`tolerance`" in str(caught.value)
+    assert "`max_products`" in str(caught.value)
 
 
 def test_no_convergence_when_all_seen_so_far_had_converged():

@@ -113,7 +113,7 @@ def test_a_label_that_the_held_out_texts_lack():
 
 def test_a_label_that_training_lacks_is_refused():
     texts, labels = make_reviews(40)
-    with pytest.raises(LabelError, match="the validation data has label 'odd'; the training data has neg, pos"):
+    with pytest.raises(LabelError, match="`valid` has the label 'odd' at position 0; the training data has neg, pos"):
         fit(texts, labels, valid=(texts[:1], ["odd"]))
 
 
@@ -121,9 +121,9 @@ def test_a_label_that_training_lacks_is_refused():
 def test_a_label_for_each_text_is_demanded(more, fewer):
     texts, labels = make_reviews(40)
     some, theirs = texts[: 40 - more], labels[: 40 - fewer]
-    with pytest.raises(DataError, match=f"there are {40 - more} training texts and {40 - fewer} labels"):
+    with pytest.raises(DataError, match=f"`texts` has {40 - more} elements, `labels` has {40 - fewer}"):
         fit(some, theirs)
-    with pytest.raises(DataError, match=f"there are {40 - more} validation texts and {40 - fewer} labels"):
+    with pytest.raises(DataError, match=rf"`valid\[0\]` has {40 - more} elements, `valid\[1\]` has {40 - fewer}"):
         fit(texts, labels, valid=(some, theirs))
 
 

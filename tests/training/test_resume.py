@@ -233,12 +233,12 @@ def stopped(tmp_path_factory):
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"settings": TrainSettings(**SETTINGS.to_dict() | {"lr": 0.02})}, ["--lr was 0.01 and is 0.02"]),
+        ({"settings": TrainSettings(**SETTINGS.to_dict() | {"lr": 0.02})}, ["`lr` was 0.01 and is 0.02"]),
         (
             {"settings": TrainSettings(**SETTINGS.to_dict() | {"epochs": 3, "norm_gain": False})},
-            ["--epochs was 2 and is 3", "--norm-gain was True and is False"],
+            ["`epochs` was 2 and is 3", "`norm_gain` was True and is False"],
         ),
-        ({"seed": 2}, ["--seed was 1 and is 2"]),
+        ({"seed": 2}, ["`seed` was 1 and is 2"]),
         ({"texts": [*TEXTS[:-1], "another text"]}, ["the training data differs"]),
         ({"labels": [*LABELS[:-1], LABELS[0]]}, ["the training data differs"]),
         ({"valid": (TEXTS[:4], LABELS[:4])}, ["the validation data differs"]),
@@ -250,7 +250,7 @@ def test_a_checkpoint_of_another_training_is_refused(changed, says, stopped):
     before = contents(stopped)
     with pytest.raises(ArtifactError) as caught:
         fit(stopped, **changed)
-    for part in ("m.npz.checkpoint", "another training", *says, "leave out --resume"):
+    for part in ("m.npz.checkpoint", "another training", *says, "leave out `resume`"):
         assert part in str(caught.value)
     assert caught.value.exit_code == 4
     assert contents(stopped) == before
@@ -328,7 +328,7 @@ def test_a_checkpoint_that_does_not_fit_is_refused(change, stopped, tmp_path):
     with pytest.raises(CorruptError) as caught:
         fit(folder)
     assert "m.npz.checkpoint" in str(caught.value)
-    assert "Leave out --resume" in str(caught.value)
+    assert "Leave out `resume`" in str(caught.value)
 
 
 def test_a_damaged_checkpoint_is_refused(stopped, tmp_path):

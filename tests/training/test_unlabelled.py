@@ -13,6 +13,7 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.training_data import read_training_data
 from nlptx.settings import TrainSettings
 from nlptx.training.fingerprint import Fingerprint
+from nlptx.training.labelled_texts import LabelledTexts
 
 READING = ReadOptions(splits=("train", "unsup"))
 
@@ -130,7 +131,8 @@ def test_without_components_unlabelled_texts_change_no_bit_of_a_score(work, tmp_
 
 def test_other_unlabelled_texts_make_another_training():
     settings = TrainSettings()
-    one, two = (Fingerprint.of(["a"], ["b"], small_embeddings(), settings, 1, None, free) for free in ([], ["c"]))
+    given = [LabelledTexts.of(["a"], ["b"], None, free) for free in ([], ["c"])]
+    one, two = (Fingerprint.of(each, small_embeddings(), settings, 1) for each in given)
     assert one.differences(two) == ["the unlabelled data differs"]
 
 

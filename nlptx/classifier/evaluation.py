@@ -1,0 +1,53 @@
+"""``evaluate``: the quality of a model on labelled texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from nlptx.classifier.label_types import Label, find_labels, list_labels
+from nlptx.classifier.model import Model
+from nlptx.errors import DataError
+from nlptx.runtime.workers import Workers
+from nlptx.text.arguments import check_one_label_each, check_type, list_texts
+
+if TYPE_CHECKING:
+    from nlptx.metrics import Report
+
+
+def evaluate(
+    model: Model, texts: Iterable[str], labels: Iterable[Label], *, jobs: int | Workers | None = None
+) -> Report:
+    """Compare a model's predictions with the true labels.
+
+    Args:
+        model: the classifier.
+        texts: a list, tuple, array, Series or any other iterable of str.
+        labels: the true label of each text, of the type that the model was trained with.
+        jobs: number of threads, or workers; all cores by default. They do not change the result.
+
+    Returns:
+        accuracy with its 95 % Wilson interval, macro-F1, ROC-AUC, log-loss (nats), calibration error, precision, recall
+        and F1 of each label, and the (C, C) int64 confusion matrix; see :class:`nlptx.metrics.Report`.
+
+    Raises:
+        DataError: there are no texts, or not one label for each.
+        InputTypeError: ``texts`` is not a collection of str, or a label has no plain type.
+        LabelError: a label is missing, or not one of the model's.
+
+    >>> texts = ["I loved it", "what a bore", "a wonderful film", "I fell asleep"]
+    >>> report = evaluate(Model.load(), texts, ["pos", "neg", "pos", "neg"])
+    >>> report
+    <Report: 4 texts, accuracy ...>
+    >>> report.confusion.shape
+    (2, 2)
+    """
+    from nlptx.metrics import evaluate as compare  # with pandas, which takes longer to import than a few texts to score
+
+    check_type(model, Model, "model")
+    texts, labels = list_texts(texts), list_labels(labels)
+    check_one_label_each(texts, labels)
+    if not texts:
+        raise DataError("there is nothing to evaluate: `texts` is empty")
+    targets = find_labels(labels, model.labels)
+    return compare(model.predict_proba(texts, jobs), targets, model.labels, model.values is not None)

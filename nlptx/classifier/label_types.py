@@ -1,0 +1,149 @@
+"""Labels of any plain type: each has a name, a str, under which it is trained and stored, and a type to restore it.
+
+A label is a str, bool, int or float, or the NumPy scalar of one. Everything between the caller and the saved file works
+with names; types are looked at where labels come in and where they go out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.errors import CorruptError, InputTypeError, LabelError
+from nlptx.text.arguments import check_iterable, is_missing, with_type
+
+Label = str | bool | int | float | np.generic
+
+_NUMPY = (
+    *(np.str_, np.bool_, np.float16, np.float32, np.float64),
+    *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
+)
+# The name under which a type is stored, which no version of NumPy changes: numpy.bool, not bool_ or bool.
+_TYPES: dict[str, type] = {kind.__name__: kind for kind in (str, bool, int, float)}
+_TYPES |= {f"numpy.{np.dtype(kind).name}": kind for kind in _NUMPY}
+_TYPE_NAMES = {kind: name for name, kind in _TYPES.items()}
+_TRUTH = {"False": False, "True": True}
+
+
+def list_labels(labels: Iterable[Label], name: str = "labels") -> list[Label]:
+    """Return the labels as a list, after a look at each.
+
+    Args:
+        labels: a list, tuple, array, Series or any other iterable.
+        name: name of the argument, for messages.
+
+    Raises:
+        InputTypeError: ``labels`` is a single string, a table or not iterable, or a label has no plain type.
+        LabelError: a label is missing (None, NaN).
+
+    >>> list_labels([1, float("nan")])
+    Traceback (most recent call last):
+    nlptx.errors.LabelError: `labels[1]` is nan (float); expected a label
+      Leave out texts without a label, or pass them as `unlabelled`.
+    """
+    found = list(check_iterable(labels, name, "labels"))
+    for position, label in enumerate(found):
+        if is_missing(label):
+            raise LabelError(
+                f"`{name}[{position}]` is {with_type(label)}; expected a label",
+                hint="Leave out texts without a label, or pass them as `unlabelled`.",
+            )
+        if type(label) not in _TYPE_NAMES:
+            raise InputTypeError(
+                f"`{name}[{position}]` is {with_type(label)}; expected a str, bool, int, float or NumPy scalar"
+            )
+    return found
+
+
+def label_name(label: Label) -> str:
+    """Return the name of a label.
+
+    >>> label_name("pos"), label_name(1), label_name(True), label_name(0.5)
+    ('pos', '1', 'True', '0.5')
+    """
+    return str(label)
+
+
+def labels_by_name(labels: Sequence[Label], name: str = "labels") -> dict[str, Label]:
+    """Return the distinct labels under their names, in the order in which they first appear.
+
+    Raises:
+        LabelError: two labels are equal, or have the same name, and differ in type: 1 and True, or 1 and "1".
+    """
+    first: dict[Label, int] = {}
+    for position, label in enumerate(labels):
+        before = first.setdefault(label, position)
+        if type(labels[before]) is not type(label):
+            raise _clash(labels, before, position, name)
+    named: dict[str, int] = {}
+    for label, position in first.items():
+        before = named.setdefault(label_name(label), position)
+        if before != position:
+            raise _clash(labels, before, position, name)
+    return {text: labels[position] for text, position in named.items()}
+
+
+def _clash(labels: Sequence[Label], before: int, position: int, name: str) -> LabelError:
+    return LabelError(
+        f"`{name}[{before}]` is {with_type(labels[before])} and `{name}[{position}]` is {with_type(labels[position])};"
+        " expected labels that cannot be taken for each other",
+        hint="Give all labels the same type.",
+    )
+
+
+def find_labels(labels: Sequence[Label], known: Sequence[Label], name: str = "labels") -> NDArray[np.int64]:
+    """Return the position of each label among the ``known`` ones, (labels,) int64.
+
+    Raises:
+        LabelError: a label is not among them.
+
+    >>> find_labels(["pos", "neg", "pos"], ["neg", "pos"])
+    array([1, 0, 1])
+    """
+    columns = {label: column for column, label in enumerate(known)}
+    for position, label in enumerate(labels):
+        if label not in columns:
+            find_label(label, known, f"{name}[{position}]")
+    return np.array([columns[label] for label in labels], np.int64)
+
+
+def find_label(label: Label, known: Sequence[Label], name: str = "label") -> int:
+    """Return the position of one label among the ``known`` ones. Raises LabelError if it is not one of them."""
+    if type(label) not in _TYPE_NAMES or label not in known:
+        raise LabelError(f"`{name}` is {with_type(label)}; expected one of {', '.join(map(repr, known))}")
+    return known.index(label)
+
+
+def type_names(labels: Iterable[Label]) -> list[str]:
+    """Return the name of the type of each label, as it is stored.
+
+    >>> type_names(["neg", 1, np.int64(2)])
+    ['str', 'int', 'numpy.int64']
+    """
+    return [_TYPE_NAMES[type(label)] for label in labels]
+
+
+def restore_labels(names: Sequence[str], types: Any) -> list[Label]:
+    """Make labels of their stored names and types.
+
+    Raises:
+        CorruptError: the types are not known, or do not fit the names.
+
+    >>> restore_labels(["0", "1"], ["int", "int"])
+    [0, 1]
+    """
+    if not isinstance(types, list) or len(types) != len(names) or not all(isinstance(kind, str) for kind in types):
+        raise CorruptError("the types of its labels are damaged")
+    labels = []
+    for text, kind in zip(names, types, strict=True):
+        try:
+            label = _TRUTH[text] if kind in ("bool", "numpy.bool") else text
+            labels.append(_TYPES[kind](label))
+        except (KeyError, ValueError, OverflowError):
+            raise CorruptError(f"its label {text!r} is not of the type {kind!r}") from None
+        if label_name(labels[-1]) != text:
+            raise CorruptError(f"its label {text!r} is not of the type {kind!r}")
+    return labels

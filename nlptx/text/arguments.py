@@ -1,0 +1,123 @@
+"""Checks of what a Python caller passes to a public function: texts, settings, seeds, objects of a stage."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from numbers import Integral, Real
+from typing import Any
+
+from nlptx.errors import DataError, InputTypeError, SettingsError
+
+
+def check_type(value: Any, expected: type, name: str) -> None:
+    """Raise InputTypeError unless the argument called ``name`` is an instance of ``expected``."""
+    if not isinstance(value, expected):
+        raise InputTypeError(f"`{name}` is {with_type(value)}; expected an instance of {expected.__name__}")
+
+
+def check_settings(settings: Any, expected: type) -> None:
+    """Raise InputTypeError unless ``settings`` is None or an instance of ``expected``."""
+    if settings is not None:
+        check_type(settings, expected, "settings")
+
+
+def check_seed(seed: Any) -> None:
+    """Raise InputTypeError or SettingsError unless ``seed`` is a non-negative integer."""
+    if isinstance(seed, bool) or not isinstance(seed, Integral):
+        raise InputTypeError(f"`seed` is {with_type(seed)}; expected an int")
+    if seed < 0:
+        raise SettingsError(f"`seed` is {seed}; expected at least 0")
+
+
+def check_text(value: Any, name: str) -> None:
+    """Raise InputTypeError unless the argument called ``name`` is a single text."""
+    if not isinstance(value, str):
+        raise InputTypeError(f"`{name}` is {with_type(value)}; expected a str")
+
+
+def iterate_texts(texts: Iterable[str], name: str = "texts") -> Iterator[str]:
+    """Check a collection of texts now, and each of its texts when its turn comes.
+
+    Args:
+        texts: a list, tuple, array, Series or any other iterable of str.
+        name: name of the argument, for messages.
+
+    Raises:
+        InputTypeError: ``texts`` is a single string, a table or not iterable; while iterating: an element is no str.
+
+    >>> list(iterate_texts(["good", None]))
+    Traceback (most recent call last):
+    nlptx.errors.InputTypeError: `texts[1]` is None; expected a str
+      Leave out missing texts, or put '' in their place.
+    """
+    return _each_text(check_iterable(texts, name, "texts"), name)
+
+
+def list_texts(texts: Iterable[str], name: str = "texts") -> list[str]:
+    """Return the texts as a list, after the checks of :func:`iterate_texts`."""
+    return list(iterate_texts(texts, name))
+
+
+def _each_text(texts: Iterable[Any], name: str) -> Iterator[str]:
+    for position, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputTypeError(
+                f"`{name}[{position}]` is {with_type(text)}; expected a str",
+                hint="Leave out missing texts, or put '' in their place." if is_missing(text) else "",
+            )
+        yield text
+
+
+def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
+    """Return ``values`` if it is a flat collection.
+
+    Args:
+        values: the argument.
+        name: its name, for messages.
+        content: plural noun for its elements.
+
+    Raises:
+        InputTypeError: it is one string, a mapping, has more or fewer dimensions than one, or is not iterable.
+    """
+    expected = f"expected a list of {content} or another iterable of them"
+    if isinstance(values, str | bytes | bytearray):
+        raise InputTypeError(f"`{name}` is {with_type(values)}; {expected}", hint="Put a single one into a list.")
+    if isinstance(values, Mapping) or not isinstance(values, Iterable):
+        raise InputTypeError(f"`{name}` is {with_type(values)}; {expected}")
+    # Arrays, Series, sparse matrices and data frames say how many dimensions they have.
+    dimensions = getattr(values, "ndim", 1)
+    if dimensions != 1:
+        raise InputTypeError(
+            f"`{name}` is a {type(values).__name__} of {dimensions} dimensions; {expected}",
+            hint="Give one column." if dimensions == 2 else "",
+        )
+    return values
+
+
+def check_one_label_each(texts: Sized, labels: Sized, names: tuple[str, str] = ("texts", "labels")) -> None:
+    """Raise DataError unless there are as many labels as texts; ``names`` are those of the arguments."""
+    if len(texts) != len(labels):
+        raise DataError(
+            f"`{names[0]}` has {len(texts):,} elements, `{names[1]}` has {len(labels):,}; expected one label per text"
+        )
+
+
+def is_missing(value: Any) -> bool:
+    """Say whether a value stands for a missing one: None, or as pandas and NumPy have it, NaN, NaT or NA."""
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, Real) and value != value)
+    )
+
+
+def with_type(value: Any) -> str:
+    """Return a value and its type, on a few words.
+
+    >>> with_type(3), with_type(None), with_type("a" * 100)
+    ('3 (int)', 'None', "'aaaaaaaaaaaa...aaaaaaaaaaaaa' (str)")
+    """
+    if value is None:
+        return "None"
+    kind = type(value)
+    module = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__.split('.')[0]}."
+    return f"{reprlib.repr(value)} ({module}{kind.__name__})".replace("\n", " ")

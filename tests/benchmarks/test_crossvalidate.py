@@ -1,0 +1,48 @@
+"""The cross-validation of the benchmarks: its arguments arrive as they were given."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def crossvalidate(tmp_path, monkeypatch):
+    """Run it with these arguments on a table of ten texts; return the commands that it gave."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    import crossvalidate as module
+
+    given = []
+
+    def nlptx(*arguments):
+        given.append(arguments)
+        report = {"texts": 5, "accuracy": 0.5, "log_loss": 0.7}
+        return {"seconds": 1.0, "parameters": 3, "peak_memory_mb": 9, **(report if arguments[0] == "evaluate" else {})}
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["crossvalidate.py", *map(str, words)])
+        module.main()
+        return given
+
+    monkeypatch.setattr(module, "nlptx", nlptx)
+    data = tmp_path / "my data.tsv"
+    data.write_text("text\tlabel\n" + "".join(f"text {n}\t{n % 2}\n" for n in range(10)))
+    return lambda *words: run(data, "--folds", 2, "--work", tmp_path / "my work", *words)
+
+
+def test_arguments_with_blanks_stay_whole(crossvalidate, tmp_path, capsys):
+    given = crossvalidate("--embeddings", "word vectors.npz", "--", "--label-column", "my label", "--epochs", "1")
+    train = given[0]
+    assert train[:4] == ("train", str(tmp_path / "my work/train.tsv"), "-e", "word vectors.npz")
+    assert train[4:8] == ("--label-column", "my label", "--epochs", "1")
+    shown = capsys.readouterr().out
+    assert shown.startswith(
+        "my data.tsv, 10 texts, 2-fold cross-validation; train: --label-column 'my label' --epochs 1"
+    )
+
+
+@pytest.mark.parametrize("end", [(), ("--",)])
+def test_without_further_arguments_training_has_its_defaults(crossvalidate, end, capsys):
+    given = crossvalidate("--embeddings", "e.npz", *end)
+    assert given[0][4:-2] == ()
+    assert "train: defaults" in capsys.readouterr().out

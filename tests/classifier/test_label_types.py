@@ -1,0 +1,206 @@
+"""Labels of any plain type: given back as they went in, from memory and from a file, and refused before training."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from reviews import KINDS, make_reviews, run, small_embeddings
+
+import nlptx
+from nlptx.artifacts.container import build, read
+from nlptx.classifier import label_types
+from nlptx.errors import CorruptError
+
+TEXTS, NAMES = make_reviews(24)
+SETTINGS = nlptx.TrainSettings(epochs=1, ngrams=0, width=8, lr=0.01)
+# What stands for neg and for pos.
+PAIRS = {
+    "str": ("neg", "pos"),
+    "int": (0, 1),
+    "negative int": (-1, 1),
+    "huge int": (-(10**30), 10**30),
+    "bool": (False, True),
+    "float": (0.1, 1e300),
+    "infinite": (-np.inf, np.inf),
+    "numpy.str": (np.str_("neg"), np.str_("pos")),
+    "numpy.bool": (np.bool_(False), np.bool_(True)),
+    **{f"numpy.{kind}": (np.dtype(kind).type(0), np.dtype(kind).type(7)) for kind in ("int8", "int64", "uint64")},
+    **{
+        f"numpy.{kind}": (np.dtype(kind).type(0.1), np.dtype(kind).type(7))
+        for kind in ("float16", "float32", "float64")
+    },
+    "mixed": ("neg", 1),
+    "mixed numbers": (0, np.float32(0.1)),
+    "bool and str": (True, "1"),
+}
+
+
+def train(labels, **more):
+    return nlptx.fit(TEXTS, labels, small_embeddings(), SETTINGS, jobs=1, **more)
+
+
+def labels_of(pair):
+    return [pair[NAMES[number] == "pos"] for number in range(len(TEXTS))]
+
+
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+def test_labels_come_back_as_they_went_in(tmp_path, pair):
+    labels = labels_of(pair)
+    model = train(labels, valid=(TEXTS[:4], labels[:4]))
+    probabilities = model.predict_proba(TEXTS, 1)
+    model.save(tmp_path / "m.npz")
+    read_back = nlptx.Model.load(tmp_path / "m.npz")
+    for found in (model, read_back):
+        predicted = found.predict(TEXTS, 1)
+        assert set(map(type, predicted)) <= set(map(type, pair))
+        assert {(type(label), label) for label in found.labels} == {(type(label), label) for label in pair}
+        assert np.array_equal(found.predict_proba(TEXTS, 1), probabilities)
+    assert nlptx.evaluate(read_back, TEXTS, labels).confusion.sum() == len(TEXTS)
+
+
+@pytest.mark.parametrize("collection", [np.array, pd.Series, pd.Categorical, iter, tuple])
+def test_labels_come_in_any_collection(collection):
+    labels = [int(name == "pos") for name in NAMES]
+    assert np.array_equal(train(collection(labels)).flat, train(labels).flat)
+
+
+@pytest.mark.parametrize(
+    ("pair", "order", "values"),
+    [
+        ((10, 9), [9, 10], [-1, 1]),
+        ((True, False), [False, True], [-1, 1]),
+        ((0.5, -1.5), [-1.5, 0.5], [-1, 1]),
+        (("a", 1), [1, "a"], None),
+    ],
+)
+def test_labels_are_ordered_by_what_they_are(pair, order, values):
+    model = train(labels_of(pair))
+    assert (model.labels, model.values) == (order, values)
+
+
+def test_labels_of_text_files_are_stored_as_ever(tmp_path):
+    train(NAMES).save(tmp_path / "m.npz")
+    details = read(tmp_path / "m.npz").details
+    assert details["labels"] == ["neg", "pos"]
+    assert "label_types" not in details
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+class Never:
+    """In place of the training: a check that comes too late would get here."""
+
+    def __call__(self, *arguments):
+        raise AssertionError("training has begun")
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "told"),
+    [
+        (None, ValueError, "is None; expected a label"),
+        (float("nan"), ValueError, r"is nan \(float\); expected a label"),
+        (np.float32("nan"), ValueError, r"nan.* \(numpy.float32\); expected a label"),
+        (pd.NA, ValueError, r"is <NA> \(pandas.NAType\); expected a label"),
+        (b"pos", TypeError, r"is b'pos' \(bytes\); expected a str, bool, int, float or NumPy scalar"),
+        (("pos",), TypeError, r"is \('pos',\) \(tuple\); expected a str"),
+        ([1], TypeError, r"is \[1\] \(list\); expected a str"),
+        (1j, TypeError, r"is 1j \(complex\); expected a str"),
+        (pd.Timestamp(0), TypeError, r"Timestamp\); expected a str"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("place", ["labels", "valid"])
+def test_a_label_that_is_none_is_refused_before_training(monkeypatch, value, kind, told, place):
+    monkeypatch.setattr("nlptx.training.fit.prepare", Never())
+    labels = [*NAMES[:5], value, *NAMES[6:]]
+    with pytest.raises(kind, match=rf"^`{'labels' if place == 'labels' else 'valid.1.'}\[5\]` .*{told}"):
+        train(labels) if place == "labels" else train(NAMES, valid=(TEXTS, labels))
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [(1, True), (0, False), (1, 1.0), (1, "1"), (True, "True"), (1, np.int64(1)), (np.float32(0.1), 0.1)],
+    ids=str,
+)
+def test_labels_that_could_be_taken_for_each_other_are_refused_before_training(monkeypatch, pair):
+    monkeypatch.setattr("nlptx.training.fit.prepare", Never())
+    with pytest.raises(ValueError, match=r"`labels\[0\]` is .* and `labels\[1\]` is .*cannot be taken for each other"):
+        train([pair[0], pair[1], *labels_of(("neg", "pos"))[2:]])
+
+
+def test_zeros_of_either_sign_are_one_label():
+    model = train([(0.0, -0.0, 1.0)[number % 3] for number in range(len(TEXTS))])
+    assert model.labels == [0.0, 1.0]
+
+
+NO_LABELS = ["np" * 12, 5, {"pos": 1}, pd.DataFrame({"label": NAMES}), np.array([NAMES])]
+
+
+@pytest.mark.parametrize("labels", NO_LABELS, ids=lambda labels: type(labels).__name__)
+def test_what_is_no_collection_of_labels_is_refused(labels):
+    with pytest.raises(TypeError, match=r"`labels` is .*expected a list of labels"):
+        train(labels)
+
+
+# ---------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize(
+    ("names", "types"),
+    [
+        (["0", "1"], "int"),
+        (["0", "1"], ["int"]),
+        (["0", "1"], ["int", 3]),
+        (["0", "1"], ["int", "complex"]),
+        (["0", "one"], ["int", "int"]),
+        (["0", "01"], ["int", "int"]),
+        (["0", "1"], ["bool", "bool"]),
+        (["0", "nan"], ["float", "float"]),
+        (["0", "300"], ["int", "numpy.int8"]),
+    ],
+)
+def test_damaged_types_are_noticed(names, types):
+    artifact = train(NAMES).to_artifact()
+    damaged = replace(artifact, details={**artifact.details, "labels": names, "label_types": types})
+    with pytest.raises(CorruptError, match="label"):
+        build(damaged, nlptx.Model.from_artifact, "m.npz")
+
+
+def test_every_type_has_a_name_of_its_own():
+    assert len(label_types._TYPE_NAMES) == len(label_types._TYPES)
+    assert label_types.restore_labels(["neg", "1", "True"], ["str", "int", "numpy.bool"]) == ["neg", 1, True]
+
+
+# ---------------------------------------------------------------- the command line
+
+
+@pytest.fixture
+def numbered(tmp_path):
+    """A model of the labels 0 and 1, made in Python, and its data as a table."""
+    path, data = tmp_path / "m.npz", tmp_path / "data.tsv"
+    train([int(name == "pos") for name in NAMES]).save(path)
+    rows = (f"{text}\t{int(name == 'pos')}\n" for text, name in zip(TEXTS, NAMES, strict=True))
+    data.write_text("text\tlabel\n" + "".join(rows))
+    return path, data
+
+
+def test_the_commands_take_a_model_of_any_labels(numbered):
+    path, data = numbered
+    report = json.loads(run("evaluate", data, "-m", path, "--json"))
+    assert [row["label"] for row in report["classes"]] == ["0", "1"]
+    predicted = run("predict", data, "-m", path).splitlines()
+    assert predicted[0].split("\t")[-2:] == ["prob_0", "prob_1"]
+    assert {row.split("\t")[2] for row in predicted[1:]} <= {"0", "1"}
+    assert json.loads(run("explain", TEXTS[0], "-m", path, "--label", "1", "--json"))["label"] == "1"
+    assert "0, 1" in run("info", path)
+
+
+def test_a_model_trained_by_a_command_has_labels_of_str(numbered, tmp_path):
+    _, data = numbered
+    small_embeddings().save(tmp_path / "e.npz")
+    run("train", data, "-e", tmp_path / "e.npz", "--epochs", 1, "-q", "-o", tmp_path / "t.npz")
+    assert nlptx.Model.load(tmp_path / "t.npz").labels == ["0", "1"]
+    assert KINDS["train"] == read(tmp_path / "t.npz").kind

@@ -1,0 +1,124 @@
+"""The experiments of the Makefile: a stage runs again when its data or its settings have changed, and only then."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DATA_FILES = ("sst2/train.tsv", "sst2/dev.tsv", "sst5/train.tsv", "sst5/dev.tsv", "trec/train.tsv", "cr/cr.tsv")
+SCRIPTS = [f"tests/benchmarks/{name}.py" for name in ("run_table", "crossvalidate", "baselines")]
+# Stands in for nlptx and Python: notes its arguments, and writes the file that it is asked for.
+PROGRAM = """#!/bin/sh
+echo "$(basename "$0") $*" >> "$CALLS"
+while [ $# -gt 1 ]; do
+  case $1 in
+    -o) echo made > "$2" ;;
+    --method) method=$2 ;;
+    --out) mkdir -p "$2"; echo made > "$2/$method.json" ;;
+  esac
+  shift
+done
+"""
+OLD = (1e9, 1e9)
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Run ``make`` with these words beside programs that only pretend; return which commands and scripts it ran."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in ("setup.cfg", "nlptx/default_model.npz", *(f"shared/{name}" for name in DATA_FILES), *SCRIPTS):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    programs = tmp_path / ".venv/bin"
+    programs.mkdir(parents=True)
+    for name in ("nlptx", "python"):
+        (programs / name).write_text(PROGRAM)
+        (programs / name).chmod(0o755)
+    (tmp_path / ".venv/.installed").touch()
+    calls = tmp_path / "calls"
+
+    def run(*words):
+        calls.write_text("")
+        environment = {"PATH": os.environ["PATH"], "CALLS": str(calls), "NLPTX_SHARED_DATA": "shared"}
+        done = subprocess.run(
+            ["make", *words], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        lines = done.stdout if "-n" in words else calls.read_text()
+        found = [line.split()[:2] for line in lines.splitlines() if line.startswith(("nlptx", "python"))]
+        return [Path(what).stem for _, what in found]
+
+    return run
+
+
+@pytest.fixture
+def archives(tmp_path):
+    """Two archives that are older than anything made of them."""
+    paths = [tmp_path / "one.tar.gz", tmp_path / "other.tar.gz"]
+    for path in paths:
+        path.write_text(path.name)
+        os.utime(path, OLD)
+    return paths
+
+
+STAGES = ["cooccur", "pca", "train", "evaluate", "run_table"]
+EXPERIMENTS = {
+    **dict.fromkeys(("imdb", "goldstraw", "bloem", "sst2", "sst5", "build/imdb-no-ngrams/table.txt"), STAGES),
+    "build/imdb/seed-7/evaluate.json": STAGES[:-1],
+    "trec": ["cooccur", "pca", "crossvalidate"],
+    "build/baselines/imdb/nblr.json": ["baselines"],
+}
+
+
+@pytest.mark.parametrize("target", EXPERIMENTS)
+def test_another_archive_though_older_runs_every_stage_again(make, archives, target):
+    for archive in archives:
+        assert make(target, f"DATA={archive}") == EXPERIMENTS[target]
+    assert make(target, f"DATA={archives[-1]}") == []
+
+
+def test_an_archive_counts_by_its_content_and_not_by_its_age(make, archives):
+    archive, _ = archives
+    make("imdb", f"DATA={archive}")
+    archive.touch()
+    assert make("imdb", f"DATA={archive}") == []
+    archive.write_text("altered")
+    os.utime(archive, OLD)
+    assert make("imdb", f"DATA={archive}") == STAGES
+
+
+def test_a_folder_counts_by_the_content_of_its_files(make, tmp_path):
+    (tmp_path / "reviews").mkdir()
+    for content in ("good", "bad"):
+        (tmp_path / "reviews/1.txt").write_text(content)
+        assert make("imdb", "DATA=reviews") == STAGES
+    assert make("imdb", "DATA=reviews") == []
+
+
+@pytest.mark.parametrize("name", DATA_FILES)
+def test_any_other_data_counts_by_its_content(make, archives, tmp_path, name):
+    target = name.split("/")[0]
+    words = (target, f"DATA={archives[0]}")
+    make(*words)
+    (tmp_path / "shared" / name).write_text("altered")
+    os.utime(tmp_path / "shared" / name, OLD)
+    again = {"trec": ["crossvalidate"], "cr": ["info", "evaluate", "run_table"]}
+    assert make(*words) == again.get(target, ["train", "evaluate", "run_table"])
+    assert make(*words) == []
+
+
+def test_settings_on_the_command_line_count_too(make, archives):
+    data = f"DATA={archives[0]}"
+    make("trec", "bloem", data)
+    assert make("trec", data, "FOLDS=7") == ["crossvalidate"]
+    assert make("bloem", data, "BLOEM_EPOCHS=80") == ["train", "evaluate", "run_table"]
+
+
+def test_a_dry_run_shows_what_would_run(make, archives):
+    one, other = archives
+    make("imdb", f"DATA={one}")
+    assert make("-n", "imdb", f"DATA={one}") == []
+    assert make("-n", "imdb", f"DATA={other}")[:2] == ["cooccur", "pca"]

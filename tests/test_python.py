@@ -1,0 +1,290 @@
+"""nlptx as it is used from Python: names, arguments of any kind, representations, errors, examples."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from reviews import make_reviews, small_embeddings
+
+import nlptx
+
+EPOCH = nlptx.TrainSettings(epochs=1, ngrams=0, width=8)
+COUNT = nlptx.CountSettings(min_count=1)
+TEXTS, LABELS = make_reviews(24)
+# Characters of a representation: a line of a terminal, with room for what the interpreter writes before it.
+LINE = 120
+
+
+def fit(labels=LABELS, texts=TEXTS, **more):
+    return nlptx.fit(texts, labels, small_embeddings(), EPOCH, jobs=1, **more)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fit()
+
+
+# ---------------------------------------------------------------- names
+
+
+def test_dir_shows_the_public_names_and_no_others():
+    assert {name for name in dir(nlptx) if not name.startswith("_")} == set(nlptx.__all__) - {"__version__"}
+    assert set(nlptx.__all__) >= {"count", "fit_pca", "fit", "explain", "evaluate", "Model", "Embeddings"}
+
+
+def test_every_public_name_is_there_and_explains_itself():
+    for name in set(nlptx.__all__) - {"__version__"}:
+        assert inspect.getdoc(getattr(nlptx, name))
+    with pytest.raises(AttributeError, match="no attribute 'cuont'"):
+        nlptx.cuont  # noqa: B018
+
+
+# ---------------------------------------------------------------- texts
+
+
+KINDS = {
+    "list": list,
+    "tuple": tuple,
+    "array": np.array,
+    "array of objects": lambda values: np.array(values, object),
+    "Series": pd.Series,
+    "Series with another index": lambda values: pd.Series(values, index=range(100, 100 + len(values))),
+    "generator": iter,
+    "keys of a dict": lambda values: dict.fromkeys(values).keys(),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_come_in_any_collection(kind, model):
+    texts = list(dict.fromkeys(TEXTS))
+    labels = [LABELS[TEXTS.index(text)] for text in texts]
+    make, other = KINDS[kind], KINDS[kind] if kind != "keys of a dict" else list
+    for given, plain in (
+        (nlptx.count(make(texts), COUNT, 1).matrix.toarray(), nlptx.count(texts, COUNT, 1).matrix.toarray()),
+        (model.predict_proba(make(texts), 1), model.predict_proba(texts, 1)),
+        (fit(other(labels), make(texts)).flat, fit(labels, texts).flat),
+        (
+            fit(valid=(make(texts), other(labels)), unlabelled=make(texts)).flat,
+            fit(valid=(texts, labels), unlabelled=texts).flat,
+        ),
+        (nlptx.evaluate(model, make(texts), other(labels)).confusion, nlptx.evaluate(model, texts, labels).confusion),
+    ):
+        assert np.array_equal(given, plain)
+
+
+def takers(model):
+    """Every public function that takes texts, as a function of them; the name of the argument."""
+    return {
+        "count": (lambda texts: nlptx.count(texts, COUNT), "texts"),
+        "fit": (lambda texts: fit(texts=texts), "texts"),
+        "fit valid": (lambda texts: fit(valid=(texts, LABELS)), r"valid\[0\]"),
+        "fit unlabelled": (lambda texts: fit(unlabelled=texts), "unlabelled"),
+        "predict": (model.predict, "texts"),
+        "predict_proba": (model.predict_proba, "texts"),
+        "evaluate": (lambda texts: nlptx.evaluate(model, texts, LABELS), "texts"),
+    }
+
+
+TAKERS = ("count", "fit", "fit valid", "fit unlabelled", "predict", "predict_proba", "evaluate")
+NO_TEXTS = {
+    "str": ("one text", r"is 'one text' \(str\); expected a list of texts"),
+    "bytes": (b"one text", r"is b'one text' \(bytes\); expected a list of texts"),
+    "number": (3, r"is 3 \(int\); expected a list of texts"),
+    "None": (None, "is None; expected a list of texts"),
+    "dict": ({"a text": 1}, r"is .* \(dict\); expected a list of texts"),
+    "table": (pd.DataFrame({"text": TEXTS}), "is a DataFrame of 2 dimensions; expected a list of texts"),
+    "matrix": (np.array([TEXTS]), "is a ndarray of 2 dimensions; expected a list of texts"),
+    "scalar array": (np.array("a text"), "is a ndarray of 0 dimensions; expected a list of texts"),
+}
+
+
+@pytest.mark.parametrize("taker", TAKERS)
+def test_what_is_no_collection_of_texts_is_refused(taker, model):
+    call, name = takers(model)[taker]
+    for value, told in NO_TEXTS.values():
+        with pytest.raises(TypeError, match=f"^`{name}` {told}") as caught:
+            call(value)
+        assert isinstance(caught.value, nlptx.NlptxError | ValueError)
+
+
+@pytest.mark.parametrize("taker", TAKERS)
+@pytest.mark.parametrize(
+    ("value", "told", "hint"),
+    [
+        (None, "is None", "missing"),
+        (float("nan"), r"is nan \(float\)", "missing"),
+        (pd.NA, r"is <NA> \(pandas.NAType\)", "missing"),
+        (7, r"is 7 \(int\)", ""),
+        (b"good", r"is b'good' \(bytes\)", ""),
+    ],
+)
+def test_an_element_that_is_no_text_is_named(taker, value, told, hint, model):
+    call, name = takers(model)[taker]
+    with pytest.raises(TypeError, match=rf"^`{name}\[3\]` {told}; expected a str") as caught:
+        call([*TEXTS[:3], value, *TEXTS[4:]])
+    assert isinstance(caught.value, ValueError)
+    assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["explain", "nearest"])
+def test_a_single_text_or_word_is_a_str(name, model):
+    call = {"explain": lambda: nlptx.explain(model, ["w1"]), "nearest": lambda: small_embeddings().nearest(3)}[name]
+    with pytest.raises(TypeError, match="expected a str"):
+        call()
+
+
+# ---------------------------------------------------------------- other arguments
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: nlptx.fit_pca("cooccur.npz"), r"`counts` is 'cooccur.npz' \(str\); expected an instance of Cooccurr"),
+        (lambda: nlptx.fit(TEXTS, LABELS, "e.npz"), r"`embeddings` is 'e.npz' \(str\); expected an instance of Embed"),
+        (lambda: nlptx.count(TEXTS, {"window": 2}), r"`settings` is \{'window': 2\} \(dict\); expected an instance"),
+        (lambda: nlptx.fit(TEXTS, LABELS, small_embeddings(), COUNT), r"`settings` .* expected an instance of TrainS"),
+        (lambda: fit(valid=TEXTS), "`valid` .* expected a pair"),
+        (lambda: fit(seed="one"), r"`seed` is 'one' \(str\); expected an int"),
+        (lambda: fit(seed=1.5), r"`seed` is 1.5 \(float\); expected an int"),
+        (lambda: nlptx.evaluate("model.npz", TEXTS, LABELS), "`model` .* expected an instance of Model"),
+        (lambda: nlptx.explain("model.npz", "w1"), "`model` .* expected an instance of Model"),
+    ],
+)
+def test_an_argument_of_the_wrong_type_is_refused_by_its_name(call, told):
+    with pytest.raises(TypeError, match=told):
+        call()
+
+
+def test_impossible_values_are_value_errors():
+    with pytest.raises(ValueError, match="`seed` is -1; expected at least 0"):
+        fit(seed=-1)
+    with pytest.raises(ValueError, match="`epochs` is 0; expected at least 1"):
+        nlptx.TrainSettings(epochs=0)
+    for jobs in (0, -1, 1.5, "two"):
+        with pytest.raises(ValueError, match=f"`jobs` is {jobs!r}; expected an int of at least 1"):
+            nlptx.count(TEXTS, COUNT, jobs)
+    with pytest.raises(ValueError, match="`components=2`"):
+        nlptx.fit_pca(nlptx.count(["a b"], COUNT, 1))
+    with pytest.raises(ValueError, match="`texts` is empty"):
+        nlptx.evaluate(fit(), [], [])
+
+
+# ---------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_what_save_writes_load_reads(tmp_path, model, kind):
+    counts, embeddings = nlptx.count(TEXTS, COUNT, 1), small_embeddings()
+    for thing, name in ((counts, "c.npz"), (embeddings, "e.npz"), (embeddings, "e.txt"), (model, "m.npz")):
+        path = kind(tmp_path / name)
+        thing.save(path)
+        again = type(thing).load(path)
+        array = {"c": "matrix", "e": "vectors", "m": "table"}[name[0]]
+        before, after = getattr(thing, array), getattr(again, array)
+        assert (before != after).sum() == 0
+        assert again.vocabulary.words == thing.vocabulary.words
+        if name[0] == "e":
+            assert np.array_equal(nlptx.load_embeddings(path).vectors, embeddings.vectors)
+
+
+@pytest.mark.parametrize("load", [nlptx.Model.load, nlptx.Embeddings.load, nlptx.Cooccurrence.load])
+def test_a_path_is_checked_before_it_is_used(load, tmp_path, model):
+    with pytest.raises(nlptx.NlptxError, match="no such file"):
+        load(tmp_path / "none.npz")
+    with pytest.raises(TypeError, match="not int"):
+        load(3)
+    with pytest.raises(TypeError, match="not float"):
+        model.save(0.5)
+
+
+def test_counts_that_are_saved_open_with_scipy(tmp_path):
+    import scipy.sparse
+
+    counts = nlptx.count(TEXTS, COUNT, 1)
+    counts.save(tmp_path / "c.npz")
+    assert (scipy.sparse.load_npz(tmp_path / "c.npz") != counts.matrix).nnz == 0
+
+
+# ---------------------------------------------------------------- looking inside
+
+
+def test_evaluate_gives_the_report_of_the_predictions(model):
+    report = nlptx.evaluate(model, TEXTS, LABELS, jobs=1)
+    hits = np.array(model.predict(TEXTS, 1)) == LABELS
+    assert report.accuracy == hits.mean()
+    assert report.confusion.sum() == len(TEXTS)
+    assert [row.label for row in report.classes] == model.labels
+
+
+def test_evaluate_takes_and_names_labels_of_the_type_of_the_training():
+    model = fit([LABELS.index(label) for label in LABELS])
+    report = nlptx.evaluate(model, TEXTS, np.array([LABELS.index(label) for label in LABELS]))
+    assert [row.label for row in report.classes] == [0, 1]
+    with pytest.raises(nlptx.NlptxError, match=r"`labels\[1\]` is 'neg' \(str\); expected one of 0, 1"):
+        nlptx.evaluate(model, TEXTS[:2], [0, "neg"])
+
+
+def test_explain_takes_a_label_of_any_type():
+    model = fit([LABELS.index(label) == 1 for label in LABELS])
+    worth = {label: nlptx.explain(model, TEXTS[1], label).worth for label in (False, True)}
+    assert np.allclose(worth[False], -worth[True])
+    with pytest.raises(ValueError, match=r"`label` is 'pos' \(str\); expected one of False, True"):
+        nlptx.explain(model, TEXTS[1], "pos")
+
+
+# ---------------------------------------------------------------- representations
+
+
+def test_every_object_is_represented_on_a_line(model):
+    many = [f"{'a long label ' * 30}{number}" for number in range(100)]
+    odd = fit([many[number % 12] for number in range(24)])
+    bloem = nlptx.TrainSettings(**dict.fromkeys(("epochs", "batch", "warmup", "patience", "heads", "blocks"), 7))
+    counts = nlptx.count(TEXTS, COUNT, 1)
+    bundled = nlptx.Model.load()
+    things = [model, odd, bundled, bundled.vocabulary, bundled.embeddings(), bundled.ngram_features, bundled.network]
+    things += [counts, counts.to_artifact(), counts.settings, nlptx.PcaSettings(), EPOCH, bloem, nlptx.TrainSettings()]
+    things += [nlptx.explain(model, TEXTS[0]), nlptx.evaluate(model, TEXTS, LABELS)]
+    for thing in things:
+        assert len(repr(thing)) <= LINE, repr(thing)
+        assert "\n" not in repr(thing)
+        assert type(thing).__name__ in repr(thing)
+
+
+def test_settings_show_what_is_not_at_its_default():
+    assert repr(nlptx.CountSettings(window=2, lowercase=False)) == "CountSettings(window=2, lowercase=False)"
+    assert repr(nlptx.TrainSettings()) == "TrainSettings()"
+    assert eval(repr(EPOCH), {"TrainSettings": nlptx.TrainSettings}) == EPOCH
+
+
+# ---------------------------------------------------------------- examples
+
+
+def examples():
+    """Every docstring of the package that has an example."""
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    names = ["nlptx", *(found.name for found in pkgutil.walk_packages(nlptx.__path__, "nlptx."))]
+    modules = [importlib.import_module(name) for name in names if name != "nlptx.__main__"]
+    return {example.name: example for module in modules for example in finder.find(module) if example.examples}
+
+
+EXAMPLES = examples()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_of_a_docstring_runs(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False)
+    runner.run(EXAMPLES[name], out=told.append)
+    assert not runner.failures, "".join(told)
+
+
+def test_every_public_function_has_an_example():
+    functions = [name for name in nlptx.__all__ if inspect.isfunction(getattr(nlptx, name))]
+    shown = {name.rpartition(".")[2] for name in EXAMPLES}
+    assert set(functions) <= shown
