@@ -118,7 +118,8 @@ def _decode(data: bytes, name: str, line: int, options: ReadOptions) -> str:
         raise DecodingError(
             f"byte 0x{data[error.start]:02x} is not UTF-8",
             where=f"{name}:{line}",
-            hint="Convert the file (iconv -f LATIN1 -t UTF-8), or read on with --encoding-errors replace.",
+            hint="Convert it from its encoding, which is often Windows-1252 (iconv -f CP1252 -t UTF-8),"
+            " or read on with --encoding-errors replace.",
         ) from error
 
 

@@ -172,8 +172,8 @@ def test_unreadable_file_is_named(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "line"),
-    [(b"fine\ncaf\xe9\n", 2), (b"\xff\xfea\0", 1), (b"a\n\nb\xc3", 3), (b"\xed\xa0\x80\n", 1)],
-    ids=["latin-1", "utf-16", "cut-off", "surrogate"],
+    [(b"fine\ncaf\xe9\n", 2), (b"a\n\nb\xc3", 3), (b"\xed\xa0\x80\n", 1)],
+    ids=["latin-1", "cut-off", "surrogate"],
 )
 def test_undecodable_text_names_file_line_and_way_out(tmp_path, content, line):
     path = write(tmp_path / "a.txt", content)
