@@ -46,7 +46,8 @@ def explain(model: Model, text: str, label: str | None = None) -> Explanation:
         DataError: the text has no known word, or the label does not exist.
         ArtifactError: the model's weights are so large that a score is not a number.
     """
-    ids = model.encode(text)
+    known = model.vocabulary.encode(text)
+    ids = known[: model.settings.most_words]
     if not len(ids):
         raise DataError("the text has no word that the model knows")
     if label is not None and label not in model.labels:
@@ -55,7 +56,7 @@ def explain(model: Model, text: str, label: str | None = None) -> Explanation:
     # Workers limit the BLAS, as when predicting: it may sum in another order on more threads.
     # An overflow shows in the probabilities.
     with Workers(1), np.errstate(all="ignore"):
-        probabilities, worth, chosen = _leave_one_out(overflow_safe, ids, label)
+        probabilities, worth, chosen = _leave_one_out(overflow_safe, known, len(ids), label)
         x, layout, *ngram_features = network_inputs(overflow_safe, [ids], apart=True)
         _, cache = overflow_safe.network.forward(x, layout, None, *ngram_features)
     attention = []
@@ -70,11 +71,15 @@ def explain(model: Model, text: str, label: str | None = None) -> Explanation:
 
 
 def _leave_one_out(
-    model: Model, ids: NDArray[np.int32], label: str | None
+    model: Model, known: NDArray[np.int32], count: int, label: str | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-    """Return the probabilities (C,) of a text, the worth (T,) of its words, and the column of the label."""
-    probabilities = model.probabilities([ids])[0]
+    """Return the probabilities (C,) of a text, the worth (T,) of its words, and the column of the label.
+
+    Of the ``known`` words of the text the model reads the first ``count``; without one of them, the next moves up.
+    """
+    probabilities = model.probabilities([known[:count]])[0]
     chosen = int(probabilities.argmax()) if label is None else model.labels.index(label)
-    without = [np.delete(ids, place) for place in range(len(ids))]
-    batches = [model.probabilities(without[start : start + _BATCH]) for start in range(0, len(ids), _BATCH)]
+    read = known[: count + 1]
+    without = [np.delete(read, place)[:count] for place in range(count)]
+    batches = [model.probabilities(without[start : start + _BATCH]) for start in range(0, count, _BATCH)]
     return probabilities, probabilities[chosen] - np.concatenate(batches)[:, chosen], chosen

@@ -1,4 +1,4 @@
-"""Recognise what is not text, and tables that are read as text, from the first bytes of an input."""
+"""Recognise inputs that are not text, and tables that are read as text, by their first bytes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-# Bytes to look at; about as many as one read of a file or a pipe gives.
-HEAD = 8192
+# Bytes to look at: what one read of a file gives at least.
+HEAD = 4096
 
 
 class NotText(NamedTuple):
@@ -62,10 +62,10 @@ _ZIP_ENTRIES = (
     (b"header.npy", NotText("an artifact of nlptx", "Text is expected here; nlptx info FILE describes the artifact.")),
 )
 _ZIP_ENTRY = re.compile(rb"PK\x03\x04.{26}", re.DOTALL)
-# Bytes from which shares of them mean something, and those that text hardly has.
+# Minimum number of bytes to count, and the bytes that text hardly ever has.
 _FEWEST = 16
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r\f\x1b"})
-# Kinds of files by their names, which hold something else if their first bytes are those of text.
+# Kinds of files, by their names, that do not hold plain text.
 _NAMES = {
     ".xlsx": "an Excel workbook",
     ".xls": "an Excel workbook",
@@ -77,7 +77,7 @@ _NAMES = {
     ".zip": "a zip archive",
     ".npz": "a NumPy archive",
 }
-# Either may begin a text; no text has both.
+# A text may have one of these; only a page has both.
 _HTML_START = re.compile(
     rb"(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*(?:<!doctype\s+html\b|<html[\s>])", re.IGNORECASE | re.DOTALL
 )
@@ -86,11 +86,13 @@ _XML_START = re.compile(rb"<\?xml\s+version\s*=")
 _KEY = r'"(?:[^"\\\n]|\\.)*+"\s*+:'
 _ARRAY_OF_OBJECTS = re.compile(rf"\[\s*+\{{\s*+{_KEY}")
 _OBJECT_OVER_LINES = re.compile(rf"\{{\s*\n\s*+{_KEY}")
-# Whole arrays of texts, or of rows of them; and all that the first bytes show of a longer one.
+# Whole arrays of texts, or of rows of them; and the first bytes of longer ones.
 _STRING = r'"(?:[^"\\\x00-\x1f]|\\.)*+'
-_TEXTS = rf'\[\s*+(?:\[\s*+)?+(?:{_STRING}"\s*+(?:\]\s*+)?+,\s*+(?:\[\s*+)?+)*+{_STRING}'
-_ARRAY = re.compile(rf'{_TEXTS}"\s*+\]\s*+(?:\]\s*+)?+(?:\[.*)?', re.DOTALL)
-_ARRAY_START = re.compile(rf'{_TEXTS}(?:\\|"\s*+(?:\]\s*+)?+(?:,\s*+)?)?+', re.DOTALL)
+_OPEN, _CLOSE = r"\[\s*+(?:\[\s*+)?+", r"\s*+(?:\]\s*+)?+"
+_AND_NEXT = rf'(?:{_STRING}"{_CLOSE},\s*+(?:\[\s*+)?+)'
+_ARRAY = re.compile(rf'{_OPEN}{_AND_NEXT}*+{_STRING}"\s*+\]{_CLOSE}(?:\[.*)?', re.DOTALL)
+_ARRAY_START = re.compile(rf'{_OPEN}{_AND_NEXT}++(?:{_STRING}(?:\\|"{_CLOSE})?+)?+', re.DOTALL)
+_LONG_TEXT_START = re.compile(rf"{_OPEN}{_STRING}\\?+", re.DOTALL)
 # One of these among the names in a row makes it a header.
 _USUAL_COLUMN = re.compile(
     "text|label|id|title|body|content|message|comment|review|sentence|tweet|sentiment|rating|stars|score|category",
@@ -100,15 +102,15 @@ _COLUMN_NAME = re.compile(r'"?[^\W\d](?:[\w .-]{0,40}\w)?"?')
 
 
 def not_text(head: bytes) -> NotText | None:
-    """Return what an input is whose first bytes are not those of text in UTF-8; None if they may be.
+    """Return what an input is if its first bytes are not those of UTF-8 text, else None.
 
-    Only strong evidence counts: a text may well begin with ``<`` or ``[``.
+    Only strong evidence counts, because a text may begin with ``<`` or ``[``.
     """
     return _binary(head) or _markup(head) or _json_document(head)
 
 
 def kind_by_name(name: str) -> str | None:
-    """Return what a file that holds text claims to be by its name; None if that is no contradiction."""
+    """Return the kind of file that a name stands for if files of that kind do not hold plain text, else None."""
     return _NAMES.get(os.path.splitext(name)[1].lower())
 
 
@@ -133,7 +135,7 @@ def _zip(head: bytes) -> NotText | None:
 
 
 def _unmarked_utf16(head: bytes) -> str:
-    """Return which of the two byte orders UTF-16 has: of most letters one byte is zero, always the same one."""
+    """Return the encoding if it is UTF-16 in either byte order: one byte of most letters is zero, always the same."""
     even, odd = (head[parity::2].count(0) / (len(head) // 2) for parity in (0, 1))
     if max(even, odd) < 0.4 or min(even, odd) > 0.1:
         return ""
@@ -164,7 +166,11 @@ def _json_document(head: bytes) -> NotText | None:
     text = start.decode("utf-8", "replace")
     if _ARRAY_OF_OBJECTS.match(text):
         return NotText("a JSON array", "Write one object per line: jq -c '.[]' FILE > FILE.jsonl.")
-    if (_ARRAY_START if len(head) >= HEAD else _ARRAY).fullmatch(text):
+    if (
+        _ARRAY.fullmatch(text)
+        or _ARRAY_START.fullmatch(text)
+        or (len(head) >= HEAD and _LONG_TEXT_START.fullmatch(text))
+    ):
         return NotText("a JSON array", "Write one object per line: jq -c '.[] | {text: .}' FILE > FILE.jsonl.")
     if _OBJECT_OVER_LINES.match(text):
         return NotText("a JSON object over several lines", "Write one object per line: jq -c . FILE > FILE.jsonl.")
@@ -172,7 +178,7 @@ def _json_document(head: bytes) -> NotText | None:
 
 
 def table_note(head: bytes, text_column: str) -> str | None:
-    """Return what to tell of text whose first line looks like that of a table; None if it does not."""
+    """Return a note if the first line of a text looks like that of a table, else None."""
     line = head.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").partition("\n")[0].rstrip("\r")
     if line == text_column:
         return f"the first line is {line!r}, which looks like the name of a column; it is read as a text"

@@ -12,7 +12,7 @@ from nlptx.corpus.content import HEAD, kind_by_name, not_text, table_note
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.formats import read_blocks, read_table, read_text
 from nlptx.corpus.sources import Source, damage_reported, open_input
-from nlptx.errors import DataError, LabelError
+from nlptx.errors import DataError
 from nlptx.text.blocks import BLOCK, as_lines, cut
 
 T = TypeVar("T")
@@ -91,8 +91,7 @@ class Corpus:
 
     def _note(self, document: Document) -> None:
         self.documents += 1
-        label = "" if document.label is None else document.label + "\t"
-        self._digest.update(f"{label}{document.text}\n".encode("utf-8", "surrogatepass"))
+        self._digest.update(_to_bytes(document))
 
     @property
     def sha256(self) -> str:
@@ -100,31 +99,20 @@ class Corpus:
         return self._digest.hexdigest()
 
 
+def digest(documents: Iterable[Document]) -> str:
+    """Return the digest that a corpus of these documents has."""
+    sha256 = hashlib.sha256()
+    for document in documents:
+        sha256.update(_to_bytes(document))
+    return sha256.hexdigest()
+
+
+def _to_bytes(document: Document) -> bytes:
+    label = "" if document.label is None else document.label + "\t"
+    return f"{label}{document.text}\n".encode("utf-8", "surrogatepass")
+
+
 def _read(source: Source, options: ReadOptions) -> Iterator[Document]:
     if source.format in ("csv", "tsv", "jsonl", "parquet"):
         return read_table(source, options)
     return read_text(source, options)
-
-
-def labelled(documents: Iterable[Document], label_column: str = ReadOptions.label_column) -> Iterator[Document]:
-    """Pass documents on. Raises LabelError, naming the place, at the first without a label."""
-    for document in documents:
-        check_label(document, label_column)
-        yield document
-
-
-def check_label(document: Document, label_column: str) -> None:
-    """Raise LabelError, naming the place, if the document has no label."""
-    if document.fields is not None and label_column not in document.fields:
-        raise LabelError(
-            f"no column {label_column!r}; the columns are {', '.join(document.fields)}",
-            where=document.where,
-            hint="Name the column with --label-column.",
-        )
-    if document.label is None:
-        raise LabelError(
-            "this text has no label",
-            where=document.where,
-            hint="Give .csv, .tsv or .jsonl files with a label column (--label-column),"
-            " or a folder with one sub-folder per label.",
-        )

@@ -152,7 +152,7 @@ def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[
     after_one, after_two = (classes[places + step] != _WORD for step in (2, 3))
     one_case = (before ^ one) & 0x20 == 0
     nots = _is(before, "n") & _is(one, "t") & after_one & one_case
-    # Where n't begins a word ends, too; so here ends what has its apostrophe three or four places before.
+    # A word also ends where n't begins. The apostrophes of 's and of 're are three and four bytes before that of n't.
     to_not = np.where(nots[1:], np.diff(places), 0)
     after_one[:-1] |= to_not == 3
     after_two[:-1] |= to_not == 4

@@ -21,8 +21,8 @@ _ASCII_TOKEN = re.compile(rf"{_CONTRACTION}|{_ASCII_WORD}|[!-/:-@\[-`{{-~]")
 def split_words(text: str, lowercase: bool = False) -> list[str]:
     """Cut text into words, contractions and single punctuation marks.
 
-    This says what a token is; :mod:`nlptx.text.scanner` finds the same ones in many texts at once. What is done to
-    the characters first is said in :mod:`nlptx.text.cleaning`.
+    This function defines what a token is; :mod:`nlptx.text.scanner` finds the same tokens in many texts at once.
+    The text is cleaned first, see :mod:`nlptx.text.cleaning`.
 
     >>> split_words("I don't like it.<br />Not at all, R&amp;B!")
     ['I', 'do', "n't", 'like', 'it', '.', 'Not', 'at', 'all', ',', 'R', '&', 'B', '!']

@@ -17,7 +17,7 @@ from nlptx.text.blocks import in_blocks
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 from nlptx.training.context import TrainingContext
-from nlptx.training.labels import order_labels
+from nlptx.training.labels import label_notes, order_labels
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ def encode(
     if not texts:
         raise DataError("there are no training texts")
     names, values = order_labels(labels, settings.label_order == "auto")
+    for note in label_notes(labels, values):
+        context.on_note(note)
     class_of = {name: number for number, name in enumerate(names)}
     valid_texts, valid_labels = valid or ((), ())
     for label in valid_labels:
