@@ -22,6 +22,7 @@ _READING = {
     "label_column": "--label-column",
     "splits": "--split",
     "encoding_errors": "--encoding-errors",
+    "skip_bad": "--skip-bad",
 }
 
 
@@ -51,10 +52,10 @@ def _reading_options(reading: Any) -> list[str]:
     """Return the options with which the texts were read."""
     if not isinstance(reading, dict) or not set(reading) <= set(_READING):
         raise CorruptError(f"impossible reading options {reading!r}")
-    words = []
+    words: list[str] = []
     for name, value in reading.items():
         values = (value or ["all"]) if name == "splits" else [value]
-        words += [word for part in values for word in (_READING[name], part)]
+        words += [_READING[name]] if value is True else [word for part in values for word in (_READING[name], part)]
     return words
 
 

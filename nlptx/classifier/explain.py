@@ -71,14 +71,15 @@ def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
     check_type(model, Model, "model")
     check_text(text, "text")
     column = None if label is None else find_label(label, model.labels)
-    ids = model.encode(text)
+    known = model.vocabulary.encode(text)
+    ids = known[: model.settings.most_words]
     if not len(ids):
         raise DataError("the text has no word that the model knows")
     overflow_safe = model.overflow_safe()
     # Workers limit the BLAS, as when predicting: it may sum in another order on more threads.
     # An overflow shows in the probabilities.
     with Workers(1), np.errstate(all="ignore"):
-        probabilities, worth, chosen = _leave_one_out(overflow_safe, ids, column)
+        probabilities, worth, chosen = _leave_one_out(overflow_safe, known, len(ids), column)
         x, layout, *ngram_features = network_inputs(overflow_safe, [ids], apart=True)
         _, cache = overflow_safe.network.forward(x, layout, None, *ngram_features)
     attention = []
@@ -93,11 +94,15 @@ def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
 
 
 def _leave_one_out(
-    model: Model, ids: NDArray[np.int32], column: int | None
+    model: Model, known: NDArray[np.int32], count: int, column: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-    """Return the probabilities (C,) of a text, the worth (T,) of its words, and the column of the label."""
-    probabilities = model.probabilities([ids])[0]
+    """Return the probabilities (C,) of a text, the worth (T,) of its words, and the column of the label.
+
+    Of the ``known`` words of the text the model reads the first ``count``; without one of them, the next moves up.
+    """
+    probabilities = model.probabilities([known[:count]])[0]
     chosen = int(probabilities.argmax()) if column is None else column
-    without = [np.delete(ids, place) for place in range(len(ids))]
-    batches = [model.probabilities(without[start : start + _BATCH]) for start in range(0, len(ids), _BATCH)]
+    read = known[: count + 1]
+    without = [np.delete(read, place)[:count] for place in range(count)]
+    batches = [model.probabilities(without[start : start + _BATCH]) for start in range(0, count, _BATCH)]
     return probabilities, probabilities[chosen] - np.concatenate(batches)[:, chosen], chosen

@@ -141,7 +141,10 @@ class Model:
         return np.array(rows).reshape(len(rows), len(self.labels))
 
     def predict(self, texts: Iterable[str], jobs: int | Workers | None = None) -> list[Label]:
-        """Return the most probable label of each text; arguments as of :meth:`predict_proba`."""
+        """Return the most probable label of each text; arguments as of :meth:`predict_proba`.
+
+        A text without a known word gets the most frequent label of the training data, where ``nlptx predict`` writes ?.
+        """
         return [self.labels[column] for column in self.predict_proba(texts, jobs).argmax(axis=1)]
 
     def scores(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:

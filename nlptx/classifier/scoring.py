@@ -23,9 +23,9 @@ K = TypeVar("K")
 
 # Texts that are scored together.
 BATCH = 512
-# Where a text may be cut and each part tokenised alone: at the first white space after something else, which is not
-# within a line break of HTML.
-_GAP = re.compile(r"(?<!\s)(?<!<br)\s", re.IGNORECASE)
+# Where a text may be cut and each part tokenised alone: at white space before a letter or digit. There it is never
+# within an HTML line break, however that is written.
+_GAP = re.compile(r"(?<!\s)\s++(?=[^\W_])")
 
 
 @dataclass(frozen=True, slots=True)

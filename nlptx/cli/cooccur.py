@@ -67,7 +67,7 @@ def cooccur(
     from nlptx.runtime.workers import Workers
 
     keep_freed_memory()
-    corpus = Corpus(inputs, reading)
+    corpus = Corpus(inputs, reading, run.talk.note)
     with MemoryBudget(memory, tmp_dir) as space:
         with run.talk.meter("reading") as meter, Workers(run.jobs, processes=True) as workers:
 

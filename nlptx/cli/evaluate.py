@@ -18,17 +18,25 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, LabelError, QualityGateError
 
 if TYPE_CHECKING:
+    from nlptx.classifier.model import Model
     from nlptx.metrics import Report
 
 # Labels up to which the table of confusions is drawn, and confusions named where there are more.
 _LARGEST_SHOWN, _SHOWN = 12, 10
+
+# What it means for the figures that the model has seen the data before.
+_SEEN = {
+    "training": "the model was trained on this data: expect worse figures on other texts",
+    "validation": "the model was validated on this data, which chose its epoch and its temperature:"
+    " expect slightly worse figures on other texts",
+}
 
 
 @click.command()
 @click.argument("data", nargs=-1, metavar="DATA...")
 @model_option
 @click.option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 below this accuracy.")
-@reading_options(("test",))
+@reading_options(("test",), labelled=True)
 @run_options(json_help="Print the report as one JSON object.")
 def evaluate(
     data: tuple[str, ...], model: str | None, min_accuracy: float | None, reading: ReadOptions, run: Run
@@ -40,7 +48,9 @@ def evaluate(
     nlptx evaluate -m model.npz aclImdb.tar.gz --json --min-accuracy 0.9
 
     The report has accuracy with its 95 % interval, macro-F1, ROC-AUC, log-loss, calibration error (ECE),
-    precision, recall and F1 of each label, and the confusion matrix.
+    precision, recall and F1 of each label, and the confusion matrix. A text without a known word counts as one
+    of the most frequent label in the training data, with the share of each label there as its probabilities;
+    the report says how many there are.
     """
     data = inputs_or_stdin(data)
     check_names(*data, model)
@@ -50,7 +60,10 @@ def evaluate(
     import numpy as np
 
     from nlptx.classifier.model import Model
-    from nlptx.corpus.corpus import Corpus, labelled
+    from nlptx.classifier.scoring import score
+    from nlptx.cli.known_words import KnownWords
+    from nlptx.corpus.corpus import Corpus
+    from nlptx.corpus.labelled import LabelledDocuments
     from nlptx.metrics import evaluate as judge
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
@@ -58,8 +71,9 @@ def evaluate(
     keep_freed_memory()
     classifier = Model.load(model)
     places = {label: place for place, label in enumerate(classifier.label_names)}
-    texts, targets = [], []
-    for document in labelled(Corpus(data, reading), reading.label_column):
+    corpus = Corpus(data, reading, run.talk.note)
+    texts, targets, places_in_data = [], [], []
+    for document in LabelledDocuments(corpus):
         label = document.label or ""
         if label not in places:
             raise LabelError(
@@ -69,18 +83,38 @@ def evaluate(
             )
         texts.append(document.text)
         targets.append(places[label])
+        places_in_data.append(document.where)
     if not texts:
         raise DataError("there is nothing to evaluate: no text was found")
-    probabilities = classifier.predict_proba(texts, Workers(run.jobs, processes=True))
-    report = judge(probabilities, np.array(targets), classifier.label_names, classifier.values is not None)
+    known_words = KnownWords()
+    probabilities: list[list[float]] = []
+    with Workers(run.jobs, processes=True) as workers:
+        for batch in score(classifier, zip(places_in_data, texts, strict=True), workers):
+            for where, scored in batch:
+                known_words.add(where, scored)
+                probabilities.append(scored.probabilities)
+    report = judge(np.array(probabilities), np.array(targets), classifier.label_names, classifier.values is not None)
+    seen_in = _seen_in(classifier, corpus.sha256)
     if run.json:
-        print_json(
-            {**_as_json(report), "seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
-        )
+        about_data = {"unknown_texts": known_words.unknown, "seen_in": seen_in}
+        cost = {"seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
+        print_json({**_as_json(report), **about_data, **cost})
     else:
-        _draw(report, run.talk)
+        _draw(report, known_words.unknown, run.talk)
+    for note in known_words.notes("scored with the share of each label in the training data"):
+        run.talk.note(note)
+    if seen_in:
+        run.talk.note(f"note: {_SEEN[seen_in]}")
     if min_accuracy is not None and report.accuracy < min_accuracy:
         raise QualityGateError(f"accuracy is {report.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")
+
+
+def _seen_in(model: Model, sha256: str) -> str | None:
+    """Return in which part of its making a model has seen the data with this digest: training or validation."""
+    for use, names in (("training", ("sha256", "labelled_sha256")), ("validation", ("valid_sha256",))):
+        if sha256 in [model.source.get(name) for name in names]:
+            return use
+    return None
 
 
 def _as_json(report: Report) -> dict[str, Any]:
@@ -108,10 +142,11 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
     return sorted(wrong, key=lambda row: -row[2])[:_SHOWN]
 
 
-def _draw(report: Report, talk: Reporter) -> None:
+def _draw(report: Report, unknown: int, talk: Reporter) -> None:
     low, high = report.interval
     facts: list[tuple[str, Any]] = [
         ("texts", report.texts),
+        *([("without a known word", unknown)] if unknown else []),
         ("accuracy", f"{report.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%})"),
         ("majority baseline", f"{report.majority:.2%}"),
         ("macro-F1", f"{report.macro_f1:.4f}"),

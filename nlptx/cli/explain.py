@@ -62,6 +62,10 @@ def explain(text: str | None, model: str | None, label: str | None, run: Run) ->
 
 
 def _decoded(data: bytes) -> str:
+    from nlptx.corpus.content import HEAD, not_text
+
+    if found := not_text(data[:HEAD]):
+        raise DataError(f"this is {found.kind}, not text", where="<stdin>", hint=found.advice)
     try:
         return data.decode()
     except UnicodeDecodeError as error:

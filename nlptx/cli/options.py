@@ -145,12 +145,15 @@ def preset_option(function: Function) -> Function:
     )(function)
 
 
-def reading_options(splits: tuple[str, ...]) -> Callable[[Function], Function]:
+def reading_options(splits: tuple[str, ...], *, labelled: bool = False) -> Callable[[Function], Function]:
     """Add how inputs are read; they arrive as ``reading``.
 
     Args:
         splits: parts read by default of folders laid out as train, test and unsup.
+        labelled: whether texts need labels.
     """
+    help = "Leave out rows without text or label, and say how many."
+    skip_bad = click.option("--skip-bad", is_flag=True, show_envvar=True, help=help)
 
     def decorate(function: Function) -> Function:
         @click.option(
@@ -201,12 +204,14 @@ def reading_options(splits: tuple[str, ...]) -> Callable[[Function], Function]:
             input_format: str,
             split: tuple[str, ...],
             encoding_errors: str,
+            skip_bad: bool = False,
             **kwargs: Any,
         ) -> Any:
             chosen = () if "all" in split else tuple(split)
-            reading = ReadOptions(text_column, label_column, input_format, chosen, encoding_errors)
+            reading = ReadOptions(text_column, label_column, input_format, chosen, encoding_errors, skip_bad)
             return function(*args, reading=reading, **kwargs)
 
-        return wrapped
+        result: Function = wrapped
+        return skip_bad(result) if labelled else result
 
     return decorate

@@ -8,9 +8,6 @@ from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import Function, Run, output_option, reading_options, run_options
 from nlptx.corpus.document import ReadOptions
 
-# Places named when texts had no known word.
-_NAMED = 3
-
 
 def model_option(function: Function) -> Function:
     """Add ``-m/--model``."""
@@ -50,13 +47,14 @@ def predict(
 
     A text a line gives lines of label, score and text (confidence in place of score for labels without an
     order). Tables keep their format and columns and gain label, confidence, score and prob_<label>. Input
-    is scored as it arrives, in bounded memory. Texts without a known word get the share of each label in
-    the training data.
+    is scored as it arrives, in bounded memory. Texts without a known word get the label ? and, as their
+    probabilities, the share of each label in the training data.
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, model)
     from nlptx.classifier.model import Model
     from nlptx.classifier.scoring import score
+    from nlptx.cli.known_words import KnownWords
     from nlptx.cli.prediction_writer import open_writer
     from nlptx.corpus.corpus import Corpus
     from nlptx.runtime.allocator import keep_freed_memory
@@ -64,10 +62,9 @@ def predict(
 
     keep_freed_memory()
     classifier = Model.load(model)
-    corpus = Corpus(inputs, reading)
+    corpus = Corpus(inputs, reading, run.talk.note)
     pairs = ((document, document.text) for document in corpus)
-    unknown = 0
-    named: list[str] = []
+    known_words = KnownWords()
     layout = "jsonl" if run.json else format
     with (
         open_writer(output, layout, classifier, details=details, guard=csv_safe) as rows,
@@ -75,16 +72,12 @@ def predict(
     ):
         for batch in score(classifier, pairs, workers):
             for document, scored in batch:
-                if not scored.known_words:
-                    unknown += 1
-                    if len(named) < _NAMED:
-                        named.append(document.where)
+                known_words.add(document.where, scored)
                 rows.write(document, scored)
             rows.flush()
         if not corpus.documents and corpus.source is not None:
             rows.write_header(corpus.source)
     for name, free in rows.renamed.items():
         run.talk.note(f"note: the input has a column {name!r}; the prediction is in {free!r}")
-    if unknown:
-        places = ", ".join(named) + (", ..." if unknown > len(named) else "")
-        run.talk.note(f"note: no known word in {unknown} text{'s' * (unknown > 1)} ({places}); scored as the prior")
+    for note in known_words.notes("labelled ?, with the share of each label in the training data"):
+        run.talk.note(note)

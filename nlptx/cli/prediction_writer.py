@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from nlptx.corpus.sources import Source
 
 
+# The label of a text without a known word, about which the model knows nothing.
+NO_LABEL = "?"
 # Output for inputs whose own format is not one to write.
 _LAYOUTS = {"document": "text", "parquet": "csv"}
 
@@ -98,11 +100,14 @@ class PredictionWriter:
         # A line is given back as it was; a file, and a cell of several lines, must become one.
         text = document.text.replace("\r\n", " ").replace("\n", " ")
         text = text if document.line else " ".join(text.split())
-        return f"{self.labels[scored.best]}\t{number:.4f}\t{text}"
+        return f"{self._label(scored)}\t{number:.4f}\t{text}"
+
+    def _label(self, scored: Scored) -> str:
+        return self.labels[scored.best] if scored.known_words else NO_LABEL
 
     def _full(self, document: Document, scored: Scored) -> dict[str, Any]:
         shares = rounded(scored.probabilities)
-        result: dict[str, Any] = {"label": self.labels[scored.best], "confidence": shares[scored.best]}
+        result: dict[str, Any] = {"label": self._label(scored), "confidence": shares[scored.best]}
         if self.model.values is not None and scored.score is not None:
             result["score"] = round(scored.score, _DIGITS)
         for label, probability in zip(self.labels, shares, strict=True):

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 @preset_option
 @settings_options(TrainSettings)
 @seed_option
-@reading_options(SPLITS)
+@reading_options(SPLITS, labelled=True)
 @run_options()
 def train(
     data: tuple[str, ...],
@@ -113,7 +113,12 @@ def train(
             meter(None, "word vectors")
             vectors = load_embeddings(embeddings)
             found = read_training_data(
-                data, unlabelled, valid, reading, lambda documents: meter(None, f"{documents:,} texts")
+                data,
+                unlabelled,
+                valid,
+                reading,
+                on_document=lambda documents: meter(None, f"{documents:,} texts"),
+                on_note=run.talk.note,
             )
         with run.talk.meter("training") as meter, catch_stop_signals() as stop:
             model = fit(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeVar, cast
 
+from nlptx.corpus.content import HEAD, kind_by_name, not_text, table_note
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.formats import read_blocks, read_table, read_text
 from nlptx.corpus.sources import Source, damage_reported, open_input
-from nlptx.errors import LabelError
+from nlptx.errors import DataError
 from nlptx.text.blocks import BLOCK, as_lines, cut
 
 T = TypeVar("T")
@@ -27,10 +29,12 @@ class Corpus:
     Args:
         inputs: paths of files, folders and archives, or ``-`` for standard input.
         options: how to read them.
+        on_note: called with what is worth knowing of an input, such as a text file that looks like a table.
     """
 
     inputs: Iterable[str]
     options: ReadOptions = ReadOptions()
+    on_note: Callable[[str], None] = field(default=lambda note: None, repr=False)
     documents: int = field(default=0, init=False)
     source: Source | None = field(default=None, init=False, repr=False)
     _digest: hashlib._Hash = field(default_factory=hashlib.sha256, init=False, repr=False)
@@ -49,7 +53,26 @@ class Corpus:
             with damage_reported(name):
                 for source in open_input(name, self.options):
                     self.source = source
+                    self._check_content(source)
                     yield from read(source)
+
+    def _check_content(self, source: Source) -> None:
+        """Raise DataError for an input that is not text, and tell of a table that is about to be read as text."""
+        if source.format == "parquet":
+            return
+        head = cast(io.BufferedReader, source.stream).peek(HEAD)[:HEAD]
+        if found := not_text(head):
+            raise DataError(f"this is {found.kind}, not text", where=source.name, hint=found.advice)
+        if source.format != "text" or self.options.format != "auto":
+            return
+        if claimed := kind_by_name(source.name):
+            raise DataError(
+                f"its name is that of {claimed}, but it holds plain text",
+                where=source.name,
+                hint="Rename it (.txt, .csv, .tsv, .jsonl), or say what it is with `format`.",
+            )
+        if note := table_note(head, self.options.text_column):
+            self.on_note(f"{source.name}: {note}")
 
     def _documents(self, source: Source) -> Iterator[Document]:
         for document in _read(source, self.options):
@@ -68,8 +91,7 @@ class Corpus:
 
     def _note(self, document: Document) -> None:
         self.documents += 1
-        label = "" if document.label is None else document.label + "\t"
-        self._digest.update(f"{label}{document.text}\n".encode("utf-8", "surrogatepass"))
+        self._digest.update(_to_bytes(document))
 
     @property
     def sha256(self) -> str:
@@ -77,31 +99,20 @@ class Corpus:
         return self._digest.hexdigest()
 
 
+def digest(documents: Iterable[Document]) -> str:
+    """Return the digest that a corpus of these documents has."""
+    sha256 = hashlib.sha256()
+    for document in documents:
+        sha256.update(_to_bytes(document))
+    return sha256.hexdigest()
+
+
+def _to_bytes(document: Document) -> bytes:
+    label = "" if document.label is None else document.label + "\t"
+    return f"{label}{document.text}\n".encode("utf-8", "surrogatepass")
+
+
 def _read(source: Source, options: ReadOptions) -> Iterator[Document]:
     if source.format in ("csv", "tsv", "jsonl", "parquet"):
         return read_table(source, options)
     return read_text(source, options)
-
-
-def labelled(documents: Iterable[Document], label_column: str = ReadOptions.label_column) -> Iterator[Document]:
-    """Pass documents on. Raises LabelError, naming the place, at the first without a label."""
-    for document in documents:
-        check_label(document, label_column)
-        yield document
-
-
-def check_label(document: Document, label_column: str) -> None:
-    """Raise LabelError, naming the place, if the document has no label."""
-    if document.fields is not None and label_column not in document.fields:
-        raise LabelError(
-            f"no column {label_column!r}; the columns are {', '.join(document.fields)}",
-            where=document.where,
-            hint="Name the column with `label_column`.",
-        )
-    if document.label is None:
-        raise LabelError(
-            "this text has no label",
-            where=document.where,
-            hint="Give .csv, .tsv or .jsonl files with a label column (`label_column`),"
-            " or a folder with one sub-folder per label.",
-        )

@@ -48,6 +48,7 @@ class ReadOptions:
         format: one of FORMATS; ``auto`` goes by the file name, and reads standard input as text.
         splits: of folders laid out as ``train/ test/ unsup/``, the parts to read; empty for all.
         encoding_errors: ``strict`` or ``replace``.
+        skip_bad: leave out rows without text or label where labels are needed.
     """
 
     text_column: str = "text"
@@ -55,6 +56,7 @@ class ReadOptions:
     format: str = "auto"
     splits: tuple[str, ...] = ()
     encoding_errors: str = "strict"
+    skip_bad: bool = False
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:

@@ -78,25 +78,36 @@ def _is_plain(block: bytes) -> bool:
 
 
 def read_table(source: Source, options: ReadOptions) -> Iterator[Document]:
-    """Read one document a row. Raises DataError, naming file and line, for rows that do not fit."""
-    rows = _ROWS[source.format](source, options)
-    for number, fields in rows:
-        if options.text_column not in fields:
+    """Read one document per row; a text that is missing (null) is empty.
+
+    Raises:
+        DataError: a row does not fit, or the first one has no column for the text.
+    """
+    column_found = False
+    for number, fields in _ROWS[source.format](source, options):
+        where = f"{source.name}:{number}"
+        column_found = column_found or options.text_column in fields
+        if not column_found:
             _no_column(options.text_column, fields, source, number)
-        text, label = fields[options.text_column], fields.get(options.label_column)
+        text, label = fields.get(options.text_column), fields.get(options.label_column)
+        if _is_missing(text):
+            text = ""
         if not isinstance(text, str):
-            raise DataError(
-                f"column {options.text_column!r} holds {text!r}; expected a text", where=f"{source.name}:{number}"
-            )
-        yield Document(text, _label(label, f"{source.name}:{number}"), source.name, number, fields, source.format)
+            raise DataError(f"column {options.text_column!r} holds {text!r}; expected a text", where=where)
+        yield Document(text, _label(label, where), source.name, number, fields, source.format)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
 
 
 def _label(value: Any, where: str) -> str | None:
-    if value is None or isinstance(value, dict | list | float):
-        if isinstance(value, dict | list):
-            raise DataError(f"the label is {value!r}; expected a word or a number", where=where)
-        # Every digit counts: rounding could make one label of two.
-        return None if value is None or value != value else repr(float(value)).removesuffix(".0")
+    if isinstance(value, dict | list):
+        raise DataError(f"the label is {value!r}; expected a word or a number", where=where)
+    if _is_missing(value):
+        return None
+    if isinstance(value, float):
+        return repr(float(value)).removesuffix(".0")  # every digit: rounding could make one label of two
     if isinstance(value, bool):
         return "true" if value else "false"  # as JSON says it, and so other formats
     return " ".join(str(value).split()) or None
@@ -118,7 +129,8 @@ def _decode(data: bytes, name: str, line: int, options: ReadOptions) -> str:
         raise DecodingError(
             f"byte 0x{data[error.start]:02x} is not UTF-8",
             where=f"{name}:{line}",
-            hint="Convert the file (iconv -f LATIN1 -t UTF-8), or read on with `encoding_errors=replace`.",
+            hint="Convert it from its encoding, which is often Windows-1252 (iconv -f CP1252 -t UTF-8),"
+            " or read on with `encoding_errors=replace`.",
         ) from error
 
 
@@ -227,6 +239,7 @@ def _parquet_rows(source: Source, options: ReadOptions) -> Iterator[tuple[int, d
         raise NlptxError("reading Parquet needs pyarrow", hint="pip install 'nlptx[parquet]'") from error
     except (ValueError, OSError) as error:
         raise DataError(f"not a Parquet file: {error}", where=source.name) from error
+    frame = frame.astype(object).where(frame.notna(), None)
     for number, row in enumerate(frame.to_dict("records"), start=1):
         yield number, {str(key): value for key, value in row.items()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import lzma
 import os
 import sys
@@ -96,7 +97,10 @@ def damage_reported(name: str) -> Iterator[None]:
 def _standard_input(options: ReadOptions) -> Source:
     if sys.stdin is None or sys.stdin.closed:
         raise SettingsError("standard input is closed", hint="Give a file, or pipe text in.")
-    return Source("<stdin>", sys.stdin.buffer, "text" if options.format == "auto" else options.format)
+    stream = sys.stdin.buffer
+    if not hasattr(stream, "peek"):  # where a program has put something else in its place
+        stream = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream)))
+    return Source("<stdin>", stream, "text" if options.format == "auto" else options.format)
 
 
 def _file(name: str, options: ReadOptions) -> Iterator[Source]:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nlptx.corpus.corpus import Corpus, check_label
+from nlptx.corpus.corpus import Corpus, digest
 from nlptx.corpus.document import Document, ReadOptions, non_default_options
+from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.runtime.progress import counted
 
 # Parts that are read of a corpus laid out as train, test and unsup; texts of the last need no label.
@@ -45,6 +46,7 @@ def read_training_data(
     valid: Inputs = (),
     options: ReadOptions = _OPTIONS,
     on_document: Callable[[int], None] = lambda documents: None,
+    on_note: Callable[[str], None] = lambda note: None,
 ) -> TrainingTexts:
     """Read labelled texts from tables, folders or archives.
 
@@ -54,22 +56,23 @@ def read_training_data(
         valid: paths of held-out texts; of a corpus with parts, the part ``test``.
         options: how the inputs are read.
         on_document: called now and then with the number of documents read so far.
+        on_note: called with notes about the inputs.
 
     Raises:
         DataError, LabelError: a text cannot be read or has no label; the error names the place.
     """
-    corpus = Corpus(_names(data), options)
+    corpus = Corpus(_names(data), options, on_note)
     found = _read_sorted(corpus, on_document)
-    source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256}
+    source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256, **found.source}
     source["reading"] = non_default_options(options, SPLITS)
     read = corpus.documents
     if names := _names(unlabelled):
-        more = Corpus(names, replace(options, splits=(_UNLABELLED,)))
+        more = Corpus(names, replace(options, splits=(_UNLABELLED,)), on_note)
         found.unlabelled += [document.text for document in counted(more, on_document, read)]
         read += more.documents
         source["unlabelled_documents"], source["unlabelled_sha256"] = more.documents, more.sha256
     if names := _names(valid):
-        held_out = Corpus(names, replace(options, splits=(_HELD_OUT,)))
+        held_out = Corpus(names, replace(options, splits=(_HELD_OUT,)), on_note)
         known = _read_sorted(held_out, on_document, read)
         found.valid = known.texts, known.labels
         source["valid_documents"], source["valid_sha256"] = held_out.documents, held_out.sha256
@@ -87,19 +90,19 @@ def _read_sorted(corpus: Corpus, on_document: Callable[[int], None], already: in
     So a folder and its archive give the same model, and texts with nearby numbers are neighbours: numbers often
     follow the subject, and the held-out texts should have subjects of their own.
     """
-    known, free = [], []
-    for document in counted(corpus, on_document, already):
-        if document.split == _UNLABELLED:
-            free.append(document)
-        else:
-            check_label(document, corpus.options.label_column)
-            known.append(document)
+    known: list[Document] = []
+    free: list[Document] = []
+    for document in counted(LabelledDocuments(corpus, _UNLABELLED), on_document, already):
+        (free if document.split == _UNLABELLED else known).append(document)
+    # The digest that ``evaluate`` sees, which reads the labelled texts alone.
+    source = {"labelled_sha256": digest(known)} if free else {}
     known.sort(key=_natural)
     free.sort(key=_natural)
     return TrainingTexts(
         [document.text for document in known],
         [document.label or "" for document in known],
         [document.text for document in free],
+        source=source,
     )
 
 

@@ -27,6 +27,10 @@ class Loss:
         """Return the probability of each class, (B, C), for outputs (B, outputs); each row sums to 1."""
         raise NotImplementedError
 
+    def outputs_for(self, probabilities: NDArray) -> NDArray:
+        """Return outputs, (outputs,), that have these (C,) probabilities, none of which is 0."""
+        raise NotImplementedError
+
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
         """Return the loss of each text, and its derivative with respect to the outputs.
 
@@ -51,6 +55,9 @@ class CrossEntropy(Loss):
         p = np.exp(outputs - outputs.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
         return p
+
+    def outputs_for(self, probabilities: NDArray) -> NDArray:
+        return np.log(probabilities)
 
     # Let s be the outputs, p = softmax(s), and q the wanted probabilities, which sum to 1:
     #   loss = -sum_c q_c log p_c = log sum_j exp(s_j) - sum_c q_c s_c,    so    ds_j = p_j - q_j.
@@ -84,6 +91,9 @@ class SquaredError(Loss):
     def probabilities(self, outputs: NDArray) -> NDArray:
         p = sigmoid(outputs)  # (B, 1)
         return np.concatenate([1 - p, p], axis=1)  # (B, 2)
+
+    def outputs_for(self, probabilities: NDArray) -> NDArray:
+        return np.log(probabilities[1:] / probabilities[:1])
 
     # dp/ds = p (1 - p), so by the chain rule ds = 2 (p - target) p (1 - p).
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.text.tokenizer import Tokenizer, clean
+from nlptx.text.cleaning import SEPARATOR, clean, decode_references_in_bytes, lower
+from nlptx.text.tokenizer import Tokenizer
 
 # What a character may be: outside all tokens, part of a word, a token of its own, or a combining mark, which is
 # part of the word before it.
@@ -67,17 +68,19 @@ class Scanner:
 
     def _clean(self, block: bytes) -> bytes:
         """Return the lines cleaned, and in lower case if it is wanted."""
+        if self._words:
+            block = decode_references_in_bytes(block)
         if not block.isascii():
             lines = block.split(b"\n")
             block = b"\n".join([line if line.isascii() else self._clean_line(line) for line in lines])
         if self._words:
-            block = _LINE_BREAK.sub(b" ", block)
+            block = _LINE_BREAK.sub(SEPARATOR.encode(), block)
         return block.lower() if self.tokenizer.lowercase else block
 
     def _clean_line(self, line: bytes) -> bytes:
         """Clean a line that is not all ASCII, which NumPy cannot do byte by byte."""
         text = line.decode("utf-8", "surrogatepass")
-        text = text.lower() if self.tokenizer.lowercase else text
+        text = lower(text) if self.tokenizer.lowercase else text
         return (clean(text) if self._words else text).encode("utf-8", "surrogatepass")
 
     def _bounds(self, text: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -147,10 +150,12 @@ def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[
     places = np.flatnonzero(text == _APOSTROPHE)
     before, one, two = (text[places + step] for step in (-1, 1, 2))
     after_one, after_two = (classes[places + step] != _WORD for step in (2, 3))
-    # In mixed case only where it stands on its own.
-    fits = (before ^ one) & 0x20 == 0
-    fits |= classes[places - 2] != _WORD
-    nots = _is(before, "n") & _is(one, "t") & after_one & fits
+    one_case = (before ^ one) & 0x20 == 0
+    nots = _is(before, "n") & _is(one, "t") & after_one & one_case
+    # A word also ends where n't begins. The apostrophes of 's and of 're are three and four bytes before that of n't.
+    to_not = np.where(nots[1:], np.diff(places), 0)
+    after_one[:-1] |= to_not == 3
+    after_two[:-1] |= to_not == 4
     short = (_is(one, "s") | _is(one, "m") | _is(one, "d")) & after_one
     long = (_is(one, "r") & _is(two, "e") | _is(one, "v") & _is(two, "e") | _is(one, "l") & _is(two, "l")) & after_two
     return places[nots], places[short], places[long]

@@ -8,41 +8,34 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-# HTML line breaks, as the IMDB reviews are full of them.
-_LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+from nlptx.text.cleaning import clean, decode_references, lower
+
 # Contractions come apart as in the Penn Treebank (do n't, film 's): the parts recur, the whole does not.
 _WORD_ENDS = r"(?![^\W_])"
-_CONTRACTION = rf"(?i:n't{_WORD_ENDS}|'(?:s|m|d|re|ve|ll){_WORD_ENDS})"
-# Two patterns, as ignoring case would take a tenth of the tokenizer's speed.
-_NOT, _NOT_SHOUTED = re.compile("n't" + _WORD_ENDS), re.compile("N'T" + _WORD_ENDS)
-_ASCII_TOKEN = re.compile(_CONTRACTION + r"|[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
-# Soft hyphens, joiners, marks of direction and of the form of the character before: they belong to no word.
-_INVISIBLE = re.compile(
-    "[\u00ad\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
-)
+_NOT = rf"(?:n't|N'T){_WORD_ENDS}"
+_CONTRACTION = rf"{_NOT}|'(?:[sSmMdD]|[rR][eE]|[vV][eE]|[lL][lL])(?:{_WORD_ENDS}|(?={_NOT}))"
+_ASCII_WORD = rf"(?:(?!{_NOT})[A-Za-z0-9])++"
+_ASCII_TOKEN = re.compile(rf"{_CONTRACTION}|{_ASCII_WORD}|[!-/:-@\[-`{{-~]")
 
 
-def split_words(text: str) -> list[str]:
+def split_words(text: str, lowercase: bool = False) -> list[str]:
     """Cut text into words, contractions and single punctuation marks.
 
-    This says what a token is; :mod:`nlptx.text.scanner` finds the same ones in many texts at once. HTML line breaks
-    and invisible characters vanish; Unicode is composed (NFC) and curly apostrophes become straight.
+    This function defines what a token is; :mod:`nlptx.text.scanner` finds the same tokens in many texts at once.
+    The text is cleaned first, see :mod:`nlptx.text.cleaning`.
 
-    >>> split_words("I don't like it.<br />Not at all!")
-    ['I', 'do', "n't", 'like', 'it', '.', 'Not', 'at', 'all', '!']
+    >>> split_words("I don't like it.<br />Not at all, R&amp;B!")
+    ['I', 'do', "n't", 'like', 'it', '.', 'Not', 'at', 'all', ',', 'R', '&', 'B', '!']
     """
-    text = clean(text)
+    text = decode_references(text)
+    text = clean(lower(text) if lowercase else text)
     token = _ASCII_TOKEN if text.isascii() else _unicode_token()
-    return token.findall(_NOT_SHOUTED.sub(" N'T", _NOT.sub(" n't", text)))
+    return token.findall(text)
 
 
-def clean(text: str) -> str:
-    """Return ``text`` without HTML line breaks and invisible characters, composed, its apostrophes straight."""
-    if "<" in text:
-        text = _LINE_BREAK.sub(" ", text)
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text)).replace("\u2019", "'")
-    return text
+def split_at_spaces(text: str, lowercase: bool = False) -> list[str]:
+    """Cut text at white space alone; it is tokenised already."""
+    return (lower(text) if lowercase else text).split()
 
 
 @cache
@@ -54,14 +47,15 @@ def _unicode_token() -> re.Pattern[str]:
     everything = map(chr, range(0x300, 0x1F000))  # from the first mark to the end of the last script that has some
     marks = "".join(character for character in everything if unicodedata.category(character)[0] == "M")
     # Most words even of such a text are ASCII; a pattern of their own makes them several times as fast.
-    ascii_word = r"[A-Za-z0-9]++(?![^\x00-\x7f])"
-    word = rf"[^\W_]+(?:[{marks}]+[^\W_]*)*"
+    ascii_word = rf"{_ASCII_WORD}(?![^\x00-\x7f])"
+    letter = rf"(?:(?!{_NOT})[^\W_])"
+    word = rf"{letter}+(?:[{marks}]+{letter}*)*"
     # The zero-width space only parts words, and half of a surrogate pair, which JSON can hold, is no character.
     other = r"[^\w\s\x00-\x1f\x7f-\x9f\u200b\ud800-\udfff]|_"
     return re.compile(f"{_CONTRACTION}|{ascii_word}|{word}|{other}")
 
 
-TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"words": split_words, "spaces": str.split}
+TOKENIZERS: dict[str, Callable[[str, bool], list[str]]] = {"words": split_words, "spaces": split_at_spaces}
 
 
 @dataclass(frozen=True)
@@ -77,4 +71,4 @@ class Tokenizer:
     lowercase: bool = True
 
     def __call__(self, text: str) -> list[str]:
-        return TOKENIZERS[self.name](text.lower() if self.lowercase else text)
+        return TOKENIZERS[self.name](text, self.lowercase)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,14 @@ class Examples:
         targets: (texts,) int64 class of each text.
         ngram_features: features of each text, or None.
         passages: number of examples, the last ones, that are passages of the others.
+        unknown: (U,) int64 classes of further texts, which have no known word.
     """
 
     ids: list[NDArray[np.int32]]
     targets: NDArray[np.int64]
     ngram_features: list[TextFeatures] | None = None
     passages: int = 0
+    unknown: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -98,9 +100,9 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
 
 
 def _with_known_words(ids: list[NDArray[np.int32]], targets: NDArray[np.int64]) -> Examples:
-    """Leave out texts without a known word, because nothing can be learned from them."""
-    known = [row for row, words in enumerate(ids) if len(words)]
-    return Examples([ids[row] for row in known], targets[known])
+    """Set texts without a known word apart, because nothing can be learned from them."""
+    known = np.array([len(words) > 0 for words in ids], bool)
+    return Examples([ids[row] for row in np.flatnonzero(known)], targets[known], unknown=targets[~known])
 
 
 def _with_passages(texts: Examples, passages: list[Passage]) -> Examples:

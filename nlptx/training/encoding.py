@@ -18,7 +18,7 @@ from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 from nlptx.training.context import TrainingContext
 from nlptx.training.labelled_texts import LabelledTexts
-from nlptx.training.labels import order_labels
+from nlptx.training.labels import label_notes, order_labels
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,8 @@ def encode(
     if not texts:
         raise DataError("there are no training texts")
     names, values = order_labels(given.names, settings.label_order == "auto")
+    for note in label_notes(given.names, values):
+        context.on_note(note)
     class_of = {name: number for number, name in enumerate(names)}
     valid_texts, valid_names = given.valid or ([], [])
     if unlabelled and not (settings.ngrams and (settings.lsa_components or settings.distill)):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 from nlptx.errors import LabelError
 
@@ -14,6 +15,11 @@ _SCALES = (
     ("no", "yes"),
     ("false", "true"),
 )
+
+# Spellings of a missing value.
+_MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?")
+# Up to this many labels, numbers may well be grades and names may well be classes.
+_MANY = 20
 
 
 def order_labels(labels: Iterable[str], ordered: bool = True) -> tuple[list[str], list[float] | None]:
@@ -55,6 +61,56 @@ def order_labels(labels: Iterable[str], ordered: bool = True) -> tuple[list[str]
             distinct.sort(key=lambda label: places[label])
             return distinct, [2 * places[label] / (len(scale) - 1) - 1 for label in distinct]
     return distinct, None
+
+
+def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterator[str]:
+    """Yield how labels that may mean something else were read, and what to do if they do.
+
+    Args:
+        labels: the label of each text.
+        values: what :func:`order_labels` gives for them.
+
+    >>> list(label_notes(["1", "2", "3"], [-1, 0, 1]))
+    ['labels 1, 2, 3 are read as a scale; if they are names, give --label-order none']
+    """
+    counts = Counter(labels)
+    for label in sorted(counts):
+        if label.lower() in _MISSING:
+            yield (
+                f"label {label!r} ({_texts(counts[label])}) is read as a label like any other;"
+                " if it means that there is none, leave these rows out (`skip_bad` does so where the label is empty)"
+            )
+    yield from _spelling_notes(counts)
+    if _numbers(list(counts)) is not None:
+        yield from _number_notes(list(counts), values)
+    elif len(counts) > _MANY and 2 * len(counts) > counts.total():
+        yield f"{len(counts):,} different labels for {_texts(counts.total())}: is this the column of the labels?"
+
+
+def _spelling_notes(counts: Counter[str]) -> Iterator[str]:
+    alike: dict[str, list[str]] = {}
+    for label in sorted(counts):
+        number = _numbers([label])
+        alike.setdefault(str(number[label]) if number else label.casefold(), []).append(label)
+    for spellings in alike.values():
+        if len(spellings) > 1:
+            named = " and ".join(f"{label!r} ({_texts(counts[label])})" for label in spellings)
+            yield f"labels {named} are read as different ones; if they mean the same, spell them alike"
+
+
+def _number_notes(numbers: list[str], values: Sequence[float] | None) -> Iterator[str]:
+    numbers.sort(key=float)
+    if len(numbers) > _MANY:
+        yield (
+            f"{len(numbers):,} different numbers, {numbers[0]} to {numbers[-1]}, are read as {len(numbers):,} labels;"
+            " if they measure something, group them into a few, such as low, middle and high"
+        )
+    elif values is not None and len(numbers) > 2:
+        yield f"labels {', '.join(numbers)} are read as a scale; if they are names, give `label_order=none`"
+
+
+def _texts(count: int) -> str:
+    return f"{count:,} text{'s' * (count > 1)}"
 
 
 def _numbers(labels: Sequence[str]) -> dict[str, float] | None:

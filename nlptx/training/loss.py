@@ -64,8 +64,13 @@ def classify(
 def validate(
     model: Model, examples: Examples, workers: Workers, weights: NDArray[np.float32] | None = None
 ) -> tuple[float, float]:
-    """Return mean loss and accuracy over at least one example; ``weights`` as in :func:`classify`."""
-    outputs, targets = outputs_of(model, examples, workers).astype(np.float64), examples.targets
+    """Return mean loss and accuracy over at least one example; ``weights`` as in :func:`classify`.
+
+    Texts without a known word count too, with the priors, which are what the model answers there.
+    """
+    unknown = np.tile(model.network.loss.outputs_for(model.priors), (len(examples.unknown), 1))
+    outputs = np.concatenate([outputs_of(model, examples, workers).astype(np.float64), unknown])
+    targets = np.concatenate([examples.targets, examples.unknown])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the caller looks at the loss
         loss, _ = model.network.loss.value_and_gradient(outputs, targets)
         guessed = model.network.loss.probabilities(outputs).argmax(axis=1)

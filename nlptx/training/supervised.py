@@ -88,7 +88,7 @@ class SupervisedTrainer(Trainer):
             "interrupted": self.context.interrupted,
             "train_texts": len(self.train) - self.train.passages,
             "passages": self.train.passages,
-            "valid_texts": len(self.valid),
+            "valid_texts": len(self.valid) + len(self.valid.unknown),
             "pretrain": self.pretraining,
             "distill": self.distillation,
         }

@@ -6,10 +6,11 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reviews import TAUGHT, make_reviews, small_fit
+from tricky_texts import tricky_texts
 
 from nlptx.classifier import inference, scoring
 from nlptx.classifier.explain import explain
@@ -151,9 +152,12 @@ def test_blank_space_around_and_within_changes_no_bit():
 
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(
-    st.text(st.sampled_from("ab<br/> \n\t\u00a0'\u2019nNtTsS_.1\u0301\u0391\u03a3\u4e2d\u200b\u2028\x1c"), max_size=80),
+    st.text(st.sampled_from("ab<br/> \n\t\u00a0'\u2019nNtTsS_.1\u0301\u0391\u03a3\u4e2d\u200b\u2028\x1c"), max_size=80)
+    | tricky_texts,
     st.integers(1, 8),
 )
+@example("&#60;br &#47;&#62;", 1)
+@example("<br \u200d/>", 1)
 def test_pieces_of_a_text_have_the_tokens_of_the_whole(text, size):
     parts = list(pieces(text, size))
     assert "".join(parts) == text

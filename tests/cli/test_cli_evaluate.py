@@ -23,6 +23,8 @@ KEYS = {
     "mean_absolute_error",
     "classes",
     "confusion",
+    "unknown_texts",
+    "seen_in",
     "seconds",
     "peak_memory_mb",
 }

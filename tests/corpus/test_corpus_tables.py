@@ -213,7 +213,6 @@ def test_two_numbers_are_two_labels(tmp_path):
         '{"text": "a"',
         '{"text": "a"} {"text": "b"}',
         "{'text': 'a'}",
-        '{"text": null}',
         '{"text": 3}',
         '{"text": "a", "label": ["pos"]}',
         '{"text": "a", "label": {"pos": 1}}',
@@ -223,7 +222,7 @@ def test_two_numbers_are_two_labels(tmp_path):
     ],
     ids=[
         *("nan", "infinity", "minus-infinity", "overflow", "twice", "twice-inside", "list", "string", "number", "null"),
-        *("cut-off", "two-values", "quotes", "null-text", "number-text", "list-label", "object-label", "huge-number"),
+        *("cut-off", "two-values", "quotes", "number-text", "list-label", "object-label", "huge-number"),
         *("nested-lists", "nested-objects"),
     ],
 )
@@ -233,8 +232,22 @@ def test_jsonl_refuses_what_is_no_object_with_a_text(tmp_path, line):
 
 
 def test_jsonl_missing_text_lists_the_keys(tmp_path):
-    path = write(tmp_path / "a.jsonl", '{"text": "a"}\n{"id": 1, "review": "b"}\n')
-    refused(path, f"{path}:2", "'text'", "id, review", "`text_column`")
+    path = write(tmp_path / "a.jsonl", '{"id": 1, "review": "b"}\n{"text": "a"}\n')
+    refused(path, f"{path}:1", "'text'", "id, review", "`text_column`")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", '{"text": "a"}\n{"text": null}\n{"text": "b"}\n'),
+        ("a.jsonl", '{"text": "a"}\n{"id": 7}\n{"text": "b"}\n'),
+        ("a.csv", "text,id\na,1\n,2\nb,3\n"),
+        ("a.tsv", "text\tid\na\t1\n\t2\nb\t3\n"),
+    ],
+    ids=["null", "no-key", "csv", "tsv"],
+)
+def test_a_missing_text_is_an_empty_one(tmp_path, name, content):
+    assert texts(write(tmp_path / name, content)) == ["a", "", "b"]
 
 
 def test_jsonl_nul_and_lone_surrogates_are_read_and_digested(tmp_path):
@@ -268,4 +281,9 @@ def test_parquet_reads_like_a_table(tmp_path):
     path = tmp_path / "a.parquet"
     pd.DataFrame({"text": ["a", "b"], "label": ["pos", "neg"]}).to_parquet(path)
     assert [(document.text, document.label) for document in read(path)] == [("a", "pos"), ("b", "neg")]
+    columns = {"text": ["a", None], "label": pd.array([1, None], "Int64"), "x": [0.5, float("nan")]}
+    pd.DataFrame(columns).to_parquet(path)
+    first, second = read(path)
+    assert (first.text, first.label, first.fields["x"]) == ("a", "1", 0.5)
+    assert (second.text, second.label, second.fields["x"]) == ("", None, None)
     refused(write(tmp_path / "b.parquet", b"not parquet"), "b.parquet")

@@ -29,7 +29,7 @@ def test_predict_gives_a_text_back_as_it_was(text, model):
     first, second = out[:-1].split(b"\n")
     label, score, back = first.split(b"\t", 2)
     assert (label, back) == (label, text.rstrip("\r").encode())
-    assert label in (b"neg", b"pos")
+    assert label in ((b"neg", b"pos") if "great" in text or "g\u0301" in text else (b"?",))
     assert -1 <= float(score) <= 1
     assert second.startswith(b"pos\t")
 

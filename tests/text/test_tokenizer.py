@@ -51,6 +51,16 @@ def test_only_a_whole_contraction_is_cut_off():
     assert split_words("fun'table") == ["fun", "'", "table"]
 
 
+@pytest.mark.parametrize("text", ["he'sn't", "we'ren't", "we'ven't", "I'mn't"])
+def test_a_contraction_before_another_comes_apart(text):
+    first, second = text[:-3].split("'")
+    assert split_words(text) == [first, "'" + second, "n't"]
+
+
+def test_a_letter_that_is_s_in_another_case_makes_no_contraction():
+    assert split_words("it'\u017f") == ["it", "'", "\u017f"]
+
+
 def test_contractions_beside_an_underscore_come_apart():
     assert split_words("_don't_ it's_") == ["_", "do", "n't", "_", "it", "'s", "_"]
 
@@ -58,6 +68,39 @@ def test_contractions_beside_an_underscore_come_apart():
 @pytest.mark.parametrize("tag", ["<br />", "<br/>", "<br>", "<BR />", "<br   />", "<br /><br />"])
 def test_html_line_breaks_vanish(tag):
     assert split_words(f"one{tag}two") == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("R&amp;B", ["R", "&", "B"]),
+        ("it&#39;s don&#x27;t don&rsquo;t", ["it", "'s", "do", "n't", "do", "n't"]),
+        ("caf&eacute; caf&#233;", ["café", "café"]),
+        ("I &lt;3 it&hellip;", ["I", "<", "3", "it", "\u2026"]),
+        ("one&nbsp;two&#10;three", ["one", "two", "three"]),
+        ("one&lt;br /&gt;two", ["one", "two"]),
+    ],
+)
+def test_html_character_references_are_decoded(text, tokens):
+    assert split_words(text) == tokens
+
+
+@pytest.mark.parametrize("text", ["R&B", "AT&T; too", "a?b=1&copy=2", "&amp", "&#39", "&nothing;", "&#;", "&;"])
+def test_an_ampersand_that_begins_no_reference_stays(text):
+    assert "&" in split_words(text)
+
+
+def test_references_are_decoded_once():
+    assert split_words("&amp;lt;") == ["&", "lt", ";"]
+
+
+def test_references_are_decoded_before_letters_become_small():
+    # &newline; and &AUML; do not exist.
+    assert Tokenizer()("one&NewLine;two &Auml;") == ["one", "two", "ä"]
+
+
+def test_tokenised_text_is_not_decoded():
+    assert Tokenizer("spaces")("R&amp;B <br />") == ["r&amp;b", "<br", "/>"]
 
 
 def test_other_angle_brackets_stay():
@@ -168,6 +211,13 @@ def test_a_text_without_words_has_no_tokens(text):
 def test_lower_case_is_the_default_and_can_be_turned_off():
     assert Tokenizer()("The ÉTÉ") == ["the", "été"]
     assert Tokenizer(lowercase=False)("The ÉTÉ") == ["The", "ÉTÉ"]
+
+
+@pytest.mark.parametrize("name", ["words", "spaces"])
+@pytest.mark.parametrize("text", ["\u0130stanbul", "I\u0307stanbul", "\u0130STANBUL"])
+def test_a_dotted_capital_i_becomes_a_plain_small_one(text, name):
+    assert Tokenizer(name)(text) == ["istanbul"]
+    assert Tokenizer(name, lowercase=False)("\u0130") == ["\u0130"]
 
 
 def test_spaces_tokenizer_cuts_at_white_space_alone():

@@ -1,0 +1,93 @@
+"""Labelled documents: those without a label or a text are an error, or left out and counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.document import Document
+from nlptx.errors import LabelError
+
+# Maximum number of left-out rows that are named.
+_NAMED = 3
+
+
+class LabelledDocuments:
+    """The documents of a corpus, each with a label; iterate once.
+
+    A document without a label is an error. If the corpus is read with ``skip_bad``, documents without a label or a
+    text are left out, and a note at the end says how many. Documents of the split ``unlabelled`` are never checked.
+
+    Args:
+        corpus: the documents.
+        unlabelled: the split whose documents need no label, or None.
+    """
+
+    def __init__(self, corpus: Corpus, unlabelled: str | None = None) -> None:
+        self.corpus = corpus
+        self.unlabelled = unlabelled
+        self._left_out: Counter[str] = Counter()
+        self._named: list[str] = []
+
+    def __iter__(self) -> Iterator[Document]:
+        """Yield the documents. Raises LabelError, naming the place, if a label is missing."""
+        kept = 0
+        for document in self.corpus:
+            if self._is_kept(document):
+                kept += 1
+                yield document
+        if self._left_out:
+            self._tell(kept)
+
+    def _is_kept(self, document: Document) -> bool:
+        options = self.corpus.options
+        if self.unlabelled is not None and document.split == self.unlabelled:
+            return True
+        # Only in JSON lines may each row have columns of its own.
+        all_lack_it = document.format != "jsonl" and options.label_column not in (document.fields or {})
+        if not options.skip_bad or (all_lack_it and document.label is None):
+            check_label(document, options.label_column)
+            return True
+        lacking = "label" if document.label is None else "text" if not document.text.strip() else ""
+        if lacking:
+            self._left_out[lacking] += 1
+            if len(self._named) < _NAMED:
+                self._named.append(document.where)
+        return not lacking
+
+    def _tell(self, kept: int) -> None:
+        total = self._left_out.total()
+        causes = ", ".join(f"{count:,} without a {cause}" for cause, count in sorted(self._left_out.items()))
+        places = ", ".join(self._named) + (", ..." if total > len(self._named) else "")
+        if not kept:
+            raise LabelError(
+                f"no row has both a text and a label: {causes}",
+                where=self._named[0],
+                hint="Name the columns with `text_column` and `label_column`.",
+            )
+        self.corpus.on_note(f"left out {total:,} row{'s' * (total > 1)}: {causes} ({places})")
+
+
+def check_label(document: Document, label_column: str) -> None:
+    """Raise LabelError, naming the place, if the document has no label."""
+    if document.label is not None:
+        return
+    if document.fields is None:
+        raise LabelError(
+            "this text has no label",
+            where=document.where,
+            hint="Give .csv, .tsv or .jsonl files with a label column (`label_column`),"
+            " or a folder with one sub-folder per label.",
+        )
+    if label_column not in document.fields:
+        raise LabelError(
+            f"no column {label_column!r}; the columns are {', '.join(document.fields)}",
+            where=document.where,
+            hint="Name the column with `label_column`, or leave rows without a label out with `skip_bad`.",
+        )
+    raise LabelError(
+        f"the label is missing: column {label_column!r} is empty",
+        where=document.where,
+        hint="Fill it in, or leave such rows out with `skip_bad`.",
+    )

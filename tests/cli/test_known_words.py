@@ -1,0 +1,141 @@
+"""Texts of which a model knows nothing, or hardly anything: no label in silence, from predict or in evaluate."""
+
+import json
+
+import pytest
+from conftest import write_tsv
+from in_process import call
+
+from nlptx.classifier.model import Model
+from nlptx.classifier.scoring import Scored
+from nlptx.cli.known_words import KnownWords
+
+STRANGE = ["\U0001f600", "\u2605\u2605\u2605\u2605\u2605", "", "   ", "zzz qqq"]
+
+
+# ---------------------------------------------------------------- predict
+
+
+def test_a_text_without_a_known_word_gets_no_label(work):
+    result = call("predict", "-m", work / "model.npz", stdin="".join(f"{text}\n" for text in ["great film", *STRANGE]))
+    rows = [line.split("\t") for line in result.stdout.split("\n")[:-1]]
+    assert [label for label, _, _ in rows] == ["pos", *"?????"]
+    assert [float(number) for _, number, _ in rows[1:]] == [0] * 5  # as many of either label in training
+    (note,) = result.stderr.splitlines()
+    assert "no known word in 5 texts (<stdin>:2, <stdin>:3, <stdin>:4, ...): labelled ?" in note
+
+
+@pytest.mark.parametrize("layout", ["csv", "tsv", "jsonl"])
+def test_in_tables_the_label_is_a_question_mark_and_the_probabilities_are_those_of_training(layout, work):
+    result = call("predict", "-m", work / "kinds.npz", "--format", layout, stdin="laugh clown\nzzz\n")
+    if layout == "jsonl":
+        _, row = map(json.loads, result.stdout.splitlines())
+    else:
+        header, _, cells = (line.split("," if layout == "csv" else "\t") for line in result.stdout.splitlines())
+        row = dict(zip(header, cells, strict=True))
+    assert row["label"] == "?"
+    for name in ("confidence", "prob_comedy", "prob_drama", "prob_western"):
+        assert float(row[name]) == pytest.approx(1 / 3, abs=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", '{"text": "great film", "id": 1}\n{"text": null, "id": 2}\n{"text": "awful", "id": 3}\n'),
+        ("a.jsonl", '{"text": "great film", "id": 1}\n{"id": 2}\n{"text": "awful", "id": 3}\n'),
+        ("a.csv", "text,id\ngreat film,1\n,2\nawful,3\n"),
+    ],
+    ids=["null", "no-key", "csv"],
+)
+def test_a_row_without_a_text_keeps_its_place(name, content, work, tmp_path):
+    (tmp_path / name).write_text(content)
+    result = call("predict", "-m", work / "model.npz", tmp_path / name, "--format", "jsonl")
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(int(row["id"]), row["label"]) for row in rows] == [(1, "pos"), (2, "?"), (3, "neg")]
+    assert rows[1].get("text") in (None, "")
+    assert f"{name}:" in result.stderr
+
+
+def test_from_python_such_a_text_gets_the_most_frequent_label(work):
+    model = Model.load(str(work / "model.npz"))
+    assert model.predict(["zzz", "great film"], jobs=1) == [model.labels[model.priors.argmax()], "pos"]
+
+
+def test_few_known_words_are_told_of(work):
+    result = call("predict", "-m", work / "model.npz", stdin="das ist ein film\nder film was zzz\n")
+    assert "?" not in [line.split("\t")[0] for line in result.stdout.splitlines()]
+    (note,) = result.stderr.splitlines()
+    assert "knows only 3 of the 8 words in the other texts (38%)" in note
+    assert call("predict", "-q", "-m", work / "model.npz", stdin="das ist ein film\n").stderr == ""
+
+
+def scored(known, tokens, truncated=False):
+    return Scored([0.5, 0.5], 0, 0.0, known, truncated, tokens)
+
+
+@pytest.mark.parametrize(
+    ("texts", "notes"),
+    [
+        ([], 0),
+        ([scored(10, 10)], 0),
+        ([scored(6, 10)], 0),
+        ([scored(5, 10)], 1),
+        ([scored(1, 10), scored(90, 90)], 0),
+        ([scored(0, 1000), scored(10, 10)], 1),  # told of already
+        ([scored(0, 0), scored(1, 5)], 2),
+        ([scored(128, 1000, truncated=True)], 0),  # nobody counted the rest
+    ],
+)
+def test_what_is_noted(texts, notes):
+    counted = KnownWords()
+    for number, text in enumerate(texts):
+        counted.add(f"a.txt:{number}", text)
+    assert len(list(counted.notes("so it is"))) == notes
+
+
+# ---------------------------------------------------------------- evaluate
+
+
+def test_evaluate_scores_such_texts_with_the_priors_and_says_how_many(work, tmp_path):
+    rows = [("laugh clown", "comedy"), ("zzz", "comedy"), ("qqq", "western")]
+    path = write_tsv(tmp_path / "a.tsv", rows)
+    result = call("evaluate", "-m", work / "kinds.npz", path)
+    assert "without a known word  2" in " ".join(result.stdout.split("\n"))
+    assert "no known word in 2 texts" in result.stderr
+    report = json.loads(call("evaluate", "-m", work / "kinds.npz", path, "--json", "-q").stdout)
+    model = Model.load(str(work / "kinds.npz"))
+    best = model.labels[model.priors.argmax()]
+    assert (report["texts"], report["unknown_texts"]) == (3, 2)
+    assert report["accuracy"] == pytest.approx((1 + (best == "comedy") + (best == "western")) / 3)
+
+
+def test_evaluate_says_when_the_model_has_seen_the_data(work, tmp_path):
+    given = ("train", work / "train.tsv", "-e", work / "embeddings.npz", "--heads", "2", "--epochs", "1", "-q")
+    call(*given, "--valid", work / "test.tsv", "-o", tmp_path / "m.npz")
+    other = write_tsv(tmp_path / "other.tsv", [("great film", "pos"), ("awful film", "neg")])
+    for path, seen_in, says in (
+        (work / "train.tsv", "training", "was trained on this data"),
+        (work / "test.tsv", "validation", "was validated on this data"),
+        (other, None, ""),
+    ):
+        result = call("evaluate", "-m", tmp_path / "m.npz", path, "--json")
+        assert json.loads(result.stdout)["seen_in"] == seen_in
+        assert says in result.stderr
+        assert bool(result.stderr) == bool(says)
+
+
+def test_the_parts_of_a_corpus_are_known_apart(work, tmp_path):
+    for part, texts in (("train", "great film|awful film"), ("test", "superb film|dull film")):
+        for label, text in zip(("pos", "neg"), texts.split("|"), strict=True):
+            folder = tmp_path / "corpus" / part / label
+            folder.mkdir(parents=True)
+            (folder / "1.txt").write_text(text)
+    unlabelled = tmp_path / "corpus" / "train" / "unsup"
+    unlabelled.mkdir()
+    (unlabelled / "1.txt").write_text("a lovely film")
+    corpus = tmp_path / "corpus"
+    given = ("train", corpus, "-e", work / "embeddings.npz", "--heads", "2", "--epochs", "1", "-q")
+    call(*given, "--valid", corpus, "-o", tmp_path / "m.npz")
+    for split, seen_in in (("train", "training"), ("test", "validation")):
+        found = call("evaluate", "-m", tmp_path / "m.npz", corpus, "--split", split, "--json")
+        assert json.loads(found.stdout)["seen_in"] == seen_in

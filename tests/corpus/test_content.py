@@ -1,0 +1,220 @@
+"""Inputs that are not text are refused by what they are; tables read as text are told of."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import sqlite3
+import zipfile
+
+import numpy as np
+import pytest
+from reading import BOM, refused, texts, write
+
+from nlptx.corpus.content import HEAD, not_text, table_note
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.document import ReadOptions
+
+
+def archive(*names):
+    """Return a zip archive of such files; one named mimetype is stored as OpenDocument has it."""
+    with io.BytesIO() as out:
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
+            for name in names:
+                if name == "mimetype":
+                    kind = "application/vnd.oasis.opendocument.spreadsheet"
+                    file.writestr(name, kind, zipfile.ZIP_STORED)
+                else:
+                    file.writestr(name, "<xml/>" * 50)
+        return out.getvalue()
+
+
+def arrays(**some):
+    with io.BytesIO() as out:
+        np.savez(out, **some)
+        return out.getvalue()
+
+
+def database():
+    with sqlite3.connect(":memory:") as connection:
+        connection.execute("create table reviews (text)")
+        return connection.serialize()
+
+
+ROWS = [{"text": f"film {number}", "label": "pos"} for number in range(500)]
+# Kind -> an input of it, what is said of it, and part of the advice.
+NOT_TEXT = {
+    "zip": (archive("a.txt"), "a zip archive", "unzip"),
+    "xlsx": (archive("[Content_Types].xml", "_rels/.rels", "xl/workbook.xml"), "an Excel workbook", "CSV"),
+    "docx": (archive("[Content_Types].xml", "word/document.xml"), "a Word document", "plain text"),
+    "ods": (archive("mimetype", "content.xml"), "an OpenDocument sheet", "CSV"),
+    "npz": (arrays(x=np.zeros(3)), "a NumPy archive", "Only text"),
+    "artifact": (arrays(header=np.zeros(3)), "an artifact of nlptx", "nlptx info"),
+    "gzip": (gzip.compress(b"great film\n"), "gzip-compressed", "gzip -dc"),
+    "bzip2": (bz2.compress(b"great film\n"), "bzip2-compressed", ".bz2"),
+    "xz": (lzma.compress(b"great film\n"), "xz-compressed", ".xz"),
+    "pdf": (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "a PDF document", "pdftotext"),
+    "rtf": (b"{\\rtf1\\ansi great film}", "an RTF document", "plain text"),
+    "xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "an Excel or Word file of the old format", "CSV"),
+    "parquet": (b"PAR1\x15\x04\x15\x10", "a Parquet table", ".parquet"),
+    "sqlite": (database(), "an SQLite database", "sqlite3"),
+    "png": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image", "Only text"),
+    "jpeg": (b"\xff\xd8\xff\xe0\0\x10JFIF", "a JPEG image", "Only text"),
+    "utf-16": ("great film\n".encode("utf-16"), "UTF-16 text", "iconv -f UTF-16 -t UTF-8"),
+    "utf-16-le": ("great film\n".encode("utf-16-le"), "UTF-16 text", "iconv -f UTF-16LE -t UTF-8"),
+    "utf-16-be": ("text,label\n\u00e9,pos\n".encode("utf-16-be"), "UTF-16 text", "iconv -f UTF-16BE -t UTF-8"),
+    "utf-32": ("great film\n".encode("utf-32"), "UTF-32 text", "iconv -f UTF-32"),
+    "binary": (bytes(range(256)) * 4, "a binary file", "Only text"),
+    "html": (b"<!DOCTYPE html>\n<html lang=en>\n<head><title>Films</title>", "an HTML page", "html2text"),
+    "bare-html": (BOM + b"\n <HTML>\n<BODY>great film", "an HTML page", "html2text"),
+    "xhtml": (b'<?xml version="1.0"?>\n<!-- made by -->\n<html xmlns="x"><body>', "an HTML page", "html2text"),
+    "xml": (b'<?xml version="1.0" encoding="UTF-8"?>\n<reviews><review>', "an XML document", "one per line"),
+    "array": (json.dumps(ROWS).encode(), "a JSON array", "jq -c '.[]'"),
+    "pretty-array": (json.dumps(ROWS, indent=4).encode(), "a JSON array", "jq -c '.[]'"),
+    "short-array": (b'[{"text": "a"}]', "a JSON array", "jq -c '.[]'"),
+    "array-of-texts": (b'["great film", "dull \\"film\\""]\n', "a JSON array", "{text: .}"),
+    "long-array-of-texts": (json.dumps([row["text"] for row in ROWS] * 3).encode(), "a JSON array", "{text: .}"),
+    "array-of-a-long-text": (json.dumps(["great film " * 9000]).encode(), "a JSON array", "{text: .}"),
+    "array-of-rows": (b'[["text", "label"],\n ["great film", "pos"]]', "a JSON array", "{text: .}"),
+    "array-per-line": (b'["great film", "pos"]\n["dull film", "neg"]\n', "a JSON array", "{text: .}"),
+    "object": (json.dumps({"data": ROWS}, indent=1).encode(), "a JSON object over several lines", "jq -c ."),
+}
+
+
+@pytest.mark.parametrize(("content", "kind", "advice"), NOT_TEXT.values(), ids=NOT_TEXT)
+def test_what_is_not_text_is_refused_by_what_it_is(tmp_path, content, kind, advice):
+    found = not_text(content[:HEAD])
+    assert found is not None
+    assert kind in found.kind
+    assert advice in found.advice
+    path = write(tmp_path / "a.txt", content)
+    refused(path, f"{path}: this is {kind}", advice, encoding_errors="replace")
+
+
+@pytest.mark.parametrize("kind", ["zip", "utf-16", "html", "gzip"])
+@pytest.mark.parametrize("place", ["a.csv", "a.tsv", "a.jsonl", "a.txt.gz", "folder/pos/1.txt"])
+def test_it_is_refused_wherever_it_lies(tmp_path, place, kind):
+    content, says, _ = NOT_TEXT[kind]
+    path = write(tmp_path / place, gzip.compress(content) if place.endswith(".gz") else content)
+    refused(tmp_path / "folder" if place.startswith("folder") else path, f"{path}: this is {says}")
+
+
+@pytest.mark.parametrize("name", ["array", "short-array", "object"])
+def test_json_lines_that_are_none_are_refused_with_the_way_to_make_them(tmp_path, name):
+    content, says, advice = NOT_TEXT[name]
+    refused(write(tmp_path / "a.jsonl", content), f"this is {says}", advice)
+
+
+@pytest.mark.parametrize(
+    "rows", [["film one", 'a "film"'], [["text", "label"], ["film", "pos"]]], ids=["texts", "rows"]
+)
+def test_a_long_array_is_one_wherever_its_first_bytes_end(rows):
+    for length in range(60):
+        content = json.dumps(["x" * length, *rows * 500]).encode()
+        assert not_text(content[:HEAD]) is not None, content[HEAD - 20 : HEAD]
+
+
+# What may begin a text, however odd it looks.
+TEXTS = [
+    "",
+    "great film",
+    "<br />great film",
+    "<3 this film",
+    "<html> is a tag I love",
+    "<!doctype html> is what I type",
+    "<b>great</b> film",
+    "[1] great film",
+    "[spoiler] he dies",
+    "[2026-01-01 10:00] great film",
+    '["Great film" said my wife]',
+    '["Great film"] said my wife',
+    '["Great film',
+    "[]",
+    "[1, 2, 3]",
+    "[" * HEAD,
+    '{"text": "a"}',
+    "{",
+    '{"great": film}',
+    "PK is great",
+    "BZh",
+    "GIF8 is no film",
+    "%PDF",
+    "great\0film",
+    "a\0b\0c",
+    "\ufeffgreat film",
+    "\u6620\u753b" * 3000,
+]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: repr(text[:20]))
+def test_text_that_looks_odd_is_read(tmp_path, text):
+    path = write(tmp_path / "a.txt", text + "\n" if text else "")
+    assert texts(path) == [text.removeprefix("\ufeff")] * bool(text)
+
+
+@pytest.mark.parametrize("content", [b"caf\xe9\n", b"caf\xe9 \0\n"], ids=["latin-1", "with-nul"])
+def test_another_encoding_is_no_binary_file(tmp_path, content):
+    refused(write(tmp_path / "a.txt", content), "is not UTF-8", "CP1252")
+    assert len(texts(tmp_path / "a.txt", encoding_errors="replace")) == 1
+
+
+@pytest.mark.parametrize(("name", "kind"), [("a.xlsx", "an Excel workbook"), ("a.PDF", "a PDF"), ("a.zip", "a zip")])
+def test_text_under_the_name_of_another_kind_is_refused_until_it_is_named(tmp_path, name, kind):
+    path = write(tmp_path / name, "text,label\ngreat,pos\n")
+    refused(path, f"its name is that of {kind}", "plain text", "--input-format")
+    assert texts(path, format="csv") == ["great"]
+
+
+# ---------------------------------------------------------------- tables read as text
+
+
+def notes(path, **options):
+    found = []
+    for _ in Corpus([str(path)], ReadOptions(**options), found.append):
+        pass
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("text,label", "--input-format csv reads"),
+        ('"text","label"', "--input-format csv reads"),
+        ("label\ttext", "--input-format tsv reads"),
+        ("id,review,stars", "--input-format csv --text-column NAME"),
+        ('{"text": "great", "label": "pos"}', "--input-format jsonl reads"),
+        ('{"review": "great"}', "--input-format jsonl --text-column NAME"),
+        ("text", "the name of a column"),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_a_first_line_that_looks_like_a_table_earns_a_note(tmp_path, line, says, end):
+    path = write(tmp_path / "a.txt", line + end)
+    (note,) = notes(path)
+    assert note.startswith(f"{path}: the first line")
+    assert says in note
+    assert notes(path, format="text") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "great film, loved it",
+        "Yes, no, maybe",
+        "text messages, and a label",
+        "A comment, I guess",
+        "Title, body and mind",
+        "wonderful,funny",
+        "the text",
+        "{curly}",
+        '{"unfinished": ',
+        "",
+    ],
+)
+def test_ordinary_first_lines_earn_none(line):
+    assert table_note(line.encode(), "text") is None
+
+
+def test_tables_earn_none(tmp_path):
+    assert notes(write(tmp_path / "a.csv", "text,label\na,pos\n")) == []

@@ -1,0 +1,91 @@
+"""Documents that lack a label or a text: an error that names the place, or left out and counted."""
+
+import pytest
+from reading import write
+
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.labelled import LabelledDocuments
+from nlptx.corpus.training_data import read_training_data
+from nlptx.errors import LabelError
+
+GAPS = "text,label\na,pos\nb,\n,neg\n  ,neg\nc,neg\n,\nd,\n"
+GAPS_IN_JSON = (
+    '{"text": "a", "label": "pos"}\n{"text": "b"}\n{"text": null, "label": "neg"}\n{"text": " ", "label": "neg"}\n'
+    '{"text": "c", "label": "neg"}\n{}\n{"text": "d", "label": null}\n'
+)
+
+
+def labelled(path, **options):
+    """Return the texts and labels, and what was noted."""
+    notes = []
+    documents = LabelledDocuments(Corpus([str(path)], ReadOptions(**options), notes.append))
+    return [(document.text, document.label) for document in documents], notes
+
+
+def test_labelled_documents_pass(tmp_path):
+    path = write(tmp_path / "a.csv", "text,label\na,pos\n,neg\n")
+    assert labelled(path) == ([("a", "pos"), ("", "neg")], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line", "hint"),
+    [
+        ("a.csv", "text,label\na,pos\nb,\n", ":3", "`skip_bad`"),
+        ("a.csv", "text,label\na,pos\nb,  \n", ":3", "`skip_bad`"),
+        ("a.jsonl", '{"text": "a", "label": "pos"}\n{"text": "b"}\n', ":2", "`label_column`"),
+        ("a.jsonl", '{"text": "a", "label": "pos"}\n{"text": "b"}\n', ":2", "`skip_bad`"),
+        ("a.jsonl", '{"text": "a", "label": "pos"}\n{"text": "b", "label": null}\n', ":2", "`skip_bad`"),
+        ("a.txt", "a\n", ":1", "`label_column`"),
+    ],
+)
+def test_the_first_text_without_a_label_is_named(tmp_path, name, content, line, hint):
+    path = write(tmp_path / name, content)
+    with pytest.raises(LabelError) as caught:
+        labelled(path)
+    assert caught.value.where == f"{path}{line}"
+    assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.csv", GAPS), ("a.jsonl", GAPS_IN_JSON)], ids=["csv", "jsonl"])
+def test_rows_without_text_or_label_can_be_left_out(tmp_path, name, content):
+    path = write(tmp_path / name, content)
+    found, notes = labelled(path, skip_bad=True)
+    assert found == [("a", "pos"), ("c", "neg")]
+    lines = (3, 4, 5) if name == "a.csv" else (2, 3, 4)
+    places = ", ".join(f"{path}:{line}" for line in lines)
+    assert notes == [f"left out 5 rows: 3 without a label, 2 without a text ({places}, ...)"]
+
+
+def test_one_row_left_out_is_named(tmp_path):
+    path = write(tmp_path / "a.csv", "text,label\na,pos\nb,\n")
+    assert labelled(path, skip_bad=True) == ([("a", "pos")], [f"left out 1 row: 1 without a label ({path}:3)"])
+
+
+def test_nothing_to_leave_out_is_not_noted(tmp_path):
+    assert labelled(write(tmp_path / "a.csv", "text,label\na,pos\n"), skip_bad=True) == ([("a", "pos")], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.csv", "text,stars\na,1\nb,2\n", "no column 'label'; the columns are text, stars"),
+        ("a.jsonl", '{"text": "a", "stars": 1}\n{"text": "b"}\n', "2 without a label"),
+        ("a.csv", "text,label\n,pos\n", "1 without a text"),
+        ("a.txt", "a\nb\n", "this text has no label"),
+    ],
+)
+def test_data_without_any_label_is_no_matter_of_single_rows(tmp_path, name, content, says):
+    with pytest.raises(LabelError, match=says):
+        labelled(write(tmp_path / name, content), skip_bad=True)
+
+
+def test_the_digest_of_the_labelled_texts_is_kept_where_others_are_read_beside_them(tmp_path):
+    for place, text in (("train/neg", "dull"), ("train/pos", "great"), ("train/unsup", "so")):
+        write(tmp_path / "corpus" / place / "1.txt", text)
+    source = read_training_data((str(tmp_path / "corpus"),), (), (), ReadOptions(splits=("train", "unsup"))).source
+    for name in ("neg", "pos"):
+        write(tmp_path / "same" / name / "1.txt", (tmp_path / "corpus" / "train" / name / "1.txt").read_bytes())
+    same = read_training_data((str(tmp_path / "same"),), (), (), ReadOptions()).source
+    assert source["labelled_sha256"] == same["sha256"] != source["sha256"]
+    assert "labelled_sha256" not in same

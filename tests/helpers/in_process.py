@@ -1,0 +1,28 @@
+"""Runs a command in the tests' own process, which is quicker than a new one where that is not the point."""
+
+import inspect
+
+from click.testing import CliRunner
+
+from nlptx.cli.main import nlptx
+from nlptx.errors import NlptxError
+
+# Before click 8.2 the two streams are one unless this is asked for.
+_APART = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
+
+
+def call(*words, stdin=None):
+    """Run a command with one worker; return its result, with ``stdout`` and ``stderr``."""
+    result = CliRunner(**_APART).invoke(nlptx, [*map(str, words), "-j", "1"], input=stdin)
+    if result.exception is not None:
+        raise result.exception
+    return result
+
+
+def exit_code(*words, **options):
+    """Run a command that fails; return its exit code and its message."""
+    try:
+        call(*words, **options)
+    except NlptxError as error:
+        return error.exit_code, str(error)
+    raise AssertionError("the command did not fail")

@@ -1,0 +1,68 @@
+"""The order of labels, and what is noted of those that may be meant otherwise."""
+
+import pytest
+
+from nlptx.training.labels import label_notes, order_labels
+
+
+def notes(labels, ordered=True):
+    _, values = order_labels(labels, ordered)
+    return list(label_notes(labels, values))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["neg", "pos"] * 3,
+        ["0", "1"] * 3,
+        ["negative", "neutral", "positive"],
+        ["true", "false"],
+        ["drama", "comedy", "western"],
+        [f"name {number % 30}" for number in range(90)],
+    ],
+)
+def test_plain_labels_earn_no_note(labels):
+    assert notes(labels) == []
+
+
+@pytest.mark.parametrize("label", ["NA", "na", "N/A", "nan", "NULL", "None", "-", "?"])
+def test_what_stands_for_a_missing_value_is_told_of(label):
+    (note,) = notes(["pos", "neg", label, "pos", label])
+    assert note.startswith(f"label {label!r} (2 texts) is read as a label like any other")
+    assert "leave these rows out" in note
+
+
+@pytest.mark.parametrize(
+    ("labels", "named"),
+    [
+        (["POS", "pos", "pos", "neg"], "'POS' (1 text) and 'pos' (2 texts)"),
+        (["Neg", "NEG", "neg", "pos"], "'NEG' (1 text) and 'Neg' (1 text) and 'neg' (1 text)"),
+        (["1", "1.0", "1.0", "2"], "'1' (1 text) and '1.0' (2 texts)"),
+    ],
+)
+def test_two_spellings_of_one_label_are_told_of(labels, named):
+    (note,) = notes(labels)
+    assert note == f"labels {named} are read as different ones; if they mean the same, spell them alike"
+
+
+def test_grades_are_told_to_be_a_scale_and_how_to_make_names_of_them():
+    labels = [str(number % 6) for number in range(60)]
+    assert notes(labels) == ["labels 0, 1, 2, 3, 4, 5 are read as a scale; if they are names, give `label_order=none`"]
+    assert notes(labels, ordered=False) == []
+
+
+def test_numbers_are_named_by_size():
+    (note,) = notes(["10", "2", "1"])
+    assert "1, 2, 10" in note
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_many_numbers_are_told_to_be_many_labels(ordered):
+    (note,) = notes([f"{number / 97:.3f}" for number in range(97)] * 3, ordered)
+    assert note.startswith("97 different numbers, 0.000 to 0.990, are read as 97 labels")
+    assert "group them" in note
+
+
+def test_labels_that_are_nearly_all_different_are_doubted():
+    (note,) = notes([f"title {number}" for number in range(30)])
+    assert note == "30 different labels for 30 texts: is this the column of the labels?"

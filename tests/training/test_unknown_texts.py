@@ -1,0 +1,44 @@
+"""Texts without a known word: nothing can be learned from them, but held-out figures count them."""
+
+import numpy as np
+import pytest
+from reviews import make_reviews, small_embeddings
+
+import nlptx
+from nlptx.nn.losses import CrossEntropy, SquaredError
+from nlptx.settings import TrainSettings
+
+
+@pytest.mark.parametrize("loss", ["cross-entropy", "squared-error"])
+def test_held_out_texts_without_a_known_word_count_with_the_priors(loss):
+    texts, labels = make_reviews(40)
+    texts, labels = [*texts, "good1 w1"], [*labels, "pos"]  # so that the priors are not even
+    held_out, truth = make_reviews(10, seed=1)
+    settings = TrainSettings(epochs=1, batch=8, width=0, loss=loss, new_word_min_count=0, calibrate=False)
+
+    def valid_figures(more_texts, more_labels):
+        valid = [*held_out, *more_texts], [*truth, *more_labels]
+        model = nlptx.fit(texts, labels, small_embeddings(), settings, valid=valid, jobs=1)
+        (epoch,) = model.history["epochs"]
+        probabilities = model.predict_proba(valid[0], jobs=1)
+        wanted = np.array([model.labels.index(label) for label in valid[1]])
+        rows = np.arange(len(wanted))
+        right = probabilities[rows, wanted]
+        losses = -np.log(right) if loss == "cross-entropy" else (1 - right) ** 2
+        assert model.history["valid_texts"] == len(wanted)
+        assert epoch["valid_loss"] == pytest.approx(losses.mean(), abs=2e-5)
+        assert epoch["valid_accuracy"] == pytest.approx((probabilities.argmax(axis=1) == wanted).mean(), abs=2e-5)
+        return model, epoch
+
+    plain, known = valid_figures([], [])
+    same, with_unknown = valid_figures(["zzz", "", "qqq zzz"], ["neg", "pos", "neg"])
+    assert np.array_equal(plain.flat, same.flat)
+    assert with_unknown["valid_loss"] != known["valid_loss"]
+
+
+@pytest.mark.parametrize("loss", [CrossEntropy(2), SquaredError(2)])
+def test_outputs_for_probabilities_have_these_probabilities(loss):
+    p = np.array([0.3, 0.7])
+    outputs = loss.outputs_for(p)
+    assert outputs.shape == (loss.outputs,)
+    assert loss.probabilities(outputs[None])[0] == pytest.approx(p)
