@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from nlptx.nn import Gradients
-from nlptx.runtime.radix_sort import radix_argsort
 from nlptx.runtime.shared_memory import shared_empty
 from nlptx.runtime.workers import Workers
 from nlptx.training.batching import ACCUMULATORS, Microbatch
@@ -57,14 +56,13 @@ Objective = Callable[[Microbatch, Gradients, np.random.Generator], tuple[float, 
 
 def sum_rows(ids: NDArray[np.int32], gradient: NDArray) -> tuple[NDArray[np.int32], NDArray]:
     """Sum the rows of ``gradient`` (N, R) that belong to the same id: distinct ids (U,) and sums (U, R)."""
-    count = len(ids)
-    order = radix_argsort(ids).astype(np.int32)
+    order = np.argsort(ids, kind="stable").astype(np.int32)
     ordered = ids[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    # A product with a matrix of ones and zeros; np.add.reduceat takes twenty times as long.
-    ends = np.append(starts, count).astype(np.int32)
-    ones = np.ones(count, gradient.dtype)
-    return ordered[starts], sp.csr_matrix((ones, order, ends), shape=(len(starts), count)) @ gradient
+    # A product with a matrix of ones and zeros. np.add.reduceat takes three to five times as long, 4 % of a step.
+    ends = np.append(starts, len(ids)).astype(np.int32)
+    ones = np.ones(len(ids), gradient.dtype)
+    return ordered[starts], sp.csr_matrix((ones, order, ends), shape=(len(starts), len(ids))) @ gradient
 
 
 class Accumulators:

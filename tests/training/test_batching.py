@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from nlptx.nn import Gradients
-from nlptx.training import weight_averaging
 from nlptx.training.batching import ACCUMULATORS, Microbatch, cut_microbatches
 from nlptx.training.gradients import Accumulators, BatchGradient, sum_rows
 from nlptx.training.weight_averaging import WeightAverage
@@ -95,17 +94,15 @@ def test_rows_of_one_word_are_summed(dtype: type, count: int) -> None:
     assert_allclose(sums, wanted[rows], atol=1e-5 if dtype == np.float32 else 1e-13)
 
 
-def test_an_average_taken_block_by_block_is_the_average(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_average_moves_towards_the_weights() -> None:
     start = np.random.default_rng(1).normal(size=(7, WIDTH))
-    results = []
-    for block in (1, 2 * WIDTH, 1 << 16):
-        monkeypatch.setattr(weight_averaging, "_BLOCK", block)
-        weights = start.copy()
-        taken = WeightAverage([weights], 0.9)
-        for _ in range(5):
-            weights *= 1.5
-            taken.step()
-        results.append(taken.averages[0])
-    assert (results[0] != weights).all()
-    for result in results[1:]:
-        assert_array_equal(result, results[0])
+    weights, wanted = start.copy(), start.copy()
+    average = WeightAverage([weights], 0.9)
+    for step in range(1, 201):
+        weights *= 1.01
+        average.step()
+        if step <= 100:  # then at every tenth step, for all ten
+            wanted += (1 - min(0.9, step / (step + 9))) * (weights - wanted)
+        elif step % 10 == 0:
+            wanted += (1 - 0.9**10) * (weights - wanted)
+    assert_allclose(average.averages[0], wanted, rtol=1e-12)
