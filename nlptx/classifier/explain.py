@@ -23,7 +23,9 @@ class Explanation:
     """One text, seen from inside.
 
     Args:
+        tokens: all tokens of the text, known or not.
         words: the T known words the model read.
+        positions: (T,) where they stand among the tokens.
         probabilities: (C,) of the whole text.
         label: column of the label explained.
         worth: (T,) how much the probability of that label falls when the word is left out.
@@ -31,7 +33,9 @@ class Explanation:
             between words of different windows.
     """
 
+    tokens: list[str]
     words: list[str]
+    positions: list[int]
     probabilities: NDArray[np.float64]
     label: int
     worth: NDArray[np.float64]
@@ -71,6 +75,8 @@ def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
     check_type(model, Model, "model")
     check_text(text, "text")
     column = None if label is None else find_label(label, model.labels)
+    tokens = model.vocabulary.tokenizer(text)
+    known = [place for place, token in enumerate(tokens) if token in model.vocabulary.index]
     ids = model.encode(text)
     if not len(ids):
         raise DataError("the text has no word that the model knows")
@@ -89,7 +95,8 @@ def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
                 span = slice(row + window * length, row + (window + 1) * length)
                 whole[:, span, span] = weights[window]
         attention.append(whole)
-    return Explanation([model.vocabulary.words[i] for i in ids], probabilities, chosen, worth, attention)
+    words = [model.vocabulary.words[i] for i in ids]
+    return Explanation(tokens, words, known[: len(ids)], probabilities, chosen, worth, attention)
 
 
 def _leave_one_out(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
-from nlptx.cli.options import Run, reading_options, run_options
-from nlptx.cli.predict import model_option
+from nlptx.cli.options import BUNDLED, Run, model_option, reading_options, run_options
 from nlptx.cli.reporter import Reporter, print_json
 from nlptx.cli.stage_run import peak_memory
 from nlptx.corpus.document import ReadOptions
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 _LARGEST_SHOWN, _SHOWN = 12, 10
 
 
-@click.command()
-@click.argument("data", nargs=-1, metavar="DATA...")
+@command()
+@click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
 @model_option
-@click.option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 below this accuracy.")
+@option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 below this accuracy.")
 @reading_options(("test",))
 @run_options(json_help="Print the report as one JSON object.")
 def evaluate(
@@ -39,13 +39,13 @@ def evaluate(
     nlptx evaluate -m model.npz test.tsv
     nlptx evaluate -m model.npz aclImdb.tar.gz --json --min-accuracy 0.9
 
-    The report has accuracy with its 95 % interval, macro-F1, ROC-AUC, log-loss, calibration error (ECE),
-    precision, recall and F1 of each label, and the confusion matrix.
+    The report names model, training seed and data, and has accuracy with its 95 % interval, macro-F1, ROC-AUC,
+    log-loss, calibration error (ECE), precision, recall and F1 of each label, and the confusion matrix.
     """
     data = inputs_or_stdin(data)
     check_names(*data, model)
     if min_accuracy is not None and math.isnan(min_accuracy):
-        raise click.BadParameter("nan is not a share.", param_hint="--min-accuracy")
+        raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
     started = time.perf_counter()
     import numpy as np
 
@@ -73,12 +73,12 @@ def evaluate(
         raise DataError("there is nothing to evaluate: no text was found")
     probabilities = classifier.predict_proba(texts, Workers(run.jobs, processes=True))
     report = judge(probabilities, np.array(targets), classifier.label_names, classifier.values is not None)
+    names = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
     if run.json:
-        print_json(
-            {**_as_json(report), "seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
-        )
+        cost = {"seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
+        print_json({**names, **_as_json(report), **cost})
     else:
-        _draw(report, run.talk)
+        _draw(names, report, run.talk)
     if min_accuracy is not None and report.accuracy < min_accuracy:
         raise QualityGateError(f"accuracy is {report.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")
 
@@ -108,9 +108,12 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
     return sorted(wrong, key=lambda row: -row[2])[:_SHOWN]
 
 
-def _draw(report: Report, talk: Reporter) -> None:
+def _draw(names: dict[str, Any], report: Report, talk: Reporter) -> None:
     low, high = report.interval
     facts: list[tuple[str, Any]] = [
+        ("model", names["model"]),
+        ("seed", str(names["seed"])),
+        ("data", " ".join(names["data"])),
         ("texts", report.texts),
         ("accuracy", f"{report.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%})"),
         ("majority baseline", f"{report.majority:.2%}"),
