@@ -57,7 +57,7 @@ def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
         label: one of the model's labels.
 
     Returns:
-        the known words, the worth (T,) float64 of each, and the attention weights (H, T, T) of each block; see
+        the tokens of the text, the known words among them, the worth (T,) float64 of each, and the attention weights (H, T, T) of each block; see
         :class:`Explanation`.
 
     Raises:
