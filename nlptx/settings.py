@@ -23,17 +23,26 @@ CHECKPOINT_MINUTES = 5.0
 # Characters shown of the settings that are not at their default.
 _LONGEST_REPR = 90
 
+# Sections of the help text, in this order; the first has the options that most people need.
+GROUPS = (
+    *("Options", "Data", "Start", "Counting", "Transform", "Power iteration"),
+    *("Network", "N-grams", "Training", "Output"),
+)
+MAIN = GROUPS[0]
+
 
 def setting(
     default: T,
     help: str,
+    group: str,
     *,
     choices: tuple[str, ...] | None = None,
     low: float | None = None,
     high: float | None = None,
 ) -> T:
-    """Declare one option: a dataclass field with its help and its range (both ends included)."""
-    return field(default=default, metadata={"help": help, "choices": choices, "low": low, "high": high})
+    """Declare one option: a dataclass field with its help text, its group there, and its range (both ends included)."""
+    metadata = {"help": help, "group": group, "choices": choices, "low": low, "high": high}
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True)
@@ -91,20 +100,22 @@ def check_value(item: dataclasses.Field[Any], value: Any) -> None:
 class CountSettings(Settings):
     """Settings of ``cooccur``."""
 
-    window: int = setting(10, "Words to each side that count as context.", low=1, high=1000)
+    window: int = setting(10, "Context words on each side of a word.", MAIN, low=1, high=1000)
+    min_count: int = setting(5, "Drop words that occur fewer times than this.", MAIN, low=1)
+    max_words: int = setting(50_000, "Keep at most this many words, the most frequent.", MAIN, low=1)
     weighting: str = setting(
         "harmonic",
-        "Weight of a pair at distance d: 1/d, 1, or 1 - d/window, which is 0 at the window's edge.",
+        "Weight at distance d: 1/d, 1 or 1 - d/window.",
+        "Counting",
         choices=("harmonic", "uniform", "linear"),
     )
-    min_count: int = setting(5, "Leave out words seen fewer times than this.", low=1)
-    max_words: int = setting(50_000, "Keep at most this many words, the most frequent.", low=1)
     tokenizer: str = setting(
         "words",
-        "words: words and punctuation marks apart; spaces: the text is tokenised already.",
+        "words: words and punctuation; spaces: text already tokenised.",
+        "Counting",
         choices=("words", "spaces"),
     )
-    lowercase: bool = setting(True, "Fold text to lower case.")
+    lowercase: bool = setting(True, "Convert text to lower case.", "Counting")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -116,69 +127,76 @@ class CountSettings(Settings):
 class PcaSettings(Settings):
     """Settings of ``pca``."""
 
-    components: int = setting(128, "Length of the word vectors.", low=1)
+    components: int = setting(128, "Length of the word vectors.", MAIN, low=1)
     transform: str = setting(
-        "ppmi",
-        "What is done to the counts first: positive pointwise mutual information, log(1+x), or nothing.",
-        choices=("ppmi", "log", "none"),
+        "ppmi", "Counts as positive PMI, as log(1+x), or as they are.", MAIN, choices=("ppmi", "log", "none")
     )
-    smoothing: float = setting(1.0, "PPMI: exponent that smooths the context counts; 1 leaves them.", low=0, high=1)
-    standardize: bool = setting(False, "Give each row mean 0 and standard deviation 1.")
+    smoothing: float = setting(
+        1.0, "PPMI: exponent that smooths the context counts; 1 leaves them.", "Transform", low=0, high=1
+    )
+    standardize: bool = setting(False, "Give each row mean 0 and standard deviation 1.", "Transform")
     eigenvalue_weight: float = setting(
-        0.5, "Power of the eigenvalue's root that scales a component: 1 is plain PCA, 0 whitens.", low=0, high=1
+        0.5, "Scale: sqrt(eigenvalue) to this power; 1: plain PCA, 0: whitening.", "Transform", low=0, high=1
     )
-    normalize: bool = setting(False, "Give each word vector length 1.")
-    tolerance: float = setting(1e-3, "Largest relative residual |Av - lv| / l of an eigenpair.", low=1e-12, high=1)
-    block: int = setting(0, "Vectors iterated together; 1 is the textbook method, 0 chooses.", low=0)
+    normalize: bool = setting(False, "Give each word vector length 1.", "Transform")
+    tolerance: float = setting(
+        1e-3, "Largest relative residual |Av - lv| / l of an eigenpair.", "Power iteration", low=1e-12, high=1
+    )
+    block: int = setting(
+        0, "Vectors iterated together; 1: the textbook method, 0: automatic.", "Power iteration", low=0
+    )
     degree: int = setting(
-        0, "Iterates combined per round, a polynomial filter; 1 is plain power iteration, 0 chooses.", low=0
+        0, "Iterates combined per round; 1: plain power iteration, 0: automatic.", "Power iteration", low=0
     )
     deflation: str = setting(
         "projection",
-        "How found eigenvectors are taken out: by projection, or by subtracting l v v' from the matrix.",
+        "Remove found vectors by projection or as l v v'.",
+        "Power iteration",
         choices=("projection", "subtraction"),
     )
-    max_products: int = setting(10_000, "Give up after this many products of the matrix with a block.", low=1)
+    max_products: int = setting(
+        10_000, "Give up after this many products of the matrix with a block.", "Power iteration", low=1
+    )
 
 
 @dataclass(frozen=True, repr=False)
 class NetworkSettings(Settings):
     """The shape of the transformer; a part of the settings of ``train``."""
 
-    width: int = setting(64, "Model width d; 0 takes the length of the word vectors.", low=0, high=16_384)
-    blocks: int = setting(1, "Encoder blocks.", low=0, high=1000)
-    heads: int = setting(4, "Attention heads.", low=1, high=1024)
-    head_width: str = setting("narrow", "Width of a head: d/heads, or d for every head.", choices=("narrow", "wide"))
+    width: int = setting(64, "Model width d; 0: the length of the word vectors.", "Network", low=0, high=16_384)
+    blocks: int = setting(1, "Encoder blocks.", "Network", low=0, high=1000)
+    heads: int = setting(4, "Attention heads.", "Network", low=1, high=1024)
+    head_width: str = setting("narrow", "Width of each head: d/heads, or d.", "Network", choices=("narrow", "wide"))
     attention: str = setting(
-        "scaled",
-        "plain: softmax(x x') x; qkv: learned queries, keys and values; scaled: those over sqrt(width).",
-        choices=("scaled", "qkv", "plain"),
+        "scaled", "Scores: Q K' / sqrt(d), Q K', or x x'.", "Network", choices=("scaled", "qkv", "plain")
     )
-    causal: bool = setting(False, "Let a word attend only to itself and the words before it.")
-    hidden: int = setting(0, "Hidden width of the feed-forward network; 0 takes 4 d.", low=0, high=65_536)
-    activation: str = setting("relu", "Its activation.", choices=("relu", "gelu", "tanh", "sigmoid"))
-    norm: str = setting("pre", "Normalise before each sublayer, or after the residual sum.", choices=("pre", "post"))
-    norm_gain: bool = setting(True, "Layer norm learns a gain and a bias.")
+    attention_window: int = setting(128, "Words that attend to each other.", "Network", low=1, high=65_536)
+    long_texts: str = setting(
+        "split", "Split long texts into windows, or cut them.", "Network", choices=("split", "head")
+    )
+    causal: bool = setting(False, "A word attends only to itself and earlier words.", "Network")
+    hidden: int = setting(0, "Width of the feed-forward network; 0: 4 d.", "Network", low=0, high=65_536)
+    activation: str = setting(
+        "relu", "Activation of the feed-forward network.", "Network", choices=("relu", "gelu", "tanh", "sigmoid")
+    )
+    norm: str = setting("pre", "Layer norm before each sublayer, or after it.", "Network", choices=("pre", "post"))
+    norm_gain: bool = setting(True, "Learn a gain and a bias in layer norm.", "Network")
     positions: str = setting(
-        "sinusoidal", "Position signal added to the word vectors.", choices=("sinusoidal", "learned", "none")
+        "sinusoidal", "Position signal added to word vectors.", "Network", choices=("sinusoidal", "learned", "none")
     )
     pool: str = setting(
         "mean",
-        "How a text's words become one vector.",
+        "Pooling of a text into one vector.",
+        "Network",
         choices=("mean", "max", "first", "attention", "flatten"),
     )
     loss: str = setting(
         "cross-entropy",
-        "Softmax and cross-entropy, or (two classes) one sigmoid neuron and squared error.",
+        "squared-error: one sigmoid neuron.",
+        "Network",
         choices=("cross-entropy", "squared-error"),
     )
-    attention_window: int = setting(128, "Words that attend to each other.", low=1, high=65_536)
-    long_texts: str = setting(
-        "split",
-        "Texts longer than the window: split them into windows, or read only their head.",
-        choices=("split", "head"),
-    )
-    dropout: float = setting(0.1, "Share of activations dropped while training.", low=0, high=0.95)
+    dropout: float = setting(0.1, "Fraction of activations dropped in training.", "Network", low=0, high=0.95)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -195,55 +213,37 @@ class NetworkSettings(Settings):
 class TrainSettings(NetworkSettings):
     """Settings of ``train``."""
 
-    epochs: int = setting(2, "Passes over the training texts.", low=1)
-    batch: int = setting(32, "Texts per step.", low=1)
-    optimizer: str = setting("adamw", "Update rule.", choices=("adamw", "adam", "sgd"))
-    lr: float = setting(1e-3, "Highest learning rate.", low=0)
-    embedding_lr: float = setting(0.3, "Learning rate of the word vectors, as a multiple of `lr`.", low=0)
-    freeze: bool = setting(False, "Leave the word vectors as PCA made them.")
-    schedule: str = setting(
-        "linear", "How the rate falls to 0 after warm-up.", choices=("linear", "cosine", "constant")
+    epochs: int = setting(2, "Passes over the training texts.", MAIN, low=1)
+    lr: float = setting(1e-3, "Highest learning rate.", MAIN, low=0)
+    valid_share: float = setting(0.1, "Fraction of DATA held out for validation.", "Data", low=0, high=0.9)
+    valid_max: int = setting(1000, "Largest number of texts held out.", "Data", low=1)
+    label_order: str = setting(
+        "auto", "Whether labels that are numbers form a scale.", "Data", choices=("auto", "none")
     )
-    warmup: int = setting(100, "Steps over which the rate rises.", low=0)
-    weight_decay: float = setting(0.01, "AdamW: decay of weight matrices per unit of learning rate.", low=0)
-    clip: float = setting(1.0, "Largest norm of the gradient; 0 for no limit.", low=0)
-    word_dropout: float = setting(0.1, "Share of words left out of a training text.", low=0, high=0.95)
-    weight_averaging: float = setting(
-        0.99, "Decay of the running average of the weights; 0 for none.", low=0, high=0.99999
-    )
-    patience: int = setting(2, "Stop after this many epochs without improvement; 0 never.", low=0)
-    valid_share: float = setting(0.1, "Share of the training data held out for validation.", low=0, high=0.9)
-    valid_max: int = setting(1000, "Hold out about this many texts at most.", low=1)
-    new_word_min_count: int = setting(
-        2, "Learn vectors for training words the embeddings lack, seen this often; 0 for none.", low=0
-    )
-    calibrate: bool = setting(True, "Fit the temperature of the probabilities on the held-out texts.")
     class_weight: str = setting(
-        "none",
-        "balanced: every label weighs as much as any other in the loss, however rare; none: every text does.",
-        choices=("none", "balanced"),
+        "none", "balanced: labels weigh the same, however rare.", "Data", choices=("none", "balanced")
     )
-    label_order: str = setting("auto", "Whether labels that are numbers form a scale.", choices=("auto", "none"))
-    ngrams: int = setting(
-        3,
-        "Add the naive-Bayes evidence of word n-grams up to this length to the word vectors; 0 for none.",
-        low=0,
-        high=3,
+    passages: int = setting(0, "Passages of 10 to 40 words to add per long text.", "Data", low=0, high=100)
+    new_word_min_count: int = setting(2, "Learn unknown words seen this often; 0: none.", "Start", low=0)
+    freeze: bool = setting(False, "Keep the word vectors as PCA made them.", "Start")
+    pretrain: int = setting(0, "Epochs of next-word prediction before training.", "Start", low=0)
+    ngrams: int = setting(3, "Longest word n-gram used as a feature; 0: none.", "N-grams", low=0, high=3)
+    ngram_min_texts: int = setting(2, "Drop n-grams found in fewer training texts.", "N-grams", low=1)
+    lsa_components: int = setting(300, "LSA components of the n-grams used as features; 0: none.", "N-grams", low=0)
+    distill: int = setting(1, "Epochs of distillation on texts without labels.", "N-grams", low=0)
+    batch: int = setting(32, "Texts per step.", "Training", low=1)
+    optimizer: str = setting("adamw", "Update rule.", "Training", choices=("adamw", "adam", "sgd"))
+    embedding_lr: float = setting(0.3, "Factor on the learning rate for the word vectors.", "Training", low=0)
+    schedule: str = setting(
+        "linear", "Decay of the learning rate after warm-up.", "Training", choices=("linear", "cosine", "constant")
     )
-    lsa_components: int = setting(
-        300, "Principal components of the texts, of their n-grams, to learn from as well; 0 for none.", low=0
+    warmup: int = setting(100, "Steps over which the learning rate rises.", "Training", low=0)
+    weight_decay: float = setting(0.01, "AdamW: weight decay per unit of learning rate.", "Training", low=0)
+    clip: float = setting(1.0, "Largest norm of the gradient; 0: no limit.", "Training", low=0)
+    word_dropout: float = setting(0.1, "Fraction of words left out of a training text.", "Training", low=0, high=0.95)
+    weight_averaging: float = setting(
+        0.99, "Decay of the average of the weights; 0: none.", "Training", low=0, high=0.99999
     )
-    distill: int = setting(
-        1,
-        "Epochs over the texts without labels, if there are any, in which the network learns what the n-grams say.",
-        low=0,
-    )
-    ngram_min_texts: int = setting(2, "Leave out n-grams found in fewer training texts than this.", low=1)
-    float16: bool = setting(False, "Store word vectors and n-grams in half precision, for a smaller file.")
-    passages: int = setting(
-        0,
-        "Passages of each long training text, of 10 to 40 words, that are learned as texts of their own; 0 for none.",
-        low=0,
-        high=100,
-    )
-    pretrain: int = setting(0, "Epochs of next-word prediction on the texts before training on the labels.", low=0)
+    patience: int = setting(2, "Stop after so many epochs without gain; 0: never.", "Training", low=0)
+    calibrate: bool = setting(True, "Fit a temperature on the held-out texts.", "Training")
+    float16: bool = setting(False, "Store vectors and n-grams in float16.", "Output")

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from calling import last_of_each
 from command import run
 from made_once import made_once
 from tally import table
@@ -45,7 +46,8 @@ def pytest_terminal_summary(terminalreporter):
 
 def one_step(work, *more):
     """The words of a training of a single step."""
-    return ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--epochs", "1", "--batch", "80", *more)
+    words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--epochs", "1", "--batch", "80")
+    return last_of_each(*words, *more)
 
 
 def make_rows(labels, count, seed, words=9):

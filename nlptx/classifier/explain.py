@@ -23,7 +23,9 @@ class Explanation:
     """One text, seen from inside.
 
     Args:
+        tokens: all tokens of the text, known or not.
         words: the T known words the model read.
+        positions: (T,) where they stand among the tokens.
         probabilities: (C,) of the whole text.
         label: column of the label explained.
         worth: (T,) how much the probability of that label falls when the word is left out.
@@ -31,7 +33,9 @@ class Explanation:
             between words of different windows.
     """
 
+    tokens: list[str]
     words: list[str]
+    positions: list[int]
     probabilities: NDArray[np.float64]
     label: int
     worth: NDArray[np.float64]
@@ -53,7 +57,8 @@ def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
         label: one of the model's labels.
 
     Returns:
-        the known words, the worth (T,) float64 of each, and the attention weights (H, T, T) of each block; see
+        the tokens of the text, the known words among them, the worth (T,) float64 of each, and the attention
+        weights (H, T, T) of each block; see
         :class:`Explanation`.
 
     Raises:
@@ -71,15 +76,17 @@ def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
     check_type(model, Model, "model")
     check_text(text, "text")
     column = None if label is None else find_label(label, model.labels)
-    known = model.vocabulary.encode(text)
-    ids = known[: model.settings.most_words]
+    tokens = model.vocabulary.tokenizer(text)
+    known = [place for place, token in enumerate(tokens) if token in model.vocabulary.index]
+    known_ids = model.vocabulary.encode_tokens(tokens)
+    ids = known_ids[: model.settings.most_words]
     if not len(ids):
         raise DataError("the text has no word that the model knows")
     overflow_safe = model.overflow_safe()
     # Workers limit the BLAS, as when predicting: it may sum in another order on more threads.
     # An overflow shows in the probabilities.
     with Workers(1), np.errstate(all="ignore"):
-        probabilities, worth, chosen = _leave_one_out(overflow_safe, known, len(ids), column)
+        probabilities, worth, chosen = _leave_one_out(overflow_safe, known_ids, len(ids), column)
         x, layout, *ngram_features = network_inputs(overflow_safe, [ids], apart=True)
         _, cache = overflow_safe.network.forward(x, layout, None, *ngram_features)
     attention = []
@@ -90,7 +97,8 @@ def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
                 span = slice(row + window * length, row + (window + 1) * length)
                 whole[:, span, span] = weights[window]
         attention.append(whole)
-    return Explanation([model.vocabulary.words[i] for i in ids], probabilities, chosen, worth, attention)
+    words = [model.vocabulary.words[i] for i in ids]
+    return Explanation(tokens, words, known[: len(ids)], probabilities, chosen, worth, attention)
 
 
 def _leave_one_out(

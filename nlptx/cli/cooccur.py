@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import click
 
+from nlptx.cli.command import PATH, command
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import (
     Run,
@@ -25,8 +26,8 @@ from nlptx.settings import CountSettings
 SPLITS = ("train", "unsup")
 
 
-@click.command()
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@command()
+@click.argument("inputs", nargs=-1, type=PATH, metavar="INPUT...")
 @output_option("cooccur.npz", "Where the counts go; - for standard output.")
 @preset_option
 @settings_options(CountSettings)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
-from nlptx.cli.options import Run, reading_options, run_options
-from nlptx.cli.predict import model_option
+from nlptx.cli.options import BUNDLED, Run, model_option, reading_options, run_options
 from nlptx.cli.reporter import Reporter, print_json
 from nlptx.cli.stage_run import peak_memory
 from nlptx.corpus.document import ReadOptions
@@ -32,10 +32,10 @@ _SEEN = {
 }
 
 
-@click.command()
-@click.argument("data", nargs=-1, metavar="DATA...")
+@command()
+@click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
 @model_option
-@click.option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 below this accuracy.")
+@option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 below this accuracy.")
 @reading_options(("test",), labelled=True)
 @run_options(json_help="Print the report as one JSON object.")
 def evaluate(
@@ -47,15 +47,15 @@ def evaluate(
     nlptx evaluate -m model.npz test.tsv
     nlptx evaluate -m model.npz aclImdb.tar.gz --json --min-accuracy 0.9
 
-    The report has accuracy with its 95 % interval, macro-F1, ROC-AUC, log-loss, calibration error (ECE),
-    precision, recall and F1 of each label, and the confusion matrix. A text without a known word counts as one
-    of the most frequent label in the training data, with the share of each label there as its probabilities;
-    the report says how many there are.
+    The report names model, training seed and data, and has accuracy with its 95 % interval, macro-F1, ROC-AUC,
+    log-loss, calibration error (ECE), precision, recall and F1 of each label, and the confusion matrix. A text
+    without a known word counts as one of the most frequent label in the training data, with the share of each
+    label there as its probabilities; the report says how many there are.
     """
     data = inputs_or_stdin(data)
     check_names(*data, model)
     if min_accuracy is not None and math.isnan(min_accuracy):
-        raise click.BadParameter("nan is not a share.", param_hint="--min-accuracy")
+        raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
     started = time.perf_counter()
     import numpy as np
 
@@ -95,12 +95,13 @@ def evaluate(
                 probabilities.append(scored.probabilities)
     report = judge(np.array(probabilities), np.array(targets), classifier.label_names, classifier.values is not None)
     seen_in = _seen_in(classifier, corpus.sha256)
+    names = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
     if run.json:
         about_data = {"unknown_texts": known_words.unknown, "seen_in": seen_in}
         cost = {"seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
-        print_json({**_as_json(report), **about_data, **cost})
+        print_json({**names, **_as_json(report), **about_data, **cost})
     else:
-        _draw(report, known_words.unknown, run.talk)
+        _draw(names, report, known_words.unknown, run.talk)
     for note in known_words.notes("scored with the share of each label in the training data"):
         run.talk.note(note)
     if seen_in:
@@ -142,9 +143,12 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
     return sorted(wrong, key=lambda row: -row[2])[:_SHOWN]
 
 
-def _draw(report: Report, unknown: int, talk: Reporter) -> None:
+def _draw(names: dict[str, Any], report: Report, unknown: int, talk: Reporter) -> None:
     low, high = report.interval
     facts: list[tuple[str, Any]] = [
+        ("model", names["model"]),
+        ("seed", str(names["seed"])),
+        ("data", " ".join(names["data"])),
         ("texts", report.texts),
         *([("without a known word", unknown)] if unknown else []),
         ("accuracy", f"{report.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%})"),

@@ -2,63 +2,108 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from nlptx.cli.charts import bar
+from nlptx.cli.command import command, option
 from nlptx.cli.inputs import check_names
-from nlptx.cli.options import Run, run_options
-from nlptx.cli.predict import model_option
+from nlptx.cli.options import Run, model_option, run_options
 from nlptx.cli.reporter import print_json
 from nlptx.errors import DataError
 
 if TYPE_CHECKING:
     from nlptx.classifier.explain import Explanation
+    from nlptx.classifier.model import Model
 
+# Widest bar, in characters.
 _BAR = 12
+# Digits after the point of worth and attention in JSON.
+_WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
 
 
-@click.command()
+@command()
 @click.argument("text", required=False)
 @model_option
-@click.option("--label", metavar="LABEL", help="Explain this label, not the predicted one.")
-@run_options(json_help="Print one JSON object, with the whole attention matrices.")
-def explain(text: str | None, model: str | None, label: str | None, run: Run) -> None:
+@option("--label", metavar="LABEL", show_default="the predicted one", help="Label to explain.")
+@option("--attention", is_flag=True, help="With --json: the whole attention matrices too.")
+@run_options(json_help="Print one JSON object.")
+def explain(text: str | None, model: str | None, label: str | None, attention: bool, run: Run) -> None:
     """Show what each word of a text is worth to its label, beside what the attention heads look at.
 
     \b
-    nlptx explain -m model.npz "The plot is thin, but the acting is wonderful."
+    nlptx explain "The plot is thin, but the acting is wonderful."
     head -1 reviews.txt | nlptx explain -m model.npz --json
 
-    The worth of a word is how much the label's probability falls when the text is scored without it. The
-    columns b1h1, b1h2, ... (block, head) show the share of attention the word gets, averaged over the words
-    that look. Attention shows where information can flow, worth what came of it.
+    The worth of a word is how much the label's probability falls when the text is scored without it. The columns
+    b1h1, b1h2, ... (block, head) show the fraction of attention the word gets, averaged over the words that look.
+    Attention shows where information can flow, worth what came of it. Words that the model does not know are marked
+    "unknown", and those beyond the head of the text that it reads, "not read".
+
+    --json prints label, probability and words: word, known, worth and attention[block][head] of each, the latter two
+    null for a word that was not read. --attention adds attention[block][head][looking word][word looked at] of the
+    words that were read, and its shape.
     """
     check_names(model)
+    if attention and not run.json:
+        raise click.UsageError("--attention prints matrices as JSON; add --json.")
     if text is None:
         if sys.stdin is None or sys.stdin.isatty():
             raise click.UsageError("nothing to explain: give a text, or pipe one in.")
         text = _decoded(sys.stdin.buffer.read())
+    elif os.path.isfile(text):
+        run.talk.note(f"note: this explains the name {text}; for what the file holds: nlptx explain < {text}")
     from nlptx.classifier.explain import explain as look_inside
     from nlptx.classifier.model import Model
 
     classifier = Model.load(model)
     by_name = dict(zip(classifier.label_names, classifier.labels, strict=True))
     seen = look_inside(classifier, text, None if label is None else by_name.get(label, label))
+    chosen = classifier.label_names[seen.label]
+    words = _words(classifier, seen)
     if run.json:
-        print_json(
-            {
-                "label": classifier.label_names[seen.label],
-                "probability": float(seen.probabilities[seen.label]),
-                "words": seen.words,
-                "worth": seen.worth.round(6).tolist(),
-                "attention": [block.round(6).tolist() for block in seen.attention],
-            }
-        )
-        return
-    _draw(classifier.label_names[seen.label], seen, run)
+        told = {"label": chosen, "probability": float(seen.probabilities[seen.label]), "words": _as_json(words)}
+        print_json(told | _matrices(seen) if attention else told)
+    else:
+        _draw(f"{chosen}: {seen.probabilities[seen.label]:.2%}", words, run)
+
+
+class _Word(NamedTuple):
+    """A word of the text; worth and attention, by block and head, are None unless the model read it."""
+
+    word: str
+    known: bool
+    worth: float | None = None
+    attention: list[list[float]] | None = None
+
+
+def _words(model: Model, seen: Explanation) -> list[_Word]:
+    """Return all words of the text, known or not."""
+    words = [_Word(token, token in model.vocabulary.index) for token in seen.tokens]
+    received = [block.mean(axis=1).T.tolist() for block in seen.attention]  # of each block (T, H)
+    for row, (place, worth) in enumerate(zip(seen.positions, seen.worth.tolist(), strict=True)):
+        words[place] = words[place]._replace(worth=worth, attention=[block[row] for block in received])
+    return words
+
+
+def _as_json(words: list[_Word]) -> list[dict[str, Any]]:
+    rows = []
+    for word in words:
+        row = word._asdict()
+        if word.worth is not None and word.attention is not None:
+            row["worth"] = round(word.worth, _WORTH_DIGITS)
+            row["attention"] = [[round(value, _ATTENTION_DIGITS) for value in heads] for heads in word.attention]
+        rows.append(row)
+    return rows
+
+
+def _matrices(seen: Explanation) -> dict[str, Any]:
+    """Return what --attention adds: the matrices of each block, (H, T, T), and the shape of all of them."""
+    matrices = [block.astype(float).round(_ATTENTION_DIGITS).tolist() for block in seen.attention]
+    return {"attention_shape": [len(matrices), *(seen.attention[0].shape if matrices else ())], "attention": matrices}
 
 
 def _decoded(data: bytes) -> str:
@@ -73,18 +118,15 @@ def _decoded(data: bytes) -> str:
         raise DataError(f"byte 0x{data[error.start]:02x} is not UTF-8", where=f"<stdin>:{line}") from error
 
 
-def _draw(label: str, seen: Explanation, run: Run) -> None:
-    heads = [(f"b{b}h{h}", weights.mean(axis=0)) for b, block in enumerate(seen.attention, start=1)
-             for h, weights in enumerate(block, start=1)]  # fmt: skip
-    largest = max(abs(seen.worth).max(), 1e-9)
-    rows = [
-        (
-            word,
-            f"{worth:+.4f}",
-            bar(worth / largest, _BAR),
-            *(f"{received[place]:.3f}" for _, received in heads),
-        )
-        for place, (word, worth) in enumerate(zip(seen.words, seen.worth.tolist(), strict=True))
-    ]
-    title = f"{label}: {seen.probabilities[seen.label]:.2%}"
-    run.talk.table(title, ("word", "worth", "", *(name for name, _ in heads)), rows)
+def _draw(title: str, words: list[_Word], run: Run) -> None:
+    first = next(word.attention or [] for word in words if word.worth is not None)
+    heads = [f"b{b}h{h}" for b, block in enumerate(first, start=1) for h in range(1, len(block) + 1)]
+    largest = max(1e-9, *(abs(word.worth or 0) for word in words))
+    rows = []
+    for word in words:
+        if word.worth is None:
+            rows.append([word.word, "not read" if word.known else "unknown", *[""] * (1 + len(heads))])
+        else:
+            received = [f"{value:.3f}" for block in word.attention or [] for value in block]
+            rows.append([word.word, f"{word.worth:+.4f}", bar(word.worth / largest, _BAR), *received])
+    run.talk.table(title, ("word", "worth", "", *heads), rows)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nlptx.cli.charts import curve
+from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import Run, run_options
 from nlptx.cli.reporter import print_json
@@ -17,26 +18,32 @@ from nlptx.training.history import loss_curve, reason_for_best
 if TYPE_CHECKING:
     from nlptx.artifacts.container import Artifact
 
+# Facts of a card that the report begins with.
+_FIRST = ("purpose", "accuracy", "labels")
+# Labels up to which the purpose of a model names them all.
+_NAMED = 6
 
-@click.command()
-@click.argument("artifact", required=False, metavar="[ARTIFACT]")
-@click.option(
+
+@command()
+@click.argument("artifact", required=False, type=PATH, metavar="[ARTIFACT]")
+@option(
     "--plot",
+    type=PATH,
     metavar="FILE",
-    help="Draw the loss curve of a model, or a map of word vectors, into a .png, .svg or .pdf (needs the plot extra).",
+    help="Draw the loss curve of a model, or a map of word vectors, as .png, .svg or .pdf (plot extra).",
 )
 @run_options(json_help="Print one JSON object.")
 def info(artifact: str | None, plot: str | None, run: Run) -> None:
-    """Describe an artifact: sizes, settings, and the commands that make it again from the corpus.
+    """Describe an artifact: its purpose, accuracy and labels, its settings, and the commands that make it again.
 
     \b
     nlptx info
     nlptx info model.npz
     nlptx info embeddings.npz --plot map.png
 
-    Without ARTIFACT it describes the model that comes with nlptx. For a model it shows the card, if it has one, and
-    draws the loss curve of the training. The corpus is named by the SHA-256 of its texts;
-    for a text file in UTF-8 whose lines all end in a line feed, that is what sha256sum prints.
+    Without ARTIFACT it describes the bundled model. For a model it shows the card, if it has one, and draws the loss
+    curve of the training. The corpus is named by the SHA-256 of its texts; for a text file in UTF-8 whose lines all
+    end in a line feed, that is what sha256sum prints.
     """
     from nlptx.artifacts import container, provenance
     from nlptx.classifier.model import Model, bundled_path
@@ -79,15 +86,17 @@ def _draw(
 ) -> None:
     talk = run.talk
     plain = {name: value for name, value in found.details.items() if not isinstance(value, list | dict)}
-    facts = [("kind", found.kind), ("written by", f"nlptx {found.version}"), ("seed", str(found.seed)), *plain.items()]
+    words = [("words", sizes["word_counts"][0])] if "word_counts" in sizes else []
+    facts = [("kind", found.kind), *words, *plain.items(), ("seed", str(found.seed))]
+    facts.append(("written by", f"nlptx {found.version}"))
     if found.kind == "model":
-        facts.append(("labels", ", ".join(found.details["labels"])))
-    facts += [(name, " x ".join(map(str, shape))) for name, shape in sizes.items() if name != "words"]
-    talk.facts(path, facts)
-    if found.kind == "model":
-        for title, told in (("card", found.details["card"]), ("calibration", _calibration(found))):
+        card = {name: value for name, value in found.details["card"].items() if name not in _FIRST}
+        talk.facts(path, [*_rows(_purpose(found.details)), *facts])
+        for title, told in (("card", card), ("calibration", _calibration(found))):
             if told:
                 talk.facts(title, _rows(told))
+    else:
+        talk.facts(path, facts)
     talk.facts("settings", ((name, str(value)) for name, value in found.settings.items()))
     if found.kind == "model" and found.details["history"]:
         _draw_history(found.details["history"], run)
@@ -102,6 +111,27 @@ def _draw(
         ]
     if digests:
         talk.facts("from texts with SHA-256", digests)
+    talk.facts("arrays", ((name, " x ".join(map(str, shape))) for name, shape in sizes.items() if name != "words"))
+
+
+def _purpose(details: dict[str, Any]) -> dict[str, Any]:
+    """Return what a model is for, how good it is, and its labels: from its card, else from its training."""
+    labels = [str(label) for label in details["labels"]]
+    several = f"{', '.join(labels[:-1])} and {labels[-1]}" if len(labels) <= _NAMED else f"{len(labels):,} labels"
+    told = {
+        "purpose": f"Tell {several} apart.",
+        "accuracy": "Not measured: no texts were held out.",
+        "labels": ", ".join(labels),
+    }
+    history = details["history"]
+    epoch: dict[str, Any] = next(
+        (epoch for epoch in history.get("epochs", []) if epoch["epoch"] == history["best_epoch"]), {}
+    )
+    if "valid_accuracy" in epoch:
+        texts = history.get("valid_texts")
+        held_out = f"{texts:,} held-out texts" if type(texts) is int else "held-out texts"
+        told["accuracy"] = f"{epoch['valid_accuracy']:.2%} of {held_out}"
+    return {name: details["card"].get(name, value) for name, value in told.items()}
 
 
 def _calibration(found: Artifact) -> dict[str, Any]:

@@ -53,10 +53,19 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"nlptx.cli.{cmd_name}")
         command: click.Command = getattr(module, cmd_name)
         command.short_help = COMMANDS[cmd_name]
-        for parameter in command.params:
-            if isinstance(parameter, click.Option):
-                parameter.show_envvar = True
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            nearest = get_close_matches(name, COMMANDS, 1)
+            hint = f"Did you mean {nearest[0]!r}?" if nearest else f"The commands are {', '.join(COMMANDS)}."
+            raise click.UsageError(f"there is no command {name!r}. {hint}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -77,7 +86,7 @@ def nlptx() -> None:
     nlptx train labelled.tsv -e embeddings.npz -o model.npz     fit a transformer on them
     nlptx predict -m model.npz reviews.txt > scores.tsv         score text
 
-    Each stage reads files (or - for standard input) and writes one file.
+    Each stage reads files (or - for standard input) and writes one file. Help on a command: nlptx COMMAND --help.
     """
 
 
@@ -91,7 +100,7 @@ def main() -> NoReturn:
     closed = _mend_streams()
     code = 0
     try:
-        code = _complete() or _run(sys.argv[1:])
+        code = _complete() or run_command(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:
         _drop_stdout()
@@ -141,13 +150,14 @@ def _complete() -> int:
     instruction = os.environ.get("_NLPTX_COMPLETE")
     if not instruction:
         return 0
-    from click.shell_completion import shell_complete
+    from nlptx.cli.completion import complete
 
     sys.stdout.flush()
-    _leave(shell_complete(nlptx, {}, "nlptx", "_NLPTX_COMPLETE", instruction))
+    _leave(complete(nlptx, instruction))
 
 
-def _run(arguments: list[str]) -> int:
+def run_command(arguments: list[str]) -> int:
+    """Run a command line; return its exit code, after an error was printed."""
     try:
         with nlptx.make_context("nlptx", arguments) as context:
             nlptx.invoke(context)

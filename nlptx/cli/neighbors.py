@@ -2,47 +2,62 @@
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
 import click
 
+from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
-from nlptx.cli.options import Run, run_options
+from nlptx.cli.options import BUNDLED, Run, run_options
 from nlptx.cli.reporter import print_json
+from nlptx.errors import DataError
+
+if TYPE_CHECKING:
+    from nlptx.embeddings.embeddings import Embeddings
+
+# How an .npz file begins, which is a zip file, and how the name of a file of vectors may end.
+_ZIP = b"PK\x03\x04"
+_ENDINGS = (".npz", ".txt", ".vec")
 
 
-@click.command()
-@click.argument("embeddings", metavar="EMBEDDINGS")
-@click.argument("words", nargs=-1, required=True, metavar="WORD...")
-@click.option("--analogy", is_flag=True, help="Three words a b c: find d such that a is to b as c is to d.")
-@click.option("-n", "--top", type=click.IntRange(1), default=10, show_default=True, help="How many.")
+@command()
+@click.argument("words", nargs=-1, required=True, type=PATH, metavar="[EMBEDDINGS] WORD...")
+@option(
+    "-m", "--model", type=PATH, metavar="FILE", show_default=BUNDLED, help="EMBEDDINGS, if every argument is a word."
+)
+@option("--analogy", is_flag=True, help="Three words a b c: find d such that a is to b as c is to d.")
+@option("-n", "--top", type=click.IntRange(1), default=10, show_default=True, help="Number of words to show.")
 @run_options(json_help="Print one JSON object.")
-def neighbors(embeddings: str, words: tuple[str, ...], analogy: bool, top: int, run: Run) -> None:
+def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int, run: Run) -> None:
     """Show the words nearest to a word, by the cosine of their vectors.
 
     \b
-    nlptx neighbors embeddings.npz terrible wonderful
+    nlptx neighbors terrible wonderful
     nlptx neighbors embeddings.npz --analogy man king woman
 
-    EMBEDDINGS is the output of nlptx pca or nlptx train, or word2vec text (*.txt, *.vec).
+    EMBEDDINGS is the output of nlptx pca or nlptx train, or word2vec text (*.txt, *.vec); without it the words are
+    those of the bundled model. The first argument is taken for a file if it is -, has a slash, ends in .npz, .txt or
+    .vec, or is an .npz file by its content. With -m FILE every argument is a word.
     """
-    check_names(embeddings)
+    if model is None and _is_file(words[0]):
+        model, *rest = words
+        words = tuple(rest)
+    check_names(model)
+    if not words:
+        raise click.UsageError(f"no word to look up in {model}: nlptx neighbors {model} WORD...")
     if analogy and len(words) != 3:
         raise click.UsageError(f"--analogy takes three words; got {len(words)}.")
-    from nlptx.artifacts import container
-    from nlptx.classifier.model import Model
-    from nlptx.embeddings.embeddings import TEXT_SUFFIXES, Embeddings, load_embeddings
-
-    if embeddings.endswith(TEXT_SUFFIXES):
-        vectors = load_embeddings(embeddings)
-    else:
-        artifact = container.read(embeddings, "embeddings", "model")
-        if artifact.kind == "model":
-            vectors = container.build(artifact, Model.from_artifact, embeddings).embeddings()
+    vectors = _load(model)
+    try:
+        if analogy:
+            found = {" ".join(words): vectors.analogy(words[0], words[1], words[2], top)}
         else:
-            vectors = container.build(artifact, Embeddings.from_artifact, embeddings)
-    if analogy:
-        found = {" ".join(words): vectors.analogy(words[0], words[1], words[2], top)}
-    else:
-        found = {word: vectors.nearest(word, top) for word in words}
+            found = {word: vectors.nearest(word, top) for word in words}
+    except DataError as error:
+        if model is None:
+            error.hint = "These are the words of the bundled model; name others with -m FILE."
+        raise
     if run.json:
         print_json(
             {
@@ -53,3 +68,29 @@ def neighbors(embeddings: str, words: tuple[str, ...], analogy: bool, top: int, 
         return
     for name, rows in found.items():
         run.talk.table(name, ("word", "cosine"), [(word, f"{cosine:.4f}") for word, cosine in rows])
+
+
+def _is_file(argument: str) -> bool:
+    """Tell whether the first argument is meant as a file of vectors, not as a word."""
+    if argument in ("", "-") or os.sep in argument or argument.lower().endswith(_ENDINGS):
+        return True
+    if not os.path.isfile(argument) or not os.access(argument, os.R_OK):
+        return False
+    with open(argument, "rb") as file:
+        return file.read(len(_ZIP)) == _ZIP
+
+
+def _load(path: str | None) -> Embeddings:
+    """Load word vectors; without a path, those of the bundled model."""
+    from nlptx.artifacts import container
+    from nlptx.classifier.model import Model
+    from nlptx.embeddings.embeddings import TEXT_SUFFIXES, Embeddings, load_embeddings
+
+    if path is None:
+        return Model.load().embeddings()
+    if path.endswith(TEXT_SUFFIXES):
+        return load_embeddings(path)
+    artifact = container.read(path, "embeddings", "model")
+    if artifact.kind == "model":
+        return container.build(artifact, Model.from_artifact, path).embeddings()
+    return container.build(artifact, Embeddings.from_artifact, path)

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from nlptx.cli.command import PATH, option
 from nlptx.cli.option_names import as_options
 from nlptx.cli.reporter import Reporter
 from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
@@ -17,6 +18,8 @@ from nlptx.presets import ARTICLES, PRESETS
 from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, SEED, Settings
 
 Function = Callable[..., Any]
+# What the model that comes with nlptx is called, which has no path worth knowing.
+BUNDLED = "bundled"
 
 
 @dataclass(frozen=True)
@@ -34,11 +37,11 @@ def run_options(
     """Add the options every command has; they arrive as ``run``."""
 
     def decorate(function: Function) -> Function:
-        @click.option("--json", is_flag=True, help=json_help)
-        @click.option("-j", "--jobs", type=click.IntRange(1), help="Cores to use.  [default: all]")
-        @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-        @click.option("-v", "--verbose", is_flag=True, help="Say more.")
-        @click.option("--no-color", is_flag=True, help="No colour; so does the variable NO_COLOR.")
+        @option("-j", "--jobs", type=click.IntRange(1), show_default="all", help="Number of cores to use.")
+        @option("--json", is_flag=True, group="Output", help=json_help)
+        @option("-q", "--quiet", is_flag=True, group="Output", help="Print nothing but errors and the result.")
+        @option("-v", "--verbose", is_flag=True, group="Output", help="Print more.")
+        @option("--no-color", is_flag=True, group="Output", help="No colours; the variable NO_COLOR does the same.")
         @functools.wraps(function)
         def wrapped(
             *args: Any, json: bool, jobs: int | None, quiet: bool, verbose: bool, no_color: bool, **kwargs: Any
@@ -50,13 +53,25 @@ def run_options(
     return decorate
 
 
-def output_option(default: str | None, help: str) -> Callable[[Function], Function]:
+def output_option(default: str, help: str) -> Callable[[Function], Function]:
     """Add ``-o/--output``."""
-    return click.option("-o", "--output", default=default, show_default=default is not None, metavar="FILE", help=help)
+    return option("-o", "--output", type=PATH, default=default, show_default=True, metavar="FILE", help=help)
 
 
-seed_option = click.option("--seed", type=click.IntRange(0), default=SEED, show_default=True,
-                           help="Seed of all random numbers.")  # fmt: skip
+def model_option(function: Function) -> Function:
+    """Add ``-m/--model``."""
+    help = "Output of nlptx train."
+    return option("-m", "--model", type=PATH, metavar="FILE", show_default=BUNDLED, help=help)(function)
+
+
+seed_option = option(
+    "--seed",
+    type=click.IntRange(0),
+    default=SEED,
+    show_default=True,
+    group="Output",
+    help="Seed of all random numbers.",
+)
 
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -84,20 +99,22 @@ def memory_options(function: Function) -> Function:
             raise click.BadParameter(f"at least {LEAST_MEMORY >> 20}M is needed.", context, parameter)
         return value
 
-    memory = click.option(
+    memory = option(
         "--memory",
         type=Size(),
         default=f"{DEFAULT_MEMORY >> 30}G",
         show_default=True,
         metavar="SIZE",
         callback=check,
-        help="Memory to keep to; what does not fit goes to temporary files.",
+        help="Memory limit; the rest goes to temporary files.",
     )
-    folder = click.option(
+    folder = option(
         "--tmp-dir",
         type=click.Path(exists=True, file_okay=False, writable=True),
         metavar="FOLDER",
-        help="Where temporary files go.  [default: the system's]",
+        group="Output",
+        show_default="that of the system",
+        help="Folder of temporary files.",
     )
     return memory(folder(function))
 
@@ -114,14 +131,13 @@ def settings_options(cls: type[Settings]) -> Callable[[Function], Function]:
 
         result: Function = wrapped
         for item in reversed(fields(cls)):
-            option = "--" + item.name.replace("_", "-")
+            name = "--" + item.name.replace("_", "-")
             choices = item.metadata["choices"]
             if isinstance(item.default, bool):
-                option = f"{option}/--no-{option[2:]}"
+                name = f"{name}/--no-{name[2:]}"
             kind = click.Choice(choices) if choices else type(item.default)
-            result = click.option(
-                option, type=kind, default=item.default, show_default=True, help=as_options(item.metadata["help"])
-            )(result)
+            told = {"group": item.metadata["group"], "help": as_options(item.metadata["help"])}
+            result = option(name, type=kind, default=item.default, show_default=True, **told)(result)
         return result
 
     return decorate
@@ -134,14 +150,15 @@ def preset_option(function: Function) -> Function:
         if value is not None:
             context.default_map = {**(context.default_map or {}), **PRESETS[value].get(context.info_name or "", {})}
 
-    articles = "; ".join(f"{name} is {article}" for name, article in ARTICLES.items())
-    return click.option(
+    articles = " or ".join(ARTICLES.values())
+    return option(
         "--preset",
         type=click.Choice(list(PRESETS)),
         is_eager=True,
         expose_value=False,
         callback=choose,
-        help=f"Use the settings of an article: {articles}. Other options take precedence.",
+        group="Start",
+        help=f"Settings of an article, {articles}.",
     )(function)
 
 
@@ -156,45 +173,32 @@ def reading_options(splits: tuple[str, ...], *, labelled: bool = False) -> Calla
     skip_bad = click.option("--skip-bad", is_flag=True, show_envvar=True, help=help)
 
     def decorate(function: Function) -> Function:
-        @click.option(
-            "--text-column",
-            default="text",
-            show_default=True,
-            show_envvar=True,
-            help="Column of a table that holds the text.",
-        )
-        @click.option(
-            "--label-column",
-            default="label",
-            show_default=True,
-            show_envvar=True,
-            help="Column of a table that holds the label.",
-        )
-        @click.option(
+        @option("--text-column", default="text", show_default=True, help="Column of a table that holds the text.")
+        @option("--label-column", default="label", show_default=True, help="Column of a table that holds the label.")
+        @option(
             "--input-format",
             type=click.Choice(FORMATS),
             default="auto",
             show_default=True,
-            show_envvar=True,
-            help="Format of the input; auto goes by the file name, standard input being text.",
+            group="Data",
+            help="auto: by the file name; standard input is text.",
         )
-        @click.option(
+        @option(
             "--split",
-            "split",
             type=click.Choice([*SPLITS, "all"]),
             multiple=True,
             default=splits,
             show_default=True,
-            show_envvar=True,
-            help="Parts to read of a folder or archive laid out as train, test, unsup.",
+            group="Data",
+            help="Parts to read, if the corpus has them.",
         )
-        @click.option(
+        @option(
             "--encoding-errors",
             type=click.Choice(["strict", "replace"]),
             default="strict",
             show_default=True,
-            show_envvar=True,
-            help="What to do about bytes that are not UTF-8.",
+            group="Data",
+            help="Bytes that are not UTF-8: stop, or replace.",
         )
         @functools.wraps(function)
         def wrapped(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from nlptx.cli.command import PATH, command
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import Run, output_option, preset_option, run_options, seed_option, settings_options
 from nlptx.cli.stage_run import StageRun
@@ -13,8 +14,8 @@ from nlptx.settings import PcaSettings
 _SHOWN = 8
 
 
-@click.command()
-@click.argument("counts", metavar="COOCCUR")
+@command()
+@click.argument("counts", type=PATH, metavar="COOCCUR")
 @output_option("embeddings.npz", "Where the vectors go; - for standard output, *.txt for word2vec text.")
 @preset_option
 @settings_options(PcaSettings)

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+
 import click
+from click.core import ParameterSource
 
+from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
-from nlptx.cli.options import Function, Run, output_option, reading_options, run_options
+from nlptx.cli.options import Run, model_option, output_option, reading_options, run_options
+from nlptx.cli.prediction_format import FORMATS, choose_format
 from nlptx.corpus.document import ReadOptions
+from nlptx.errors import SettingsError
+
+# Characters of a text up to which the hint on how to score it repeats it.
+_LONGEST_QUOTED = 60
 
 
-def model_option(function: Function) -> Function:
-    """Add ``-m/--model``."""
-    text = "The model: the output of nlptx train.  [default: one of film reviews that comes with nlptx]"
-    return click.option("-m", "--model", metavar="FILE", help=text)(function)
-
-
-@click.command()
-@click.argument("inputs", nargs=-1, metavar="[INPUT...]")
+@command()
+@click.argument("inputs", nargs=-1, type=PATH, metavar="[INPUT...]")
 @model_option
-@output_option("-", "Where the scores go; - for standard output.")
-@click.option("--format", type=click.Choice(["auto", "text", "csv", "tsv", "jsonl"]), default="auto",
-              show_default=True, help="Format of the scores; auto is that of the input.")  # fmt: skip
-@click.option("--details", is_flag=True, help="Tables: also n_tokens, known_words, and whether the text was truncated.")
-@click.option(
+@output_option("-", "Where the scores go; its ending decides the format.")
+@option(
+    "--format",
+    type=click.Choice(FORMATS),
+    default="auto",
+    show_default=True,
+    help="Format of the scores; auto: that of the output's name, else that of the input.",
+)
+@option("--details", is_flag=True, help="Add n_tokens, known_words and truncated (true or false).")
+@option(
     "--csv-safe",
     is_flag=True,
-    help="CSV and TSV: a ' before text that a spreadsheet would run (at the start: = + - @ tab CR).",
+    group="Output",
+    help="Put a ' before text that a spreadsheet would run (first character = + - @ tab CR).",
 )
 @reading_options(("test",))
 @run_options(json_help="The same as --format jsonl.")
@@ -45,13 +55,20 @@ def predict(
     nlptx predict -m model.npz reviews.txt > scores.tsv
     cut -f3 reviews.tsv | nlptx predict | sort -t$'\\t' -k2,2nr | head
 
-    A text a line gives lines of label, score and text (confidence in place of score for labels without an
-    order). Tables keep their format and columns and gain label, confidence, score and prob_<label>. Input
-    is scored as it arrives, in bounded memory. Texts without a known word get the label ? and, as their
-    probabilities, the share of each label in the training data.
+    Plain text, one document per line, gives lines of label, score and text (confidence in place of score for labels
+    without an order). A folder or archive, one document per file, gives the path in place of the text. Tables keep
+    their format and columns, and gain label, confidence, score and prob_<label>. --details adds n_tokens, known_words
+    and truncated; in plain text they come before the last column. An output named *.csv, *.tsv, *.jsonl or *.txt has
+    that format; .gz, .bz2 or .xz at the end of the name compresses it.
+
+    Input is scored as it arrives, in bounded memory. Texts without a known word get the label ? and, as their
+    probabilities, the fraction of each label in the training data.
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, model)
+    _check_there(inputs)
+    by_variable = click.get_current_context().get_parameter_source("format") is ParameterSource.ENVIRONMENT
+    layout = choose_format(format, run.json, output, by_variable=by_variable)
     from nlptx.classifier.model import Model
     from nlptx.classifier.scoring import score
     from nlptx.cli.known_words import KnownWords
@@ -65,7 +82,6 @@ def predict(
     corpus = Corpus(inputs, reading, run.talk.note)
     pairs = ((document, document.text) for document in corpus)
     known_words = KnownWords()
-    layout = "jsonl" if run.json else format
     with (
         open_writer(output, layout, classifier, details=details, guard=csv_safe) as rows,
         Workers(run.jobs, processes=True) as workers,
@@ -81,3 +97,13 @@ def predict(
         run.talk.note(f"note: the input has a column {name!r}; the prediction is in {free!r}")
     for note in known_words.notes("labelled ?, with the share of each label in the training data"):
         run.talk.note(note)
+
+
+def _check_there(inputs: tuple[str, ...]) -> None:
+    """Raise SettingsError for an input that is no file, and say how to score a text itself."""
+    for name in inputs:
+        if name != "-" and not os.path.exists(name):
+            text = shlex.quote(name) if " " in name and len(name) <= _LONGEST_QUOTED else '"I love it"'
+            raise SettingsError(
+                f"{name}: no such file or folder", hint=f"To score a text, pipe it in: echo {text} | nlptx predict"
+            )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nlptx.classifier.scoring import Scored
 from nlptx.cli.reporter import neutralised
+from nlptx.corpus.compression import compressed
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError
 from nlptx.io.atomic_write import STDOUT, atomic_output
@@ -41,7 +42,7 @@ class PredictionWriter:
         layout: auto, text, csv, tsv or jsonl.
         model: names the labels.
         details: add ``n_tokens``, ``known_words`` and ``truncated``.
-        guard: keep spreadsheets from running the text of CSV and TSV cells, see :func:`guarded`.
+        guard: keep spreadsheets from running the text of cells, see :func:`guarded`.
         live: whether somebody may be waiting for the rows.
         terminal: whether a person sees the text as it is.
     """
@@ -85,10 +86,11 @@ class PredictionWriter:
     def write_header(self, source: Source) -> None:
         """Write the header of a table that had no rows."""
         layout = source.format if self.layout == "auto" else self.layout
-        if source.columns and layout in ("csv", "tsv"):
+        columns = ["text"] if source.format == "text" else source.columns
+        if columns and layout in ("csv", "tsv"):
             self.layout = layout
             nothing = Scored(self.model.priors.tolist(), 0, 0.0, 0, False, 0)
-            self._cells(self._full(Document("", fields=dict.fromkeys(source.columns)), nothing))
+            self._cells(self._full(Document("", fields=dict.fromkeys(columns)), nothing))
 
     def flush(self) -> None:
         """Hand over what has been written, if somebody may be waiting for it."""
@@ -96,11 +98,19 @@ class PredictionWriter:
             self.out.flush()
 
     def _short(self, document: Document, scored: Scored) -> str:
+        """Return a line of text: label, score, details, and the text; the file's name where a text is a file."""
         number = scored.probabilities[scored.best] if self.model.values is None else scored.score
-        # A line is given back as it was; a file, and a cell of several lines, must become one.
+        # A line is given back as it was; a cell of several lines must become one.
         text = document.text.replace("\r\n", " ").replace("\n", " ")
-        text = text if document.line else " ".join(text.split())
-        return f"{self._label(scored)}\t{number:.4f}\t{text}"
+        text = text if document.line else document.source.translate(_TSV_BREAKS)
+        text = guarded(text) if self.guard else text
+        details = [_cell(value) for value in self._details(scored).values()]
+        return "\t".join([self._label(scored), f"{number:.4f}", *details, text])
+
+    def _details(self, scored: Scored) -> dict[str, Any]:
+        if not self.details:
+            return {}
+        return {"n_tokens": scored.tokens, "known_words": scored.known_words, "truncated": scored.truncated}
 
     def _label(self, scored: Scored) -> str:
         return self.labels[scored.best] if scored.known_words else NO_LABEL
@@ -112,10 +122,7 @@ class PredictionWriter:
             result["score"] = round(scored.score, _DIGITS)
         for label, probability in zip(self.labels, shares, strict=True):
             result[f"prob_{label}"] = probability
-        if self.details:
-            result["n_tokens"] = scored.tokens
-            result["known_words"] = scored.known_words
-            result["truncated"] = scored.truncated
+        result |= self._details(scored)
         row = dict(document.fields) if document.fields is not None else _place(document)
         for name, value in result.items():
             free = self.renamed.get(name, name)
@@ -178,12 +185,12 @@ def _cell(value: Any) -> str:
 
 @contextmanager
 def open_writer(output: str, layout: str, model: Model, *, details: bool, guard: bool) -> Iterator[PredictionWriter]:
-    """Open the output: standard output at once, a file atomically at the end."""
+    """Open the output: standard output at once; a file atomically at the end, compressed if its name says so."""
     if output == STDOUT:
         terminal = sys.stdout.isatty()
         yield PredictionWriter(
             sys.stdout.buffer, layout, model, details=details, guard=guard, live=True, terminal=terminal
         )
         return
-    with atomic_output(output) as file:
+    with atomic_output(output) as whole, compressed(whole, output) as file:
         yield PredictionWriter(file, layout, model, details=details, guard=guard, live=False, terminal=False)

@@ -33,6 +33,11 @@ def print_error(text: str) -> None:
     _say("nlptx: " + text)
 
 
+def print_note(text: str) -> None:
+    """Print a note; commands do it through their :class:`Reporter`, which knows whether they are quiet."""
+    _say(text)
+
+
 def _say(text: str) -> None:
     """Print on standard error, safely; that nobody can listen (a full disk, a closed pipe) stops no work."""
     with suppress(OSError, ValueError):

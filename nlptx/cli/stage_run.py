@@ -15,6 +15,9 @@ from nlptx.cli.options import Run
 from nlptx.cli.reporter import print_json
 from nlptx.io.atomic_write import STDOUT, check_writable
 
+# Endings of names that promise something else than an artifact.
+_OTHER_FORMATS = (".csv", ".tsv", ".jsonl", ".gz", ".bz2", ".xz")
+
 
 class StageRun:
     """A running stage: checks the output first, keeps the time, and sums up at the end.
@@ -25,8 +28,8 @@ class StageRun:
         inputs: what it is made from.
 
     Raises:
-        click.UsageError: ``--json`` together with an artifact on standard output, or one to a terminal; or the output
-            would take the place of an input.
+        click.UsageError: ``--json`` together with an artifact on standard output, or one to a terminal; the output has
+            the name of another format, or would take the place of an input.
         OutputError: the output cannot be written.
     """
 
@@ -38,6 +41,8 @@ class StageRun:
         for name in inputs:
             if os.path.isfile(name) and os.path.exists(output) and os.path.samefile(name, output):
                 raise click.UsageError(f"{output} is an input, and the output would take its place; name another.")
+        if output.lower().endswith(_OTHER_FORMATS):
+            raise click.UsageError(f"{output} would hold an artifact, which is an .npz file; name it *.npz.")
         check_writable(output)
         self.run = run
         self.output = output

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.model_card import read_card
 from nlptx.cli.options import (
@@ -35,37 +36,41 @@ if TYPE_CHECKING:
     from nlptx.training.checkpoint import Checkpoint
 
 
-@click.command()
-@click.argument("data", nargs=-1, metavar="DATA...")
-@click.option(
+@command()
+@click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
+@option(
     "-e",
     "--embeddings",
+    type=PATH,
     required=True,
     metavar="FILE",
-    help="Word vectors: the output of nlptx pca, word2vec text (*.txt, *.vec), or - for standard input.",
-)
-@click.option(
-    "--unlabelled",
-    multiple=True,
-    metavar="FILE",
-    help="Texts without labels, to learn from which n-grams go together; of an archive, its part unsup.",
-)
-@click.option(
-    "--valid",
-    multiple=True,
-    metavar="FILE",
-    help="Validate on this, not on a part of DATA; of an archive, on its part test.",
+    help="Word vectors: output of nlptx pca, or word2vec text (*.txt).",
 )
 @output_option("model.npz", "Where the model goes; - for standard output.")
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
-@click.option(
+@option(
+    "--unlabelled",
+    type=PATH,
+    multiple=True,
+    metavar="FILE",
+    help="Texts without labels to learn from; of an archive, the part unsup.",
+)
+@option(
+    "--valid",
+    type=PATH,
+    multiple=True,
+    metavar="FILE",
+    help="Validate on this, not on DATA; of an archive, the part test.",
+)
+@option("--resume", is_flag=True, help="Continue from the checkpoint, if there is one.")
+@option(
     "--checkpoint-minutes",
     type=click.FloatRange(0),
     default=CHECKPOINT_MINUTES,
     show_default=True,
-    help="Longest time between two checkpoints; 0 writes them at the ends of epochs alone.",
+    group="Training",
+    help="Time between checkpoints; 0: one per epoch.",
 )
-@click.option("--card", metavar="FILE", help="A JSON object to keep in the model, for nlptx info to show.")
+@option("--card", type=PATH, metavar="FILE", group="Output", help="JSON object to keep in the model for nlptx info.")
 @preset_option
 @settings_options(TrainSettings)
 @seed_option
@@ -91,11 +96,9 @@ def train(
     nlptx train labelled.tsv -e embeddings.npz -o model.npz
     nlptx train aclImdb.tar.gz -e embeddings.npz --blocks 2 --epochs 3 --lr 5e-4 -o model.npz
 
-    DATA is a table with the columns text and label, or a folder or archive with a sub-folder per label.
-    Texts without a label help as well: those of a sub-folder unsup, and those of --unlabelled.
-    Training stops early when held-out texts no longer gain, and keeps the best weights; Ctrl-C keeps the
-    best so far. A training that was stopped or killed goes on with --resume, to the same bytes as if nothing
-    had happened, from a checkpoint beside the output (model.npz.checkpoint; with -o - there is none).
+    DATA is a table with the columns text and label, or a folder or archive with a sub-folder per label (unsup: no
+    label). Training stops when held-out texts no longer gain, and keeps the best weights; so does Ctrl-C. After a
+    stop or a kill, --resume continues from the checkpoint beside the output, to the same bytes as uninterrupted.
     """
     data = inputs_or_stdin(data)
     given = (*data, embeddings, *unlabelled, *valid)

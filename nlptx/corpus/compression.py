@@ -1,4 +1,4 @@
-"""Compressed files -> their contents, in little memory whatever the file says, and all of them or an error."""
+"""Compressed files: read in little memory whatever the file says, and whole or with an error; and written."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import lzma
 import os
 import zlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any, BinaryIO, cast
 
 _BLOCK = 1 << 16
@@ -50,6 +52,23 @@ def open_by_content(name: str) -> BinaryIO:
     with open(name, "rb") as file:
         start = file.read(6)
     return next((opener for magic, opener in _BY_MAGIC.items() if start.startswith(magic)), _open_plain)(name)
+
+
+def compressed(file: BinaryIO, name: str) -> AbstractContextManager[BinaryIO]:
+    """Wrap a file to write, so that its bytes are compressed if ``name`` ends in .gz, .bz2 or .xz.
+
+    The same contents give the same bytes, because neither a name nor a time is stored. ``file`` stays open.
+    """
+    return cast(Any, _WRITERS.get(os.path.splitext(name)[1].lower(), nullcontext))(file)
+
+
+def _gzip_writer(file: BinaryIO) -> Any:
+    import gzip
+
+    return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
+
+
+_WRITERS = {".gz": _gzip_writer, ".bz2": partial(bz2.BZ2File, mode="wb"), ".xz": partial(lzma.LZMAFile, mode="wb")}
 
 
 def _open_streams(name: str, new_stream: Callable[[], Any]) -> BinaryIO:

@@ -29,7 +29,7 @@ def _reviews(bench: Bench) -> list[Row]:
         return []
     corpus = Corpus([str(bench.data)], ReadOptions(splits=("train", "test")))
     texts = [" ".join(document.text.split()) for document in corpus]
-    path, out = bench.folder / "reviews.txt", bench.folder / "scores.tsv"
+    path, out = bench.folder / "reviews.txt", bench.folder / "scores.txt"
     path.write_text("\n".join(texts) + "\n", encoding="utf-8")
     ours = _predict(path, out)
     stage = f"predict, {len(texts):,} reviews"
@@ -76,7 +76,7 @@ def _growth(folder: Path) -> list[Row]:
             for _ in range(count // 1000):
                 chosen = rng.integers(0, len(vocabulary), (1000, 10))
                 file.writelines(" ".join(vocabulary[word] for word in row) + "\n" for row in chosen)
-        seconds, megabytes = watched(_predicting(path, folder / "scores.tsv"))
+        seconds, megabytes = watched(_predicting(path, folder / "scores.txt"))
         smaller = None if per_line is None else per_line * count
         ratio = None if smaller is None else smaller / seconds
         stage = f"predict, {count:,} short lines, {megabytes} MB"

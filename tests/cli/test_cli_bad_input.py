@@ -201,10 +201,10 @@ def test_an_artifact_of_a_newer_format(command, work, tmp_path):
     refused(*reader(command, "a.npz", work), code=4, says=says, cwd=tmp_path, untouched=tmp_path)
 
 
-@pytest.mark.parametrize("command", ["pca", "neighbors"])
-def test_a_folder_for_an_artifact(command, work, tmp_path):
+@pytest.mark.parametrize("words", ["pca folder", "neighbors folder/ the", "info folder"])
+def test_a_folder_for_an_artifact(words, tmp_path):
     (tmp_path / "folder").mkdir()
-    refused(*reader(command, "folder", work), code=2, says="folder", cwd=tmp_path, untouched=tmp_path)
+    refused(*words.split(), code=2, says="folder", cwd=tmp_path, untouched=tmp_path)
 
 
 @pytest.mark.parametrize("command", ["pca", "evaluate", "info"])

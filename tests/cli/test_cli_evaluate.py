@@ -7,11 +7,15 @@ import re
 
 import numpy as np
 import pytest
+from calling import call
 from command import refused, run, shell
-from conftest import COUNT, PCA, TELLING, TRAIN, make_rows, write_tsv
+from conftest import COUNT, PCA, TELLING, TRAIN, make_rows, one_step, write_tsv
 from test_metrics import auc_by_pairs, ece_by_bins
 
 KEYS = {
+    "model",
+    "data",
+    "seed",
     "texts",
     "accuracy",
     "interval",
@@ -94,6 +98,19 @@ def test_json_and_table_show_the_same_numbers(work, model):
         assert number in shown
     for name in ("macro-F1", "ROC-AUC", "log-loss", "calibration", "precision", "recall", "confusion", "neg", "pos"):
         assert name in shown
+
+
+def test_the_report_names_model_data_and_seed(work, weak, monkeypatch):
+    monkeypatch.chdir(work)
+    words = ("test.tsv", "train.tsv", "-j", "1")
+    report = call("evaluate", "-m", weak, *words, "--json").json
+    assert (report["model"], report["data"], report["seed"]) == (str(weak), ["test.tsv", "train.tsv"], 3)
+    shown = [line.split() for line in call("evaluate", "-m", weak, *words).lines]
+    assert shown[1:4] == [["model", str(weak)], ["seed", "3"], ["data", "test.tsv", "train.tsv"]]
+    bundled = call(
+        "evaluate", "-", "--input-format", "tsv", "-j", "1", "--json", stdin=(work / "test.tsv").read_bytes()
+    )
+    assert (bundled.json["model"], bundled.json["data"]) == ("bundled", ["-"])
 
 
 def test_labels_without_an_order_have_no_absolute_error(work):
@@ -249,6 +266,32 @@ def test_info_draws_the_same(work):
         assert command.split()[1] in shown
 
 
+def test_info_of_a_model_begins_with_purpose_accuracy_and_labels(work, tmp_path):
+    beginnings = {
+        None: [("purpose", "Tell positive from negative"), ("accuracy", "%"), ("labels", "neg, pos")],
+        work / "kinds.npz": [
+            ("purpose", "Tell comedy, drama and western apart."),
+            ("accuracy", "held-out"),
+            ("labels", "comedy"),
+        ],
+    }
+    for name, facts in beginnings.items():
+        lines = call("info", *([name] if name else [])).lines
+        # Lines that go on say nothing in the first column.
+        shown = [line for line in lines[1:] if line[1] != " "]
+        for line, (fact, value) in zip(shown, facts, strict=False):
+            assert line.split()[0] == fact
+            assert value in line
+        arrays = lines.index("arrays")
+        assert all(line.split()[0] not in ("flat", "table") for line in lines[:arrays])
+        assert any(line.split()[0] == "table" for line in lines[arrays:])
+
+
+def test_info_does_not_claim_an_accuracy_that_was_not_measured(work, tmp_path):
+    run(*one_step(work, "--valid-share", "0", "-q", "-o", tmp_path / "m.npz"))
+    assert "Not measured: no texts were held out." in call("info", tmp_path / "m.npz").text
+
+
 # Options that differ from the defaults, for inputs that need some to be read.
 COLUMNS = ("--text-column", "review")
 TABLE = (*COLUMNS, "--label-column", "stars", "--valid", "VALID.csv")
@@ -330,17 +373,48 @@ def test_worth_is_what_the_probability_falls_without_the_word(weak):
     texts = [words, words[1:], [words[0], words[2]], words[:2]]
     lines = run("predict", "-m", weak, "--json", stdin="\n".join(map(" ".join, texts))).lines
     whole, *without = [json.loads(line)["prob_pos"] for line in lines]
-    assert (found["label"], found["words"]) == ("pos", words)
+    assert (found["label"], [word["word"] for word in found["words"]]) == ("pos", words)
     assert found["probability"] == pytest.approx(whole, abs=1e-5)
-    assert found["worth"] == pytest.approx([whole - part for part in without], abs=1e-5)
+    assert [word["worth"] for word in found["words"]] == pytest.approx([whole - part for part in without], abs=1e-5)
 
 
-def test_attention_is_a_share_between_words(model):
-    found = run("explain", "-m", model, "great film awful", "--json").json
+def test_attention_is_a_distribution_over_the_words(model):
+    found = call("explain", "-m", model, "great film awful", "--json", "--attention").json
     attention = np.array(found["attention"])
-    assert attention.shape == (1, 2, 3, 3)
+    assert found["attention_shape"] == list(attention.shape) == [1, 2, 3, 3]
     assert attention.min() >= 0
-    assert attention.sum(axis=-1) == pytest.approx(1, abs=1e-4)
+    assert attention.sum(axis=-1) == pytest.approx(1, abs=2e-4)
+    received = np.array([word["attention"] for word in found["words"]])
+    assert received == pytest.approx(attention.mean(axis=2).transpose(2, 0, 1), abs=2e-4)
+
+
+def test_unknown_words_keep_their_place_and_are_marked(model):
+    text = "zzz great Film qqq"
+    rows = [line.split() for line in call("explain", "-m", model, text).lines[2:]]
+    assert [row[0] for row in rows] == ["zzz", "great", "film", "qqq"]
+    assert [row[1] == "unknown" for row in rows] == [True, False, False, True]
+    words = call("explain", "-m", model, text, "--json").json["words"]
+    assert [word["known"] for word in words] == [False, True, True, False]
+    assert words[0] == {"word": "zzz", "known": False, "worth": None, "attention": None}
+    assert words[1:3] == call("explain", "-m", model, "great film", "--json").json["words"]
+
+
+def test_words_beyond_the_head_of_a_text_are_marked(work, tmp_path):
+    words = one_step(work, "--long-texts", "head", "--attention-window", "2", "-q", "-o", tmp_path / "head.npz")
+    run(*words)
+    rows = [line.split() for line in call("explain", "-m", tmp_path / "head.npz", "great film zzz awful").lines[2:]]
+    assert [" ".join(row[1:]) for row in rows[2:]] == ["unknown", "not read"]
+    assert all(row[1][0] in "+-" for row in rows[:2])
+
+
+def test_an_explanation_of_three_thousand_characters_is_some_kilobytes(model):
+    text = " ".join(["great film awful"] * 200)
+    assert len(call("explain", "-m", model, "--json", stdin=text).stdout) < 30 * len(text)
+
+
+def test_attention_matrices_are_json():
+    result = call("explain", "great film", "--attention", code=2)
+    assert "add --json" in result.stderr
 
 
 def test_explain_reads_standard_input_and_draws_a_table(model):

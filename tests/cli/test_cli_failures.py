@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from calling import last_of_each
 from command import Running, contents, environment, header_of, refused, run, shell
 from conftest import PCA, TRAIN, one_step
 
@@ -82,7 +83,7 @@ def diverged(work, tmp_path_factory):
     """What is said, and what is left, by a training with a rate beyond all measure."""
     folder = tmp_path_factory.mktemp("diverged")
     words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--lr", "1e30", "-q", "-o", "out.npz")
-    return run(*words, code=1, cwd=folder), contents(folder)
+    return run(*last_of_each(*words), code=1, cwd=folder), contents(folder)
 
 
 def test_divergence_names_the_step_and_what_to_do(diverged):

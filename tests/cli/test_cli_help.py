@@ -3,13 +3,19 @@
 import re
 import sys
 from functools import cache
-from pathlib import Path
+from importlib import import_module
 
+import click
 import numpy as np
 import pytest
+from calling import call
+from click.core import ParameterSource
 from command import NLPTX, refused, run, shell
 
 from nlptx import __version__
+from nlptx.cli.command import Option
+from nlptx.cli.main import nlptx
+from nlptx.settings import GROUPS
 
 COMMANDS = ("cooccur", "pca", "train", "predict", "evaluate", "neighbors", "explain", "info")
 STAGES = ("cooccur", "pca", "train")
@@ -26,31 +32,43 @@ def imported_for(*words):
 
 
 def help_of(command):
-    return imported_for(command, "--help")[0]
+    return call(command, "--help").text
+
+
+def parameters_of(command):
+    """The options of a command, as click has them."""
+    found = getattr(import_module(f"nlptx.cli.{command}"), command)
+    return [parameter for parameter in found.params if isinstance(parameter, click.Option)]
+
+
+def sections_of(command):
+    """Headings -> option names -> what help says of each, on one line."""
+    sections, last = {}, None
+    for line in help_of(command).splitlines():
+        if heading := re.fullmatch(r"(\S.*):", line):
+            section = sections.setdefault(heading[1], {})
+        # A name stands two columns in; what is said of it, or goes on, stands further right.
+        elif re.match(r"  -", line) and sections:
+            last, _, said = line.strip().partition("  ")
+            section[last] = said.strip()
+        elif line.startswith("    ") and last:
+            section[last] += " " + line.strip()
+    return sections
 
 
 def options_of(command):
     """Option names -> what help says of each, on one line."""
-    _, _, listing = help_of(command).partition("Options:\n")
-    options, last = {}, None
-    for line in listing.splitlines():
-        # A name stands two columns in; what is said of it, or goes on, stands further right.
-        if re.match(r"  -", line):
-            names, _, said = line.strip().partition("  ")
-            last = names
-            options[last] = said.strip()
-        elif last:
-            options[last] += " " + line.strip()
-    return options
+    return {name: said for section in sections_of(command).values() for name, said in section.items()}
 
 
 def examples_of(command):
     return [line.strip() for line in help_of(command).splitlines() if re.match(rf"\s+(.*\| )?nlptx {command} ", line)]
 
 
-def long_name(names):
-    """The ``--name`` of an option, of the first form where it can be switched off."""
-    return re.search(r"--[a-z-]+", names)[0]
+@pytest.fixture(autouse=True)
+def screen(monkeypatch):
+    """A terminal of 100 columns."""
+    monkeypatch.setenv("COLUMNS", "100")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -75,21 +93,56 @@ def test_examples_use_options_that_exist(command):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_has_help(command):
     for names, said in options_of(command).items():
-        # Variable and default, in brackets, are not yet a help.
+        # A default, in brackets, is not yet a help.
         assert re.search(r"[a-z]{3,}", re.sub(r"\[[^]]*\]", "", said)), f"{names}: {said!r}"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_names_its_variable(command):
+def test_help_fits_two_screens_of_fifty_lines(command):
+    lines = help_of(command).splitlines()
+    assert len(lines) <= 100
+    assert max(map(len, lines)) <= 100
+
+
+def test_help_of_train_has_ten_options_and_then_groups():
+    sections = sections_of("train")
+    assert list(sections) == ["Options", "Data", "Start", "Network", "N-grams", "Training", "Output"]
+    assert 8 <= len(sections["Options"]) <= 10
+    assert {"--epochs N", "-e, --embeddings FILE", "-o, --output FILE"} <= set(sections["Options"])
+    assert "--[no-]causal" in sections["Network"]
+    assert "-h, --help" in sections["Output"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_in_a_group(command):
+    plain = [option.name for option in parameters_of(command) if not isinstance(option, Option)]
+    assert plain == [], "declare them with nlptx.cli.command.option"
+    assert {option.group for option in parameters_of(command)} <= set(GROUPS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_rule_of_environment_variables_is_said_once(command):
+    text = help_of(command)
+    assert text.count("NLPTX_") == 1
+    end = " ".join(text.splitlines()[-2:])
+    variable, option = re.search(r"environment variable, such as (\w+) for (--[\w-]+)", end).groups()
+    assert variable == f"NLPTX_{command}_{option[2:]}".replace("-", "_").upper()
+    assert any(re.search(rf"{option}\b", names) for names in options_of(command))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_has_its_variable(command, monkeypatch):
     """The variable is that of the option a user sees: NLPTX_TRAIN_LR for --lr."""
-    missing = []
-    for names, said in options_of(command).items():
-        name = long_name(names)
-        variable = f"NLPTX_{command}{name.replace('--', '_', 1)}".replace("-", "_").upper()
-        # Click may break a line inside a long name.
-        if name != "--help" and not re.search(rf"{variable}\b", said.replace(" ", "")):
-            missing.append(name)
-    assert missing == []
+    options = parameters_of(command)
+    for option in options:
+        monkeypatch.setenv(f"NLPTX_{command}{option.opts[-1].replace('-', '_')[1:]}".upper(), "1")
+    with nlptx.make_context("nlptx", [command], resilient_parsing=True) as group:
+        _, found, _ = nlptx.resolve_command(group, [command])
+        context = found.make_context(command, [], parent=group, resilient_parsing=True)
+    unset = {option.name for option in options if option.expose_value} - {
+        name for name in context.params if context.get_parameter_source(name) is ParameterSource.ENVIRONMENT
+    }
+    assert unset == set()
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -143,24 +196,6 @@ def test_the_list_of_commands_imports_none_of_them():
     _, imported = imported_for("--help")
     commands = {name for name in imported if name.startswith(("nlptx.cli.", "nlptx.corpus"))}
     assert commands == {"nlptx.cli.main", "nlptx.cli.reporter"}
-
-
-@pytest.mark.parametrize(("name", "mark"), [("bash", "complete "), ("zsh", "#compdef"), ("fish", "complete ")])
-def test_completion_script(name, mark):
-    script = Path(sys.executable).with_name("nlptx")
-    if not script.exists():
-        pytest.skip("nlptx is not installed as a command beside this Python")
-    result = shell(str(script), env={"_NLPTX_COMPLETE": f"{name}_source"})
-    assert mark in result.text
-    assert "nlptx" in result.text
-
-
-def test_completion_offers_the_options():
-    script = Path(sys.executable).with_name("nlptx")
-    if not script.exists():
-        pytest.skip("nlptx is not installed as a command beside this Python")
-    env = {"_NLPTX_COMPLETE": "bash_complete", "COMP_WORDS": "nlptx pca --comp", "COMP_CWORD": "2"}
-    assert "--components" in shell(str(script), env=env).text
 
 
 @pytest.mark.parametrize("words", [("nosuch",), ("pca", "x.npz", "--nosuch"), ("--nosuch",)], ids=" ".join)

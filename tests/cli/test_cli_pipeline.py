@@ -9,6 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from calling import last_of_each
 from command import contents, on_terminal, refused, run, shell
 from conftest import COUNT, PCA, TRAIN, make_rows, write_tsv
 
@@ -173,7 +174,7 @@ def test_same_bytes_where_a_batch_is_shared_between_jobs(work, tmp_path):
     write_tsv(tmp_path / "long.tsv", make_rows(("neg", "pos"), 64, seed=4, words=90))
     for jobs in ("1", "2"):
         words = ("train", "long.tsv", "-e", work / "embeddings.npz", *TRAIN, "--epochs", "1", "--batch", "32")
-        run(*words, "-j", jobs, "-o", f"{jobs}.npz", cwd=tmp_path)
+        run(*last_of_each(*words), "-j", jobs, "-o", f"{jobs}.npz", cwd=tmp_path)
     assert (tmp_path / "1.npz").read_bytes() == (tmp_path / "2.npz").read_bytes()
 
 

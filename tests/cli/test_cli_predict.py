@@ -8,9 +8,11 @@ import random
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 
 import pytest
+from calling import call
 from command import Running, contents, environment, on_terminal, refused, run, shell
 from conftest import PLAIN, TELLING
 
@@ -20,6 +22,11 @@ APPENDED = ["label", "confidence", "score", "prob_neg", "prob_pos"]
 
 def predict(model, *words, **options):
     return run("predict", "-m", model, *words, **options)
+
+
+def predict_here(model, *words, **options):
+    """The same within this process."""
+    return call("predict", "-j", "1", "-m", model, *words, **options)
 
 
 def read_table(data, layout):
@@ -125,12 +132,35 @@ def test_a_text_scores_the_same_in_any_company(model):
     assert together == alone
 
 
-def test_a_folder_gives_a_line_a_file(model, tmp_path):
+@pytest.fixture
+def reviews(monkeypatch, tmp_path):
+    """Two texts as files in a folder, and in an archive."""
+    monkeypatch.chdir(tmp_path)
     for name, text in (("b.txt", POS), ("a.txt", NEG.replace(" was ", "\nwas\t"))):
-        (tmp_path / name).write_text(text)
-    assert [row[2] for row in predict(model, tmp_path).rows] == [NEG, POS]
-    rows = [json.loads(line) for line in predict(model, tmp_path, "--json").lines]
-    assert [row["file"] for row in rows] == [str(tmp_path / name) for name in ("a.txt", "b.txt")]
+        path = tmp_path / "reviews" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    with tarfile.open("reviews.tgz", "w:gz") as archive:
+        archive.add("reviews")
+    return ["reviews/a.txt", "reviews/b.txt"]
+
+
+@pytest.mark.parametrize("name", ["reviews", "reviews.tgz"])
+def test_files_that_are_a_text_each_are_named(name, reviews, model):
+    wanted = reviews if name == "reviews" else [f"{name}:{member}" for member in reviews]
+    rows = sorted(predict_here(model, name).rows, key=lambda row: row[2])
+    assert [(row[0], row[2]) for row in rows] == list(zip(["neg", "pos"], wanted, strict=True))
+    for layout in ("csv", "tsv", "jsonl"):
+        rows = read_table(predict_here(model, name, "--format", layout).stdout, layout)
+        assert list(rows[0]) == ["file", "text", *APPENDED]
+        assert sorted((row["file"], row["label"]) for row in rows) == list(zip(wanted, ["neg", "pos"], strict=True))
+
+
+def test_the_name_of_a_file_cannot_break_a_line(model, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f" / "a\tb\nc.txt").write_text(POS)
+    assert predict_here(model, "f").rows[0][2] == "f/a b c.txt"
 
 
 # ---------------------------------------------------------------- tables
@@ -259,6 +289,20 @@ def test_details_say_what_was_read(model, tmp_path):
     assert found == [("4", "2", "false"), ("1", "0", "false")]
 
 
+def test_details_of_text_stand_before_the_text(model, tmp_path):
+    line = predict_here(model, "--details", stdin="great zzz\tfilm\n").text.rstrip()
+    label, _, *details, text = line.split("\t", 5)
+    assert (label, details, text) == ("pos", ["3", "2", "false"], "great zzz\tfilm")
+    (tmp_path / "a.txt").write_text("great zzz film")
+    line = predict_here(model, "--details", tmp_path).text
+    assert line.split("\t")[2:] == ["3", "2", "false", f"{tmp_path}/a.txt\n"]
+
+
+def test_safe_text_holds_no_formula(model):
+    lines = "=1+1\nfilm\n"
+    assert [row[2] for row in predict_here(model, "--csv-safe", "-q", stdin=lines).rows] == ["'=1+1", "film"]
+
+
 @pytest.mark.parametrize("layout", ["csv", "tsv"])
 def test_safe_tables_hold_no_formula(layout, model, tmp_path):
     rows = [{"text": "=cmd|' /C calc'!A0", "+id": "-1+1", "note": "@SUM(A1)"}, {"text": NEG, "+id": "7", "note": "a=1"}]
@@ -296,11 +340,11 @@ def peak_memory(model, lines, folder):
         # Not ru_maxrss, which begins with what the tests' own process has.
         "print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])"
     )
-    words = ("predict", "-m", model, path, "-q", "-j", "2", "-o", folder / "out.tsv")
+    words = ("predict", "-m", model, path, "-q", "-j", "2", "-o", folder / "out.txt")
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, words)], capture_output=True, env=environment(), check=True
     )
-    assert (folder / "out.tsv").read_bytes().count(b"\n") == lines
+    assert (folder / "out.txt").read_bytes().count(b"\n") == lines
     return int(done.stdout)
 
 
@@ -389,8 +433,8 @@ HOSTILE = "great \x1b[31mred\x1b]0;title\x07 \x9b2J\u202e film"
 
 def test_control_sequences_are_verbatim_in_files_and_pipes(model, tmp_path):
     assert predict(model, stdin=HOSTILE + "\n").rows[0][2] == HOSTILE
-    predict(model, "-o", tmp_path / "out.tsv", stdin=HOSTILE + "\n")
-    assert HOSTILE in (tmp_path / "out.tsv").read_text()
+    predict(model, "-o", tmp_path / "out.txt", stdin=HOSTILE + "\n")
+    assert HOSTILE in (tmp_path / "out.txt").read_text()
 
 
 @pytest.mark.parametrize("layout", ["text", "csv", "tsv", "jsonl"])
@@ -413,19 +457,19 @@ def test_nothing_to_read_at_a_terminal_is_a_hint_not_a_hang(command, work, tmp_p
 
 
 def test_output_file_takes_the_place_of_the_old_one(model, tmp_path):
-    target = tmp_path / "out.tsv"
+    target = tmp_path / "out.txt"
     target.write_text("old\n")
     result = predict(model, "-o", target, stdin=f"{POS}\n")
     assert result.stdout == b""
     assert target.read_bytes() == predict(model, stdin=f"{POS}\n").stdout
-    assert list(contents(tmp_path)) == ["out.tsv"]
+    assert list(contents(tmp_path)) == ["out.txt"]
 
 
 @pytest.mark.parametrize("stdin", [b"great\n\xff\n", None], ids=["bad-bytes", "missing-file"])
 def test_output_file_stays_as_it_was_after_an_error(stdin, model, tmp_path):
-    (tmp_path / "out.tsv").write_text("old\n")
+    (tmp_path / "out.txt").write_text("old\n")
     inputs, code = (("missing.txt",), 2) if stdin is None else ((), 3)
-    words = ("predict", "-m", model, *inputs, "-o", "out.tsv")
+    words = ("predict", "-m", model, *inputs, "-o", "out.txt")
     refused(*words, code=code, stdin=stdin or b"", cwd=tmp_path, untouched=tmp_path)
 
 

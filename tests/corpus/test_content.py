@@ -162,7 +162,7 @@ def test_another_encoding_is_no_binary_file(tmp_path, content):
 @pytest.mark.parametrize(("name", "kind"), [("a.xlsx", "an Excel workbook"), ("a.PDF", "a PDF"), ("a.zip", "a zip")])
 def test_text_under_the_name_of_another_kind_is_refused_until_it_is_named(tmp_path, name, kind):
     path = write(tmp_path / name, "text,label\ngreat,pos\n")
-    refused(path, f"its name is that of {kind}", "plain text", "--input-format")
+    refused(path, f"its name is that of {kind}", "plain text", "`format`")
     assert texts(path, format="csv") == ["great"]
 
 

@@ -177,7 +177,7 @@ def test_unreadable_file_is_named(tmp_path):
 )
 def test_undecodable_text_names_file_line_and_way_out(tmp_path, content, line):
     path = write(tmp_path / "a.txt", content)
-    refused(path, f"{path}:{line}", "UTF-8", "--encoding-errors", error=DecodingError)
+    refused(path, f"{path}:{line}", "UTF-8", "`encoding_errors=replace`", error=DecodingError)
 
 
 def test_undecodable_text_can_be_replaced(tmp_path):

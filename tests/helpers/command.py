@@ -33,7 +33,7 @@ os.fork = fork_and_warn
 """
 # One shell for every pipeline of the tests; `pipefail` makes the code of any stage count.
 _SHELL = ["bash", "-o", "pipefail", "-c"]
-_NLPTX_IN_SHELL = 'nlptx() { "$NLPTX_PYTHON" -m nlptx "$@"; }\n'
+_NLPTX_IN_SHELL = 'nlptx() { "$TESTED_PYTHON" -m nlptx "$@"; }\n'
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Result:
 def environment(**changes):
     """The variables of a child: nothing of the tester's own settings; None takes a variable away."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NLPTX_", "_NLPTX"))}
-    kept |= {"OPENBLAS_NUM_THREADS": "1", "NLPTX_PYTHON": sys.executable, "TERM": "xterm"}
+    kept |= {"OPENBLAS_NUM_THREADS": "1", "TESTED_PYTHON": sys.executable, "TERM": "xterm"}
     for name in ("NO_COLOR", "FORCE_COLOR", "PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONUNBUFFERED"):
         kept.pop(name, None)
     return {name: value for name, value in (kept | changes).items() if value is not None}

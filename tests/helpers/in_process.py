@@ -5,6 +5,7 @@ import inspect
 from click.testing import CliRunner
 
 from nlptx.cli.main import nlptx
+from nlptx.cli.option_names import as_options
 from nlptx.errors import NlptxError
 
 # Before click 8.2 the two streams are one unless this is asked for.
@@ -24,5 +25,5 @@ def exit_code(*words, **options):
     try:
         call(*words, **options)
     except NlptxError as error:
-        return error.exit_code, str(error)
+        return error.exit_code, as_options(str(error))
     raise AssertionError("the command did not fail")

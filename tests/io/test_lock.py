@@ -7,6 +7,7 @@ import signal
 import subprocess
 
 import pytest
+from calling import last_of_each
 from command import NLPTX, Running, contents, environment, refused, run
 from conftest import TRAIN, one_step
 
@@ -17,8 +18,18 @@ LOCK = ".out.npz.checkpoint.lock"
 
 
 def endless(work, *more):
-    return ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--epochs", "100000", "--patience", "0",
-            "-o", "out.npz", *more)  # fmt: skip
+    words = (
+        "train",
+        work / "train.tsv",
+        "-e",
+        work / "embeddings.npz",
+        *TRAIN,
+        "--epochs",
+        "100000",
+        "--patience",
+        "0",
+    )
+    return last_of_each(*words, "-o", "out.npz", *more)
 
 
 def test_a_second_training_of_the_same_output_is_refused(work, tmp_path):

@@ -105,8 +105,9 @@ def test_row_19_attention_of_each_head_as_taught(goldstraw):
         assert_allclose(found, wanted, atol=1e-4)
     shown = run("explain", text, "-m", goldstraw["train"])
     assert all(f"b{block}h{head}" in shown for block in (1, 2) for head in (1, 2, 3))
-    told = json.loads(run("explain", text, "-m", goldstraw["train"], "--json"))
-    assert_allclose(told["attention"], seen.attention, atol=1e-6)
+    told = json.loads(run("explain", text, "-m", goldstraw["train"], "--json", "--attention"))
+    assert told["attention_shape"] == [2, 3, 7, 7]
+    assert_allclose(told["attention"], seen.attention, atol=6e-5)
 
 
 def test_row_19_attention_default_stands_next_to_the_worth_of_each_word():

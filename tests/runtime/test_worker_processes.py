@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from calling import last_of_each
 from command import TIMEOUT, Running, alive, all_end, children, contents, environment, run, shell
 from conftest import COUNT, PCA, TRAIN, make_rows, write_tsv
 
@@ -23,7 +24,8 @@ def scoring(work):
 
 
 def words(work, *more):
-    return ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--jobs", "3", "-o", "m.npz", *more)
+    words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--jobs", "3", "-o", "m.npz")
+    return last_of_each(*words, *more)
 
 
 @pytest.fixture

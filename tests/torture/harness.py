@@ -85,7 +85,7 @@ def make_stages(folder, size):
         StageRun("cooccur", ("cooccur", folder / "corpus.txt", *COUNT), "cooccur.npz"),
         StageRun("pca", ("pca", folder / "cooccur.npz", *PCA), "embeddings.npz"),
         StageRun("train", ("train", folder / "train.tsv", "-e", folder / "embeddings.npz", *TRAIN), "model.npz"),
-        StageRun("predict", ("predict", folder / "corpus.txt", "-m", folder / "model.npz"), "scores.tsv"),
+        StageRun("predict", ("predict", folder / "corpus.txt", "-m", folder / "model.npz"), "scores.txt"),
     ]
     for stage in stages:
         finish(*stage.words, "-o", folder / stage.output)

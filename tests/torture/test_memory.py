@@ -32,9 +32,9 @@ def check_predict(amount, way, stages, folder, tally, nlptx=NLPTX):
     for size in (amount, TIMES * amount):
         text = padded(folder / f"{size}.txt", size, seed=6)
         _, _, *model = stages["predict"].words
-        words = ("predict", "-" if way == "pipe" else text, *model, "-q", "-o", folder / "scores.tsv")
+        words = ("predict", "-" if way == "pipe" else text, *model, "-q", "-o", folder / "scores.txt")
         runs.append(measure(words, tally, text if way == "pipe" else None, nlptx))
-        (folder / "scores.tsv").unlink()
+        (folder / "scores.txt").unlink()
         text.unlink()
     assert contents(folder) == {}
     compare(*runs, growth=(TIMES - 1) * amount / 1e6, tally=tally, what=f"predict, {way}")

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from calling import last_of_each
 from click.testing import CliRunner
 from command import contents, header_of, refused, run
 from conftest import TRAIN, make_rows, write_tsv
@@ -343,7 +344,8 @@ def test_a_damaged_checkpoint_is_refused(stopped, tmp_path):
 
 
 def words(work, *more):
-    return ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--batch", "8", *more)
+    words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--batch", "8")
+    return last_of_each(*words, *more)
 
 
 @pytest.fixture(scope="module")
@@ -404,7 +406,7 @@ def test_another_training_is_refused_with_exit_code_4(work, tmp_path):
     (tmp_path / ".m.npz.checkpoint.lock").unlink()
     more = ("--resume", "-o", "m.npz")
     said = ("m.npz.checkpoint", "--lr was 0.01 and is 0.02", "leave out --resume")
-    refused(*words(work), "--lr", "0.02", *more, code=4, says=said, cwd=tmp_path, untouched=tmp_path)
+    refused(*words(work, "--lr", "0.02"), *more, code=4, says=said, cwd=tmp_path, untouched=tmp_path)
     write_tsv(tmp_path / "other.tsv", make_rows(("neg", "pos"), 80, seed=9))
     other = ("train", "other.tsv", *words(work)[2:])
     refused(*other, *more, code=4, says="the training data differs", cwd=tmp_path, untouched=tmp_path)

@@ -1,0 +1,111 @@
+"""The click classes of all commands: help in groups, options given once, a note on unknown environment variables."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from nlptx.cli.environment import note_unknown_variables
+from nlptx.settings import GROUPS, MAIN
+
+# A path that completion offers files and folders for; whoever opens it reports what is wrong with it.
+PATH = click.Path(readable=False, allow_dash=True)
+# Columns of option names; a longer name has a line of its own.
+_NAMES = 30
+
+
+class Option(click.Option):
+    """An option with a place in the help text.
+
+    Args:
+        group: the section of the help text, one of :data:`nlptx.settings.GROUPS`.
+    """
+
+    def __init__(self, *names: Any, group: str = MAIN, **details: Any) -> None:
+        super().__init__(*names, **details)
+        self.group = group
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """Return the names and the description with the default."""
+        names = ", ".join(sorted(self.opts, key=len))
+        if self.secondary_opts:
+            names = names.replace("--", "--[no-]", 1)
+        elif not self.is_flag:
+            names += f" {self._metavar()}"
+        default = "[required]" if self.required else self._default(ctx)
+        return names, f"{self.help}  {default}".rstrip()
+
+    def _metavar(self) -> str:
+        if isinstance(self.type, click.Choice):
+            return f"[{'|'.join(self.type.choices)}]"
+        return self.metavar or {"integer": "N", "float": "X"}.get(self.type.name.removesuffix(" range"), "TEXT")
+
+    def _default(self, ctx: click.Context) -> str:
+        if not self.show_default:
+            return ""
+        value = self.show_default if isinstance(self.show_default, str) else self.get_default(ctx, call=False)
+        if isinstance(value, bool):
+            value = "on" if value else "off"
+        elif isinstance(value, list | tuple):
+            value = ", ".join(value)
+        return f"[default: {value:g}]" if isinstance(value, float) else f"[default: {value}]"
+
+
+class Command(click.Command):
+    """A command whose options are of the class :class:`Option`."""
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        """Return a parser that refuses an option given twice, where click's own takes the last."""
+        parser = super().make_parser(ctx)
+        parse = parser.parse_args
+
+        def parse_once(args: list[str]) -> Any:
+            values, rest, order = parse(args)
+            if not ctx.resilient_parsing:
+                _refuse_repeated(ctx, order)
+            return values, rest, order
+
+        parser.parse_args = parse_once  # type: ignore[method-assign]
+        return parser
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if not ctx.params.get("quiet"):
+            note_unknown_variables(ctx)
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx)
+            if isinstance(option, click.Option) and record is not None:
+                sections[getattr(option, "group", GROUPS[-1])].append(record)  # click's own --help has no group
+        for group, records in sections.items():
+            if records:
+                with formatter.section(group):
+                    formatter.write_dl(records, col_max=_NAMES)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        name = next(str(option.name) for option in self.params if isinstance(option, Option))
+        formatter.write_paragraph()
+        formatter.write_text(
+            f"Each option has an environment variable, such as {ctx.auto_envvar_prefix}_{name.upper()} for"
+            f" --{name.replace('_', '-')}."
+        )
+
+
+def _refuse_repeated(ctx: click.Context, order: Sequence[click.Parameter]) -> None:
+    """Raise click.UsageError for an option that was given twice and has one value."""
+    given = [parameter for parameter in order if isinstance(parameter, click.Option) and not parameter.multiple]
+    if any("--help" in option.opts for option in given):
+        return
+    for place, option in enumerate(given):
+        if option in given[:place]:
+            names = " / ".join(option.opts + option.secondary_opts)
+            raise click.UsageError(f"{names} is given twice; give it once.", ctx)
+
+
+option = functools.partial(click.option, cls=Option)
+command = functools.partial(click.command, cls=Command)

@@ -1,0 +1,25 @@
+"""What the shell is told when it asks for completions."""
+
+from __future__ import annotations
+
+import os
+
+import click
+from click.shell_completion import shell_complete
+
+
+def complete(command: click.Command, instruction: str) -> int:
+    """Print the script or the completions a shell asks for (``bash_source`` and the like); return the exit code."""
+    if instruction == "bash_complete":
+        _join_values()
+    return shell_complete(command, {}, "nlptx", "_NLPTX_COMPLETE", instruction)
+
+
+def _join_values() -> None:
+    """Take out the = of ``--option=value``, which bash passes as a word of its own, so that the value is completed."""
+    words, current = os.environ["COMP_WORDS"].split("\n"), int(os.environ["COMP_CWORD"])
+    for place in range(min(current, len(words)) - 1, 0, -1):
+        if words[place] == "=" and words[place - 1].startswith("--"):
+            del words[place]
+            current -= 1
+    os.environ |= {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(current)}

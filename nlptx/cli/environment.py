@@ -1,0 +1,41 @@
+"""Environment variables named NLPTX_*: each sets one option of one command; any other is worth a note."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from nlptx.cli.reporter import print_note
+
+# Variables that set no option: one shows tracebacks, one tells tests where to find data.
+_NO_OPTIONS = ("NLPTX_DEBUG", "NLPTX_SHARED_DATA")
+# Similarity from which a variable of the same command is taken for the one that was meant.
+_SIMILAR = 0.8
+
+
+def note_unknown_variables(ctx: click.Context) -> None:
+    """Note on standard error each NLPTX_* variable that sets no option; those of other commands are their affair."""
+    parent = ctx.parent
+    if parent is None or not isinstance(parent.command, click.Group):
+        return
+    prefix, names = f"{parent.auto_envvar_prefix}_", parent.command.list_commands(parent)
+    elsewhere = tuple(f"{prefix}{name.upper()}_" for name in names if name != ctx.info_name)
+    own = _variables(ctx.command, prefix)
+    unknown = [name for name in sorted(os.environ) if name.startswith(prefix) and not name.startswith(elsewhere)]
+    for name in unknown:
+        if name in own or name in _NO_OPTIONS:
+            continue
+        from difflib import get_close_matches
+
+        commands = filter(None, (parent.command.get_command(parent, other) for other in names))
+        every = [variable for command in commands for variable in _variables(command, prefix)]
+        nearest = get_close_matches(name, own, 1, _SIMILAR) or get_close_matches(name, every, 1)
+        hint = f"; did you mean {nearest[0]}?" if nearest else ""
+        print_note(f"note: the environment variable {name} has no effect{hint}")
+
+
+def _variables(command: click.Command, prefix: str) -> list[str]:
+    """Return the environment variables that set the options of a command."""
+    options = [option for option in command.params if isinstance(option, click.Option)]
+    return [f"{prefix}{command.name}_{option.name}".upper() for option in options]

@@ -1,0 +1,40 @@
+"""The format of predictions, as the options and the name of the output say it."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from nlptx.corpus.compression import is_packed
+
+FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
+_BY_ENDING = {".txt": "text", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_NOT_WRITTEN = (".json", ".parquet", ".xls", ".xlsx")
+
+
+def choose_format(asked: str, json: bool, output: str, *, by_variable: bool = False) -> str:
+    """Return one of FORMATS; ``auto``, the format of the input, where nothing says another.
+
+    Args:
+        asked: the value of ``--format``.
+        json: whether ``--json`` was given.
+        output: the name of the output; ``.gz``, ``.bz2`` or ``.xz`` at its end say nothing of the format.
+        by_variable: whether ``asked`` comes from an environment variable; the command line wins over it.
+
+    Raises:
+        click.UsageError: they contradict each other, or the name is that of a format that is not written.
+    """
+    name = os.path.splitext(output)[0] if is_packed(output) else output
+    ending = os.path.splitext(name)[1].lower()
+    if ending in _NOT_WRITTEN:
+        raise click.UsageError(
+            f"{output} would not hold {ending[1:]}; name it *.csv, *.tsv, *.jsonl or *.txt (and .gz, .bz2 or .xz)."
+        )
+    wanted = {"--json": "jsonl" if json else None, f"-o {output}": _BY_ENDING.get(ending)}
+    if not by_variable:
+        wanted[f"--format {asked}"] = asked if asked != "auto" else None
+    said = {source: format for source, format in wanted.items() if format is not None}
+    if len(set(said.values())) > 1:
+        raise click.UsageError(f"{' and '.join(said)} ask for different formats ({', '.join(said.values())}).")
+    return next(iter(said.values()), asked)

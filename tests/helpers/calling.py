@@ -1,0 +1,40 @@
+"""Runs nlptx in the tests' own process, which is quick; and puts the words of commands together."""
+
+import io
+import sys
+
+from command import Result
+
+from nlptx.cli.main import run_command
+
+_STREAMS = ("stdin", "stdout", "stderr")
+
+
+def call(*arguments, stdin=b"", code=0):
+    """Run ``nlptx ARGUMENTS``; standard input is a pipe. ``code`` None takes any exit code."""
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    streams = {name: io.TextIOWrapper(io.BytesIO(data if name == "stdin" else b""), "utf-8") for name in _STREAMS}
+    before = {name: getattr(sys, name) for name in _STREAMS}
+    try:
+        for name, stream in streams.items():
+            setattr(sys, name, stream)
+        ended = run_command([str(word) for word in arguments])
+    finally:
+        for name, stream in before.items():
+            setattr(sys, name, stream)
+    for stream in streams.values():
+        stream.flush()
+    result = Result(ended, streams["stdout"].buffer.getvalue(), streams["stderr"].buffer.getvalue().decode())
+    assert code is None or result.code == code, f"exit {result.code}, expected {code}: {result.stderr}"
+    return result
+
+
+def last_of_each(*words):
+    """Words of a command in which an option may stand twice, which nlptx refuses: the later one is kept."""
+    parts = []
+    for word in map(str, words):
+        if word.startswith("-") or not parts:
+            parts = [part for part in parts if part[0] != word or not word.startswith("--")]
+            parts.append([])
+        parts[-1].append(word)
+    return tuple(word for part in parts for word in part)
