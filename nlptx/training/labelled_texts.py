@@ -45,9 +45,7 @@ class LabelledTexts:
         return cls(texts, name_of_each, held_out, list_texts(unlabelled, "unlabelled"), by_name)
 
 
-def _valid(
-    valid: tuple[Iterable[str], Iterable[Label]], by_name: dict[str, Label]
-) -> tuple[list[str], list[str]]:
+def _valid(valid: tuple[Iterable[str], Iterable[Label]], by_name: dict[str, Label]) -> tuple[list[str], list[str]]:
     """Return the validation texts and the names of their labels."""
     if not isinstance(valid, tuple | list) or len(valid) != 2:
         raise InputTypeError(f"`valid` is {with_type(valid)}; expected a pair of texts and labels")
