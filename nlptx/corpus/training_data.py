@@ -48,7 +48,7 @@ def read_training_data(
     on_document: Callable[[int], None] = lambda documents: None,
     on_note: Callable[[str], None] = lambda note: None,
 ) -> TrainingTexts:
-    """Read labelled texts from tables, folders or archives.
+    r"""Read labelled texts from tables, folders or archives.
 
     Args:
         data: one or more paths, or ``-`` for standard input; the part ``unsup`` of a corpus needs no labels.
@@ -60,6 +60,12 @@ def read_training_data(
 
     Raises:
         DataError, LabelError: a text cannot be read or has no label; the error names the place.
+
+    >>> with open("films.tsv", "w") as file:
+    ...     print("text\tlabel", "a good film\tpos", "a bad film\tneg", sep="\n", file=file)
+    >>> data = read_training_data("films.tsv")
+    >>> data.texts, data.labels
+    (['a good film', 'a bad film'], ['pos', 'neg'])
     """
     corpus = Corpus(_names(data), options, on_note)
     found = _read_sorted(corpus, on_document)

@@ -114,7 +114,7 @@ class Never:
 )
 @pytest.mark.parametrize("place", ["labels", "valid"])
 def test_a_label_that_is_none_is_refused_before_training(monkeypatch, value, kind, told, place):
-    monkeypatch.setattr("nlptx.training.fit.prepare", Never())
+    monkeypatch.setattr("nlptx.training.fit.encode", Never())
     labels = [*NAMES[:5], value, *NAMES[6:]]
     with pytest.raises(kind, match=rf"^`{'labels' if place == 'labels' else 'valid.1.'}\[5\]` .*{told}"):
         train(labels) if place == "labels" else train(NAMES, valid=(TEXTS, labels))
@@ -126,7 +126,7 @@ def test_a_label_that_is_none_is_refused_before_training(monkeypatch, value, kin
     ids=str,
 )
 def test_labels_that_could_be_taken_for_each_other_are_refused_before_training(monkeypatch, pair):
-    monkeypatch.setattr("nlptx.training.fit.prepare", Never())
+    monkeypatch.setattr("nlptx.training.fit.encode", Never())
     with pytest.raises(ValueError, match=r"`labels\[0\]` is .* and `labels\[1\]` is .*cannot be taken for each other"):
         train([pair[0], pair[1], *labels_of(("neg", "pos"))[2:]])
 
