@@ -40,6 +40,8 @@ def check_writable(path: str) -> None:
     """Raise OutputError if ``path`` cannot be written, before any work is done."""
     if path == STDOUT:
         return
+    if not os.path.isabs(path):
+        _check_working_folder(path)
     descriptor = _descriptor(path)
     if descriptor is not None:
         with _failures(path):
@@ -59,6 +61,16 @@ def check_writable(path: str) -> None:
         )
     if (mode is None or stat.S_ISREG(mode)) and not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"cannot be written: permission denied in {folder}", where=path)
+
+
+def _check_working_folder(path: str) -> None:
+    """Raise OutputError if ``path``, which is relative, leads nowhere because the working folder was deleted."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise OutputError(
+            "cannot be written: the working folder was deleted", where=path or "output", hint="Change to a folder that exists."
+        ) from None
 
 
 @contextmanager

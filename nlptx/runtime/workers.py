@@ -18,6 +18,7 @@ from queue import SimpleQueue
 from typing import Any, Self, TypeVar
 from weakref import WeakSet
 
+from nlptx.runtime.blas import load_blas
 from nlptx.runtime.processes import Process, forked
 
 T = TypeVar("T")
@@ -62,7 +63,7 @@ class Workers:
         return jobs if isinstance(jobs, Workers) else cls(jobs)
 
     def __enter__(self) -> Self:
-        limit = _one_blas_thread()
+        limit = _one_blas_thread(self.jobs)
         limit.__enter__()
         self._limits.append(limit)
         return self
@@ -161,12 +162,12 @@ def default_jobs() -> int:
 
 
 @contextmanager
-def _one_blas_thread() -> Iterator[None]:
+def _one_blas_thread(jobs: int) -> Iterator[None]:
     """Limit every BLAS to one thread for the length of a block: NumPy's, and SciPy's own if SciPy is in use."""
     from threadpoolctl import threadpool_limits
 
     if "scipy" in sys.modules:
-        import scipy.linalg  # noqa: F401  # or its BLAS would be loaded later, without a limit
+        load_blas("scipy.linalg", jobs)  # or it would be loaded later, without a limit
     with threadpool_limits(1):
         yield
 
