@@ -6,7 +6,6 @@ import contextlib
 import errno
 import importlib
 import os
-import signal
 import sys
 import threading
 from typing import NoReturn

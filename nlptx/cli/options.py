@@ -46,7 +46,7 @@ def run_options(
             run = Run(Reporter(quiet, verbose, not no_color), jobs, json)
             from nlptx.runtime.workers import default_jobs
 
-            load_blas("numpy", jobs or default_jobs())  # while the data takes no memory yet
+            load_blas("numpy", 1 + (jobs or default_jobs()))  # while the data takes no memory yet
             return function(*args, run=run, **kwargs)
 
         return wrapped

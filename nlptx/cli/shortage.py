@@ -47,4 +47,3 @@ def _is_memory_error(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
-

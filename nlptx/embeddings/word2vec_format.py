@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, OutputError, SettingsError
 from nlptx.io.atomic_write import atomic_output
+from nlptx.io.whole_file import open_whole
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
@@ -43,7 +44,7 @@ def read_word2vec(path: str) -> Embeddings:
         DataError: a line is not a word followed by numbers (the message names it), or the file cannot be read.
     """
     try:
-        with open(path, "rb") as file:
+        with open_whole(path) as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             file.seek(0)
             return _parse_word2vec(file, path, digest)

@@ -69,7 +69,9 @@ def _check_working_folder(path: str) -> None:
         os.getcwd()
     except FileNotFoundError:
         raise OutputError(
-            "cannot be written: the working folder was deleted", where=path or "output", hint="Change to a folder that exists."
+            "cannot be written: the working folder was deleted",
+            where=path or "output",
+            hint="Change to a folder that exists.",
         ) from None
 
 

@@ -27,23 +27,25 @@ def use_one_blas_thread() -> None:
     os.environ.update(ONE_THREAD)
 
 
-def load_blas(module: str, jobs: int) -> None:
+def load_blas(module: str, threads: int) -> None:
     """Import a module, and with it its BLAS.
 
     Does nothing if the module has been imported before.
 
     Args:
         module: ``numpy`` or ``scipy.linalg``.
-        jobs: number of workers that will multiply at the same time, beside this thread.
+        threads: number of threads that will multiply at the same time.
 
     Raises:
         MemoryError: there is no room for it.
     """
     if module in sys.modules:
         return
+    before = set(_openblas_files())
     _check_room(_ROOM[module])
     importlib.import_module(module)
-    _map_buffers(1 + jobs)
+    for path in set(_openblas_files()) - before:
+        _map_buffers(path, threads)
 
 
 def _check_room(size: int) -> None:
@@ -54,19 +56,23 @@ def _check_room(size: int) -> None:
         raise MemoryError(f"no room for {size >> 20} MB") from error
 
 
-def _map_buffers(count: int) -> None:
-    """Have every OpenBLAS in use map ``count`` buffers, which it keeps for later products."""
-    import ctypes
-
+def _openblas_files() -> list[str]:
+    """Return the path of every OpenBLAS that is loaded."""
     from threadpoolctl import threadpool_info
 
-    for library in threadpool_info():
-        loaded = ctypes.CDLL(library["filepath"])
-        if library["internal_api"] != "openblas" or not hasattr(loaded, "blas_memory_alloc"):
-            continue  # another BLAS, or one that keeps this function to itself
-        allocate, free = loaded.blas_memory_alloc, loaded.blas_memory_free
-        allocate.argtypes, allocate.restype = [ctypes.c_int], ctypes.c_void_p
-        free.argtypes, free.restype = [ctypes.c_void_p], None
-        _check_room(count * _BUFFER)
-        for buffer in [allocate(0) for _ in range(count)]:
-            free(buffer)
+    return [library["filepath"] for library in threadpool_info() if library["internal_api"] == "openblas"]
+
+
+def _map_buffers(path: str, count: int) -> None:
+    """Have an OpenBLAS map ``count`` buffers, which it keeps for later products."""
+    import ctypes  # slow to import, and --help does without
+
+    library = ctypes.CDLL(path)
+    if not hasattr(library, "blas_memory_alloc"):
+        return  # it keeps its own functions to itself
+    allocate, free = library.blas_memory_alloc, library.blas_memory_free
+    allocate.argtypes, allocate.restype = [ctypes.c_int], ctypes.c_void_p
+    free.argtypes, free.restype = [ctypes.c_void_p], None
+    _check_room(count * _BUFFER)
+    for buffer in [allocate(0) for _ in range(count)]:
+        free(buffer)

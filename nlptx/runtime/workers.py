@@ -63,7 +63,7 @@ class Workers:
         return jobs if isinstance(jobs, Workers) else cls(jobs)
 
     def __enter__(self) -> Self:
-        limit = _one_blas_thread(self.jobs)
+        limit = _one_blas_thread()
         limit.__enter__()
         self._limits.append(limit)
         return self
@@ -162,12 +162,13 @@ def default_jobs() -> int:
 
 
 @contextmanager
-def _one_blas_thread(jobs: int) -> Iterator[None]:
+def _one_blas_thread() -> Iterator[None]:
     """Limit every BLAS to one thread for the length of a block: NumPy's, and SciPy's own if SciPy is in use."""
     from threadpoolctl import threadpool_limits
 
     if "scipy" in sys.modules:
-        load_blas("scipy.linalg", jobs)  # or it would be loaded later, without a limit
+        # Or it would be loaded later, without a limit. L-BFGS, which uses it, holds the interpreter's lock.
+        load_blas("scipy.linalg", threads=1)
     with threadpool_limits(1):
         yield
 
