@@ -8,6 +8,11 @@ def main() -> None:
     # Until it is there to answer, Ctrl-C just ends the program: otherwise it would show where an import stood.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from nlptx.runtime.allocator import save_address_space
+    from nlptx.runtime.blas import use_one_blas_thread
+
+    use_one_blas_thread()
+    save_address_space()
     from nlptx.cli.main import main as run
 
     run()

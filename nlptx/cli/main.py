@@ -6,10 +6,8 @@ import contextlib
 import errno
 import importlib
 import os
-import signal
 import sys
 import threading
-from types import FrameType
 from typing import NoReturn
 
 import click
@@ -17,6 +15,8 @@ import click
 from nlptx import __version__
 from nlptx.cli.option_names import as_options
 from nlptx.cli.reporter import print_error
+from nlptx.cli.shortage import describe_shortage
+from nlptx.cli.stop_signal import SIGNALLED, StopSignal, Terminated
 from nlptx.errors import NlptxError
 
 # What help says of each; its module, of the same name, is imported only to run it.
@@ -31,14 +31,8 @@ COMMANDS = {
     "info": "Describe an artifact and where it came from.",
 }
 INTERRUPTED, READER_GONE = 130, 141
-# A process that a signal ends has this exit code plus the signal's number.
-SIGNALLED = 128
 # What the system says of a device that takes no more.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-
-
-class _Terminated(BaseException):
-    """SIGTERM or SIGHUP came. Not an Exception, which some reader on the way could take for damage in what it reads."""
 
 
 class LazyGroup(click.Group):
@@ -92,15 +86,12 @@ def nlptx() -> None:
 
 def main() -> NoReturn:
     """Run the command line and exit with the code the outcome calls for."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as it is while the program starts
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, _terminate)
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as nohup sets it
-        signal.signal(signal.SIGHUP, _terminate)
+    stop = StopSignal()
+    stop.install()
     closed = _mend_streams()
     code = 0
     try:
-        code = _complete() or run_command(sys.argv[1:])
+        code = _complete() or run_command(sys.argv[1:], stop)
         sys.stdout.flush()
     except BrokenPipeError:
         _drop_stdout()
@@ -110,12 +101,30 @@ def main() -> NoReturn:
             raise
         _drop_stdout()
         if code == 0:  # else an error has been told, maybe this one: the buffer keeps what could not be written
-            # An error in writing anywhere else comes with the name of the file.
-            lost = error.errno in _FULL or (closed and error.errno == errno.EBADF)
-            where = error.filename or ("standard output" if lost else None)
+            where = _place_of(error, closed)
             print_error(f"error: {where}: {error.strerror}" if where else f"error: {error.strerror or error}")
             code = 1
     _leave(code)
+
+
+def _place_of(error: OSError, closed: bool) -> str | None:
+    """Return the file, or what else, that an error of the system is about; None if nothing tells.
+
+    Args:
+        error: the error.
+        closed: whether standard output was closed at the start.
+    """
+    if error.filename:
+        return os.fsdecode(error.filename)
+    # An error in writing anywhere else comes with the name of the file.
+    if error.errno in _FULL or (closed and error.errno == errno.EBADF):
+        return "standard output"
+    if error.errno == errno.ENOENT:
+        try:
+            os.getcwd()
+        except FileNotFoundError:
+            return "the working folder"
+    return None
 
 
 def _leave(code: int) -> NoReturn:
@@ -156,14 +165,15 @@ def _complete() -> int:
     _leave(complete(nlptx, instruction))
 
 
-def run_command(arguments: list[str]) -> int:
+def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
     """Run a command line; return its exit code, after an error was printed."""
+    context: click.Context | None = None
     try:
-        with nlptx.make_context("nlptx", arguments) as context:
+        with nlptx.make_context("nlptx", arguments, obj=stop) as context:
             nlptx.invoke(context)
         return 0
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
+    except click.exceptions.Exit as end:
+        return end.exit_code
     except click.ClickException as error:
         with contextlib.suppress(BrokenPipeError):
             _with_variable(error).show()
@@ -173,23 +183,25 @@ def run_command(arguments: list[str]) -> int:
             raise
         print_error(f"error: {as_options(str(error))}")
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        print_error("interrupted")
+    except (KeyboardInterrupt, click.Abort) as error:
+        print_error(_with_notes("interrupted", error))
         return INTERRUPTED
-    except _Terminated as signalled:
-        return SIGNALLED + int(signalled.args[0])
-    except MemoryError:
-        if os.environ.get("NLPTX_DEBUG"):
-            raise
-        print_error("error: out of memory\n  Give less text at a time, or fewer words (--max-words).")
-        return 1
-    except OSError:
-        raise  # main knows whether the reader went away
+    except Terminated as error:
+        print_error(_with_notes(str(error), error))
+        return SIGNALLED + error.number
     except Exception as error:
-        if os.environ.get("NLPTX_DEBUG"):
+        shortage = describe_shortage(error, context.invoked_subcommand if context else None)
+        # Of other failures of the system, main knows whether the reader went away.
+        if os.environ.get("NLPTX_DEBUG") or (isinstance(error, OSError) and not shortage):
             raise
-        print_error(f"error: unexpected {type(error).__name__}: {error}\n  Set NLPTX_DEBUG=1 to see where.")
+        unexpected = f"unexpected {type(error).__name__}: {error}\n  Set NLPTX_DEBUG=1 to see where."
+        print_error(f"error: {shortage or unexpected}")
         return 1
+
+
+def _with_notes(text: str, error: BaseException) -> str:
+    """Add the notes of an exception to a text, on the same line."""
+    return ": ".join([text, *getattr(error, "__notes__", ())])
 
 
 def _with_variable(error: click.ClickException) -> click.ClickException:
@@ -200,11 +212,6 @@ def _with_variable(error: click.ClickException) -> click.ClickException:
         return error
     variable = f"{error.ctx.auto_envvar_prefix}_{error.param.name.upper()}"
     return click.BadParameter(f"{error.message.rstrip('.')} (from {variable}).", error.ctx, error.param)
-
-
-def _terminate(number: int, frame: FrameType | None) -> None:
-    """Turn a signal into an exception, so that temporary files are removed on the way out."""
-    raise _Terminated(number)
 
 
 def _drop_stdout() -> None:

@@ -15,6 +15,7 @@ from nlptx.cli.option_names import as_options
 from nlptx.cli.reporter import Reporter
 from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
 from nlptx.presets import ARTICLES, PRESETS
+from nlptx.runtime.blas import load_blas
 from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, SEED, Settings
 
 Function = Callable[..., Any]
@@ -46,7 +47,11 @@ def run_options(
         def wrapped(
             *args: Any, json: bool, jobs: int | None, quiet: bool, verbose: bool, no_color: bool, **kwargs: Any
         ) -> Any:
-            return function(*args, run=Run(Reporter(quiet, verbose, not no_color), jobs, json), **kwargs)
+            run = Run(Reporter(quiet, verbose, not no_color), jobs, json)
+            from nlptx.runtime.workers import default_jobs
+
+            load_blas("numpy", 1 + (jobs or default_jobs()))  # while the data takes no memory yet
+            return function(*args, run=run, **kwargs)
 
         return wrapped
 

@@ -20,7 +20,7 @@ from nlptx.cli.options import (
     settings_options,
 )
 from nlptx.cli.stage_run import StageRun
-from nlptx.cli.stop_signal import catch_stop_signals
+from nlptx.cli.stop_signal import StopSignal, Terminated
 from nlptx.cli.training_progress import show
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.training_data import SPLITS, TrainingTexts, read_training_data
@@ -105,50 +105,76 @@ def train(
     check_names(*given)
     stage = StageRun(run, output, given)
     run.talk.detail(f"settings: {settings.to_dict()}")
-    from nlptx.embeddings.embeddings import load_embeddings
-    from nlptx.runtime.workers import Workers
-    from nlptx.training.checkpoint import Checkpoint
-    from nlptx.training.fit import fit
+    stop = click.get_current_context().ensure_object(StopSignal)
 
-    with Checkpoint(output, checkpoint_minutes, resume, run.talk.note) as checkpoint:
-        kept_card = read_card(card) if card else {}
-        with run.talk.meter("reading") as meter:
-            meter(None, "word vectors")
-            vectors = load_embeddings(embeddings)
-            found = read_training_data(
-                data,
-                unlabelled,
-                valid,
-                reading,
-                on_document=lambda documents: meter(None, f"{documents:,} texts"),
-                on_note=run.talk.note,
-            )
-        with run.talk.meter("training") as meter, catch_stop_signals() as stop:
-            model = fit(
-                found.texts,
-                found.labels,
-                vectors,
-                settings,
-                valid=found.valid,
-                unlabelled=found.unlabelled,
-                seed=seed,
-                jobs=Workers(run.jobs, processes=True),
-                on_progress=lambda progress: show(progress, meter),
-                on_note=run.talk.note,
-                stop=stop,
-                checkpoint=checkpoint,
-            )
-        model.source, model.card = found.source, kept_card
-        _keep(model, found, stage, checkpoint)
+    def stop_requested() -> bool:
+        if not stop.requested():
+            return False
+        run.talk.note("stopping: validating and saving what there is; Ctrl-C once more ends without that")
+        return True
+
+    checkpoint: Checkpoint | None = None
+    try:
+        from nlptx.embeddings.embeddings import load_embeddings
+        from nlptx.runtime.workers import Workers
+        from nlptx.training.checkpoint import Checkpoint
+        from nlptx.training.fit import fit
+
+        with Checkpoint(output, checkpoint_minutes, resume, run.talk.note) as checkpoint:
+            kept_card = read_card(card) if card else {}
+            with run.talk.meter("reading") as meter:
+                meter(None, "word vectors")
+                vectors = load_embeddings(embeddings)
+                found = read_training_data(
+                    data,
+                    unlabelled,
+                    valid,
+                    reading,
+                    on_document=lambda documents: meter(None, f"{documents:,} texts"),
+                    on_note=run.talk.note,
+                )
+            with run.talk.meter("training") as meter:
+                model = fit(
+                    found.texts,
+                    found.labels,
+                    vectors,
+                    settings,
+                    valid=found.valid,
+                    unlabelled=found.unlabelled,
+                    seed=seed,
+                    jobs=Workers(run.jobs, processes=True),
+                    on_progress=lambda progress: show(progress, meter),
+                    on_note=run.talk.note,
+                    stop=stop_requested,
+                    checkpoint=checkpoint,
+                )
+            model.source, model.card = found.source, kept_card
+            _keep(model, found, stage, checkpoint)
+    except (KeyboardInterrupt, Terminated) as error:
+        error.add_note(_what_is_left(stop, checkpoint))
+        raise
     if model.history["interrupted"]:
         sys.exit(stop.exit_code)
+
+
+def _what_is_left(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
+    """Say what a training that ended at once leaves."""
+    going_on = _going_on(checkpoint) if checkpoint else ""
+    if stop.waits:
+        return going_on or "the training is lost"
+    return "nothing was trained yet, and nothing is kept" + (f"; {going_on} as before" if going_on else "")
+
+
+def _going_on(checkpoint: Checkpoint) -> str:
+    """Say where ``--resume`` goes on, if there is such a place."""
+    return f"--resume goes on from {checkpoint.path.name}" if checkpoint.path and checkpoint.is_there else ""
 
 
 def _keep(model: Model, found: TrainingTexts, stage: StageRun, checkpoint: Checkpoint) -> None:
     """Save the model, if it got so far, and say what there is now."""
     history = model.history
     best = history["best_epoch"]
-    going_on = f"--resume goes on from {checkpoint.path.name}" if checkpoint.path and checkpoint.is_there else ""
+    going_on = _going_on(checkpoint)
     if best:
         try:
             model.save(stage.output)

@@ -12,6 +12,8 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, BinaryIO, cast
 
+from nlptx.io.whole_file import open_whole
+
 _BLOCK = 1 << 16
 # An .xz file names the memory it wants, up to 4 GiB; the strongest preset, xz -9, takes half of this.
 _XZ_MEMORY = 128 << 20
@@ -29,10 +31,6 @@ def _open_gzip(name: str) -> BinaryIO:
     return _open_streams(name, _GzipDecompressor)
 
 
-def _open_plain(name: str) -> BinaryIO:
-    return open(name, "rb")
-
-
 _BY_SUFFIX = {".gz": _open_gzip, ".bz2": _open_bz2, ".xz": _open_xz}
 _BY_MAGIC = {b"\x1f\x8b": _open_gzip, b"BZh": _open_bz2, b"\xfd7zXZ\0": _open_xz}
 
@@ -44,14 +42,14 @@ def is_packed(name: str) -> bool:
 
 def open_by_name(name: str) -> BinaryIO:
     """Open a file for reading, decompressed if its name ends in .gz, .bz2 or .xz."""
-    return _BY_SUFFIX.get(os.path.splitext(name)[1].lower(), _open_plain)(name)
+    return _BY_SUFFIX.get(os.path.splitext(name)[1].lower(), open_whole)(name)
 
 
 def open_by_content(name: str) -> BinaryIO:
     """Open a file for reading, decompressed if its first bytes are those of a compressed one."""
     with open(name, "rb") as file:
         start = file.read(6)
-    return next((opener for magic, opener in _BY_MAGIC.items() if start.startswith(magic)), _open_plain)(name)
+    return next((opener for magic, opener in _BY_MAGIC.items() if start.startswith(magic)), open_whole)(name)
 
 
 def compressed(file: BinaryIO, name: str) -> AbstractContextManager[BinaryIO]:
@@ -72,7 +70,7 @@ _WRITERS = {".gz": _gzip_writer, ".bz2": partial(bz2.BZ2File, mode="wb"), ".xz":
 
 
 def _open_streams(name: str, new_stream: Callable[[], Any]) -> BinaryIO:
-    return cast(BinaryIO, io.BufferedReader(_Streams(open(name, "rb"), new_stream), _BLOCK))
+    return cast(BinaryIO, io.BufferedReader(_Streams(open_whole(name), new_stream), _BLOCK))
 
 
 class _GzipDecompressor:

@@ -9,7 +9,7 @@ import sys
 import tarfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NoReturn, Self, cast
@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NoReturn, Self, cast
 from nlptx.corpus.compression import is_packed, open_by_content, open_by_name
 from nlptx.corpus.document import SPLITS, ReadOptions
 from nlptx.errors import DataError, SettingsError
+from nlptx.io.whole_file import open_whole
 
 STDIN = "-"
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
@@ -97,7 +98,9 @@ def damage_reported(name: str) -> Iterator[None]:
 def _standard_input(options: ReadOptions) -> Source:
     if sys.stdin is None or sys.stdin.closed:
         raise SettingsError("standard input is closed", hint="Give a file, or pipe text in.")
-    stream = sys.stdin.buffer
+    stream: BinaryIO = sys.stdin.buffer
+    with suppress(OSError, ValueError):  # what a program may have put there is no file
+        stream = open_whole(stream.fileno(), "<stdin>")
     if not hasattr(stream, "peek"):  # where a program has put something else in its place
         stream = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream)))
     return Source("<stdin>", stream, "text" if options.format == "auto" else options.format)
@@ -117,7 +120,7 @@ def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:
         place = _place(PurePosixPath(path.relative_to(folder).as_posix()), folder.name, options)
         if place is not None and path.is_file():
             found = True
-            with open(path, "rb") as stream:
+            with open_whole(str(path)) as stream:
                 yield Source(str(path), stream, "document", place.label, place.split)
     if not found:
         raise _nothing_in(str(folder), options)

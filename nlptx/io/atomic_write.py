@@ -42,6 +42,8 @@ def check_writable(path: FilePath) -> None:
     path = file_name(path)
     if path == STDOUT:
         return
+    if not os.path.isabs(path):
+        _check_working_folder(path)
     descriptor = _descriptor(path)
     if descriptor is not None:
         with _failures(path):
@@ -61,6 +63,18 @@ def check_writable(path: FilePath) -> None:
         )
     if (mode is None or stat.S_ISREG(mode)) and not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"cannot be written: permission denied in {folder}", where=path)
+
+
+def _check_working_folder(path: str) -> None:
+    """Raise OutputError if ``path``, which is relative, leads nowhere because the working folder was deleted."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise OutputError(
+            "cannot be written: the working folder was deleted",
+            where=path or "output",
+            hint="Change to a folder that exists.",
+        ) from None
 
 
 @contextmanager

@@ -1,11 +1,11 @@
-"""How the C library reuses freed memory."""
+"""How the C library manages the memory of this process."""
 
 from __future__ import annotations
 
-import ctypes
+import resource
 
 # From glibc's malloc.h.
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _KEPT = 128 << 20
 # The largest value that glibc accepts.
 _LARGEST_ON_HEAP = 32 << 20
@@ -17,9 +17,32 @@ def keep_freed_memory() -> None:
     By default glibc returns the memory of large arrays to the system and requests it again, zeroed page by page, which
     takes a quarter of the time of scoring and a few percent of counting. Does nothing with another C library.
     """
+    _set(_M_TRIM_THRESHOLD, _KEPT)
+    _set(_M_MMAP_THRESHOLD, _LARGEST_ON_HEAP)
+
+
+def save_address_space() -> None:
+    """Let all threads share one heap if the address space is limited (``ulimit -v``).
+
+    By default glibc reserves 64 MB of it for the heap of each thread. Such a process would run out of it early, and in
+    the middle of a small allocation, where libraries crash, instead of a large array, which is a MemoryError.
+    For the whole process, before it starts threads; does nothing with another C library.
+    """
+    if address_space_limit() is not None:
+        _set(_M_ARENA_MAX, 1)
+
+
+def address_space_limit() -> int | None:
+    """Return the number of bytes that the address space of this process is limited to, or None."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def _set(parameter: int, value: int) -> None:
+    import ctypes  # slow to import, and --help does without
+
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):
         return
-    mallopt(_M_TRIM_THRESHOLD, _KEPT)
-    mallopt(_M_MMAP_THRESHOLD, _LARGEST_ON_HEAP)
+    mallopt(parameter, value)

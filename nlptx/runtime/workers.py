@@ -19,6 +19,7 @@ from typing import Any, Self, TypeVar
 from weakref import WeakSet
 
 from nlptx.errors import SettingsError
+from nlptx.runtime.blas import load_blas
 from nlptx.runtime.processes import Process, forked
 
 T = TypeVar("T")
@@ -169,7 +170,8 @@ def _one_blas_thread() -> Iterator[None]:
     from threadpoolctl import threadpool_limits
 
     if "scipy" in sys.modules:
-        import scipy.linalg  # noqa: F401  # or its BLAS would be loaded later, without a limit
+        # Or it would be loaded later, without a limit. L-BFGS, which uses it, holds the interpreter's lock.
+        load_blas("scipy.linalg", threads=1)
     with threadpool_limits(1):
         yield
 

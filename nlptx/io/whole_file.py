@@ -1,0 +1,59 @@
+"""Files that are read to the end they had when they were opened, or with an error."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from typing import Any
+
+from nlptx.errors import DataError
+
+_BUFFER = 1 << 17
+
+
+def open_whole(file: str | int, name: str | None = None) -> io.BufferedReader:
+    """Open a file for reading. A regular file that gets shorter before its end is read raises DataError.
+
+    Args:
+        file: path, or descriptor that stays open.
+        name: what to call it in messages; by default its path.
+    """
+    return io.BufferedReader(_WholeFile(file, str(file) if name is None else name), _BUFFER)
+
+
+class _WholeFile(io.FileIO):
+    """A file that knows how long it was when it was opened.
+
+    A file that grows is read as far as it has grown. Some file systems tell no true sizes, so a file counts as cut
+    only if its size has become smaller.
+    """
+
+    def __init__(self, file: str | int, name: str) -> None:
+        super().__init__(file, "rb", closefd=not isinstance(file, int))
+        self._called = name
+        status = os.fstat(self.fileno())
+        self._size = status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+    def readinto(self, buffer: Any) -> int | None:
+        count = super().readinto(buffer)
+        if count == 0 and len(buffer):
+            self._check_end()
+        return count
+
+    def readall(self) -> bytes:
+        data = super().readall()
+        self._check_end()
+        return data
+
+    def _check_end(self) -> None:
+        """Raise DataError if the file ends earlier than it did when it was opened."""
+        if not self._size:
+            return
+        end, size = self.tell(), os.fstat(self.fileno()).st_size
+        if end < self._size and size < self._size:
+            raise DataError(
+                f"the file was cut short while it was read: it had {self._size:,} bytes, and now has {size:,}",
+                where=self._called,
+                hint="Read it again once nothing writes to it any more.",
+            )
