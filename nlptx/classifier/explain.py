@@ -97,7 +97,7 @@ def _leave_one_out(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
     """Return the probabilities (C,) of a text, the worth (T,) of its words, and the column of the label."""
     probabilities = model.probabilities([ids])[0]
-    chosen = int(probabilities.argmax()) if column is None else column
+    chosen = int(model.choose(probabilities[None])[0]) if column is None else column
     without = [np.delete(ids, place) for place in range(len(ids))]
     batches = [model.probabilities(without[start : start + _BATCH]) for start in range(0, len(ids), _BATCH)]
     return probabilities, probabilities[chosen] - np.concatenate(batches)[:, chosen], chosen

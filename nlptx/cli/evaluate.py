@@ -39,8 +39,9 @@ def evaluate(
     nlptx evaluate -m model.npz test.tsv
     nlptx evaluate -m model.npz aclImdb.tar.gz --json --min-accuracy 0.9
 
-    The report has accuracy with its 95 % interval, macro-F1, ROC-AUC, log-loss, calibration error (ECE),
-    precision, recall and F1 of each label, and the confusion matrix.
+    The report has accuracy with its 95 % interval, balanced accuracy (mean recall of the labels), macro-F1,
+    ROC-AUC, log-loss, calibration error (ECE), precision, recall and F1 of each label, and the confusion matrix.
+    Beside the calibration error stands what a perfectly calibrated model would show by chance on as many texts.
     """
     data = inputs_or_stdin(data)
     check_names(*data, model)
@@ -72,7 +73,9 @@ def evaluate(
     if not texts:
         raise DataError("there is nothing to evaluate: no text was found")
     probabilities = classifier.predict_proba(texts, Workers(run.jobs, processes=True))
-    report = judge(probabilities, np.array(targets), classifier.label_names, classifier.values is not None)
+    predicted = classifier.choose(probabilities)
+    ordered = classifier.values is not None
+    report = judge(probabilities, np.array(targets), classifier.label_names, ordered, predicted)
     if run.json:
         print_json(
             {**_as_json(report), "seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
@@ -109,15 +112,17 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
 
 
 def _draw(report: Report, talk: Reporter) -> None:
-    low, high = report.interval
+    (low, high), floor = report.interval, report.ece_floor
+    by_chance = f"by chance alone {floor.mean:.2%}, 95 % below {floor.percentile_95:.2%}"
     facts: list[tuple[str, Any]] = [
         ("texts", report.texts),
         ("accuracy", f"{report.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%})"),
         ("majority baseline", f"{report.majority:.2%}"),
+        ("balanced accuracy", f"{report.balanced_accuracy:.2%}"),
         ("macro-F1", f"{report.macro_f1:.4f}"),
         ("ROC-AUC", f"{report.auc:.4f}"),
         ("log-loss", f"{report.log_loss:.4f}"),
-        ("calibration error", f"{report.ece:.2%}"),
+        ("calibration error", f"{report.ece:.2%}  ({by_chance})"),
     ]
     if report.mean_absolute_error is not None and len(report.classes) > 2:
         facts.append(("mean absolute error", f"{report.mean_absolute_error:.4f} steps"))
