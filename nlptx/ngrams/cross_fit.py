@@ -101,7 +101,10 @@ def fit_ngram_features(
         part = scaled[rows]
         by_class = [np.bincount(part[targets[rows] == c].indices, minlength=len(known)) for c in range(shape.classes)]
         ratios = log_count_ratios(np.stack(by_class, axis=1), shape.min_texts)
-        products, bias = fit_linear(part, ratios, targets[rows], on_iteration)
+        # N-grams without a ratio would only cost time: their weights stay 0.
+        told = np.flatnonzero(ratios.any(axis=1))
+        products = np.zeros_like(ratios)
+        products[told], bias = fit_linear(part[:, told], ratios[told], targets[rows], on_iteration)
         known_so_far = (shape.order, shape.words, known, ratios, products)
         if components is None:
             return NgramFeatures(*known_so_far, bias)
