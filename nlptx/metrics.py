@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 # Equal-width bins of the calibration error (Guo et al. 2017).
 BINS = 15
+# Simulated samples that the noise floor of the calibration error is computed from, and their seed.
+_SAMPLES, _SAMPLE_SEED = 2000, 1
 _Z95 = 1.959963984540054
 
 
@@ -29,20 +31,30 @@ class ClassReport:
 
 
 @dataclass(frozen=True)
+class NoiseFloor:
+    """The calibration error that a perfectly calibrated model shows by chance: its mean and 95th percentile."""
+
+    mean: float
+    percentile_95: float
+
+
+@dataclass(frozen=True)
 class Report:
     """The quality of predictions.
 
     Args:
-        texts: number judged.
-        accuracy: share whose most probable label is the true one.
+        texts: number of texts.
+        accuracy: share of the texts whose predicted label is the true one.
         interval: its 95 % Wilson interval.
         majority: accuracy of always answering the most frequent label.
+        balanced_accuracy: mean recall of the classes that have texts.
         macro_f1: mean F1 of the classes that have texts.
         auc: ROC-AUC; for more than two classes the mean of one against the rest.
         log_loss: mean of -log P(true label), in nats.
-        ece: expected calibration error of the confidence.
+        ece: expected calibration error of the confidence, which is P(predicted label).
+        ece_floor: calibration error that a perfectly calibrated model would show on as many texts.
         mean_absolute_error: in steps of the label order; None for labels without one.
-        classes: a row a label.
+        classes: one row per label.
         confusion: (C, C) texts by true (row) and predicted (column) label.
     """
 
@@ -50,10 +62,12 @@ class Report:
     accuracy: float
     interval: tuple[float, float]
     majority: float
+    balanced_accuracy: float
     macro_f1: float
     auc: float
     log_loss: float
     ece: float
+    ece_floor: NoiseFloor
     mean_absolute_error: float | None
     classes: list[ClassReport]
     confusion: NDArray[np.int64]
@@ -63,12 +77,27 @@ class Report:
 
 
 def evaluate(
-    probabilities: NDArray[np.float64], targets: NDArray[np.int64], labels: Sequence[Any], ordered: bool
+    probabilities: NDArray[np.float64],
+    targets: NDArray[np.int64],
+    labels: Sequence[Any],
+    ordered: bool,
+    predicted: NDArray[np.int64] | None = None,
 ) -> Report:
-    """Judge (texts, C) probabilities by the true classes (texts,), at least one."""
-    guesses = probabilities.argmax(axis=1)
-    hits = int((guesses == targets).sum())
-    confusion = confusion_matrix(targets, guesses, len(labels))
+    """Compare predictions with the true classes of at least one text.
+
+    Args:
+        probabilities: (texts, C).
+        targets: (texts,) true class of each text.
+        labels: the C labels.
+        ordered: whether the labels form a scale.
+        predicted: (texts,) predicted class of each text; the most probable one by default.
+    """
+    if predicted is None:
+        predicted = probabilities.argmax(axis=1)
+    correct = predicted == targets
+    hits = int(correct.sum())
+    confidence = probabilities[np.arange(len(targets)), predicted]
+    confusion = confusion_matrix(targets, predicted, len(labels))
     classes = [_class_report(label, place, confusion, probabilities, targets) for place, label in enumerate(labels)]
     present = [row for row in classes if row.texts]
     defined = [row.auc for row in classes if not math.isnan(row.auc)]
@@ -77,11 +106,13 @@ def evaluate(
         accuracy=hits / len(targets),
         interval=wilson_interval(hits, len(targets)),
         majority=float(np.bincount(targets).max() / len(targets)),
+        balanced_accuracy=float(np.mean([row.recall for row in present])),
         macro_f1=float(np.mean([row.f1 for row in present])),
         auc=float(np.mean(defined)) if defined else math.nan,
         log_loss=log_loss(probabilities, targets),
-        ece=calibration_error(probabilities.max(axis=1), guesses == targets),
-        mean_absolute_error=float(np.abs(guesses - targets).mean()) if ordered else None,
+        ece=calibration_error(confidence, correct),
+        ece_floor=calibration_noise_floor(confidence),
+        mean_absolute_error=float(np.abs(predicted - targets).mean()) if ordered else None,
         classes=classes,
         confusion=confusion,
     )
@@ -122,11 +153,31 @@ def log_loss(probabilities: NDArray[np.float64], targets: NDArray[np.int64]) -> 
     return float(-np.log(np.maximum(true, np.finfo(np.float32).tiny)).mean())
 
 
-def calibration_error(confidence: NDArray[np.float64], hit: NDArray[np.bool_], bins: int = BINS) -> float:
+def calibration_error(confidence: NDArray[np.float64], correct: NDArray[np.bool_], bins: int = BINS) -> float:
     """Return the expected calibration error: mean over texts of |accuracy - confidence| of their bin."""
-    which = np.minimum((confidence * bins).astype(int), bins - 1)
-    gaps = np.bincount(which, hit, bins) - np.bincount(which, confidence, bins)
+    bin_of = _bins(confidence, bins)
+    gaps = np.bincount(bin_of, correct, bins) - np.bincount(bin_of, confidence, bins)
     return float(np.abs(gaps).sum() / len(confidence))
+
+
+def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS) -> NoiseFloor:
+    """Return the calibration error of a model whose confidence is exactly right, on as many texts.
+
+    The error sums absolute deviations, so chance alone keeps it above 0: in a bin of n texts of mean confidence c the
+    number of correct ones is binomial with parameters n and c. Samples are drawn from that, always the same ones.
+    """
+    bin_of = _bins(confidence, bins)
+    counts = np.bincount(bin_of, minlength=bins)
+    expected = np.bincount(bin_of, confidence, bins)
+    shares = np.clip(expected / np.maximum(counts, 1), 0, 1)
+    correct = np.random.default_rng(_SAMPLE_SEED).binomial(counts, shares, (_SAMPLES, bins))
+    errors = np.abs(correct - expected).sum(axis=1) / len(confidence)
+    return NoiseFloor(float(errors.mean()), float(np.quantile(errors, 0.95)))
+
+
+def _bins(confidence: NDArray[np.float64], bins: int) -> NDArray[np.int64]:
+    """Return the bin of each confidence; 1 belongs to the last one."""
+    return np.minimum((confidence * bins).astype(np.int64), bins - 1)
 
 
 def wilson_interval(hits: int, count: int) -> tuple[float, float]:

@@ -221,7 +221,10 @@ class TrainSettings(NetworkSettings):
         "auto", "Whether labels that are numbers form a scale.", "Data", choices=("auto", "none")
     )
     class_weight: str = setting(
-        "none", "balanced: labels weigh the same, however rare.", "Data", choices=("none", "balanced")
+        "none",
+        "balanced: labels weigh the same, and the decision favours mean recall.",
+        "Data",
+        choices=("none", "balanced"),
     )
     passages: int = setting(0, "Passages of 10 to 40 words to add per long text.", "Data", low=0, high=100)
     new_word_min_count: int = setting(2, "Learn unknown words seen this often; 0: none.", "Start", low=0)

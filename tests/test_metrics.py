@@ -6,7 +6,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from nlptx.metrics import calibration_error, confusion_matrix, evaluate, log_loss, roc_auc, wilson_interval
+from nlptx.metrics import (
+    calibration_error,
+    calibration_noise_floor,
+    confusion_matrix,
+    evaluate,
+    log_loss,
+    roc_auc,
+    wilson_interval,
+)
 
 
 def auc_by_pairs(scores, positive):
@@ -72,6 +80,22 @@ def test_full_confidence_falls_into_the_last_bin():
     assert calibration_error(np.array([1.0, 1.0]), np.array([True, True])) == 0
 
 
+@pytest.mark.parametrize("texts", [1, 20, 100, 1000])
+def test_noise_floor_is_what_a_perfect_predictor_scores(texts):
+    rng = np.random.default_rng(texts)
+    confidence = 1 / (1 + np.exp(-np.abs(rng.normal(0, 2, texts))))
+    errors = [calibration_error(confidence, rng.random(texts) < confidence) for _ in range(2000)]
+    floor = calibration_noise_floor(confidence)
+    assert floor.mean == pytest.approx(np.mean(errors), rel=0.03)
+    assert floor.percentile_95 == pytest.approx(np.quantile(errors, 0.95), rel=0.05)
+    assert floor == calibration_noise_floor(confidence), "always the same samples"
+
+
+def test_a_sure_predictor_has_no_noise_floor():
+    floor = calibration_noise_floor(np.ones(50))
+    assert (floor.mean, floor.percentile_95) == (0, 0)
+
+
 def test_log_loss_is_the_mean_surprise():
     probabilities = np.array([[0.5, 0.5], [0.25, 0.75], [1.0, 0.0]])
     expected = (math.log(2) + math.log(4 / 3) + 0) / 3
@@ -120,6 +144,18 @@ def test_report_by_hand(seed):
         assert row.f1 == pytest.approx(scores[-1])
     assert report.macro_f1 == pytest.approx(sum(scores) / 3)
     assert report.auc == pytest.approx(np.mean([row.auc for row in report.classes]))
+
+
+def test_predictions_need_not_be_the_most_probable_labels():
+    """The confidence whose calibration counts is that of the label predicted."""
+    probabilities, targets = random_case(1)
+    predicted = np.random.default_rng(2).integers(3, size=40)
+    report = evaluate(probabilities, targets, ["a", "b", "c"], ordered=True, predicted=predicted)
+    assert report.accuracy == np.mean(predicted == targets)
+    assert report.balanced_accuracy == pytest.approx(np.mean([np.mean(predicted[targets == c] == c) for c in range(3)]))
+    assert report.mean_absolute_error == pytest.approx(np.abs(predicted - targets).mean())
+    assert report.ece == pytest.approx(ece_by_bins(probabilities[range(40), predicted], predicted == targets, 15))
+    assert report.log_loss == evaluate(probabilities, targets, ["a", "b", "c"], ordered=True).log_loss
 
 
 def test_a_class_without_texts_is_left_out_of_the_means():

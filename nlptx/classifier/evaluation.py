@@ -50,4 +50,5 @@ def evaluate(
     if not texts:
         raise DataError("there is nothing to evaluate: `texts` is empty")
     targets = find_labels(labels, model.labels)
-    return compare(model.predict_proba(texts, jobs), targets, model.labels, model.values is not None)
+    p = model.predict_proba(texts, jobs)
+    return compare(p, targets, model.labels, model.values is not None, model.choose(p))

@@ -109,7 +109,7 @@ def _leave_one_out(
     Of the ``known`` words of the text the model reads the first ``count``; without one of them, the next moves up.
     """
     probabilities = model.probabilities([known[:count]])[0]
-    chosen = int(probabilities.argmax()) if column is None else column
+    chosen = int(model.choose(probabilities[None])[0]) if column is None else column
     read = known[: count + 1]
     without = [np.delete(read, place)[:count] for place in range(count)]
     batches = [model.probabilities(without[start : start + _BATCH]) for start in range(0, count, _BATCH)]

@@ -35,6 +35,8 @@ KIND = "model"
 _LARGEST_WEIGHT = 1e4
 # Labels, and characters of them, in the representation of a model.
 _LABELS_SHOWN, _LONGEST_LABELS = 10, 50
+# Relative difference up to which two quotients of probabilities are taken for equal.
+_ROUNDING = 1e-9
 
 
 @dataclass
@@ -119,9 +121,36 @@ class Model:
                 outputs = infer(self, [encoded[row] for row in known])
             if not np.isfinite(outputs).all():
                 raise ArtifactError("the model's weights overflow on this text; train it again")
-            p = self.network.loss.probabilities(outputs.astype(np.float64) / self.temperature)
-            result[known] = p / p.sum(axis=1, keepdims=True)
+            result[known] = self.as_probabilities(outputs.astype(np.float64) / self.temperature)
         return result
+
+    def as_probabilities(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn outputs (B, outputs) of the network, divided by the temperature, into probabilities (B, C).
+
+        A loss in which every class has the same total weight teaches the network q_c proportional to p_c / pi_c,
+        with pi the priors. So p_c is q_c pi_c, divided by the sum over the classes.
+        """
+        p = self.network.loss.probabilities(outputs)
+        if self.is_balanced:
+            p = p * self.priors
+        return p / p.sum(axis=1, keepdims=True)
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether every class had the same total weight in the loss."""
+        return self.settings.class_weight == "balanced"
+
+    def choose(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the predicted class of each text, (B,), for probabilities (B, C).
+
+        That is the most probable class, which gives the best accuracy; of a balanced model the class of the largest
+        p_c / pi_c, with pi the priors, which gives the best mean recall. Among equals it is the most probable one.
+        """
+        if not self.is_balanced:
+            return probabilities.argmax(axis=1)
+        lift = probabilities / self.priors
+        largest = lift >= lift.max(axis=1, keepdims=True) * (1 - _ROUNDING)
+        return np.where(largest, probabilities, 0).argmax(axis=1)
 
     def predict_proba(self, texts: Iterable[str], jobs: int | Workers | None = None) -> NDArray[np.float64]:
         """Return (texts, C) probabilities, columns in the order of ``labels``.
@@ -141,11 +170,11 @@ class Model:
         return np.array(rows).reshape(len(rows), len(self.labels))
 
     def predict(self, texts: Iterable[str], jobs: int | Workers | None = None) -> list[Label]:
-        """Return the most probable label of each text; arguments as of :meth:`predict_proba`.
+        """Return the predicted label of each text, see :meth:`choose`; arguments as of :meth:`predict_proba`.
 
-        A text without a known word gets the most frequent label of the training data, where ``nlptx predict`` writes ?.
+        A text without a known word gets a label all the same, where ``nlptx predict`` writes ?.
         """
-        return [self.labels[column] for column in self.predict_proba(texts, jobs).argmax(axis=1)]
+        return [self.labels[column] for column in self.choose(self.predict_proba(texts, jobs))]
 
     def scores(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the expected label value, in [-1, 1], of (B, C) probabilities; None without an order."""
@@ -192,6 +221,8 @@ class Model:
         priors = need_array(artifact, "priors", "float64", (classes,))
         if (priors < 0).any() or (priors > 1).any() or abs(priors.sum() - 1) > 1e-6:
             raise CorruptError("its prior probabilities do not sum to 1")
+        if settings.class_weight == "balanced" and not priors.all():
+            raise CorruptError("a label of a balanced model has the prior probability 0")
         ngram_features = read_ngram_features(artifact, settings, len(vocabulary), classes)
         network = unset_network(settings, table.shape[1], classes, feature_widths(ngram_features), len(flat))
         own = flatten(network)

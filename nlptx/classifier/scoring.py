@@ -34,7 +34,7 @@ class Scored:
 
     Args:
         probabilities: of the C labels, summing to 1.
-        best: place of the most probable label.
+        best: place of the predicted label, see :meth:`nlptx.classifier.model.Model.choose`.
         score: expected label value, in [-1, 1]; None for labels without an order.
         known_words: words of the text the model read; with 0 the probabilities are the priors.
         truncated: whether it read only the head of the text.
@@ -59,6 +59,9 @@ class ScoringModel(TrainedNetwork, Protocol):
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         """Return (B, C) probabilities of encoded texts."""
+
+    def choose(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return (B,) predicted classes for probabilities."""
 
     def scores(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return (B,) scores of probabilities."""
@@ -100,7 +103,7 @@ def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner) ->
     scores = model.scores(probabilities)
     columns = (
         probabilities.tolist(),
-        probabilities.argmax(axis=1).tolist(),
+        model.choose(probabilities).tolist(),
         [None] * len(texts) if scores is None else scores.tolist(),
         map(len, read),
         [len(ids) < len(all_ids) for ids, all_ids in zip(read, whole, strict=True)],

@@ -47,10 +47,12 @@ def evaluate(
     nlptx evaluate -m model.npz test.tsv
     nlptx evaluate -m model.npz aclImdb.tar.gz --json --min-accuracy 0.9
 
-    The report names model, training seed and data, and has accuracy with its 95 % interval, macro-F1, ROC-AUC,
-    log-loss, calibration error (ECE), precision, recall and F1 of each label, and the confusion matrix. A text
-    without a known word counts as one of the most frequent label in the training data, with the share of each
-    label there as its probabilities; the report says how many there are.
+    The report names model, training seed and data, and has accuracy with its 95 % interval, balanced accuracy
+    (mean recall of the labels), macro-F1, ROC-AUC, log-loss, calibration error (ECE), precision, recall and F1
+    of each label, and the confusion matrix. Beside the calibration error stands what a perfectly calibrated
+    model would show by chance on as many texts. A text without a known word counts as one of the most frequent
+    label in the training data, with the share of each label there as its probabilities; the report says how
+    many there are.
     """
     data = inputs_or_stdin(data)
     check_names(*data, model)
@@ -93,7 +95,9 @@ def evaluate(
             for where, scored in batch:
                 known_words.add(where, scored)
                 probabilities.append(scored.probabilities)
-    report = judge(np.array(probabilities), np.array(targets), classifier.label_names, classifier.values is not None)
+    predicted = classifier.choose(np.array(probabilities))
+    ordered = classifier.values is not None
+    report = judge(np.array(probabilities), np.array(targets), classifier.label_names, ordered, predicted)
     seen_in = _seen_in(classifier, corpus.sha256)
     names = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
     if run.json:
@@ -144,7 +148,8 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
 
 
 def _draw(names: dict[str, Any], report: Report, unknown: int, talk: Reporter) -> None:
-    low, high = report.interval
+    (low, high), floor = report.interval, report.ece_floor
+    by_chance = f"by chance alone {floor.mean:.2%}, 95 % below {floor.percentile_95:.2%}"
     facts: list[tuple[str, Any]] = [
         ("model", names["model"]),
         ("seed", str(names["seed"])),
@@ -153,10 +158,11 @@ def _draw(names: dict[str, Any], report: Report, unknown: int, talk: Reporter) -
         *([("without a known word", unknown)] if unknown else []),
         ("accuracy", f"{report.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%})"),
         ("majority baseline", f"{report.majority:.2%}"),
+        ("balanced accuracy", f"{report.balanced_accuracy:.2%}"),
         ("macro-F1", f"{report.macro_f1:.4f}"),
         ("ROC-AUC", f"{report.auc:.4f}"),
         ("log-loss", f"{report.log_loss:.4f}"),
-        ("calibration error", f"{report.ece:.2%}"),
+        ("calibration error", f"{report.ece:.2%}  ({by_chance})"),
     ]
     if report.mean_absolute_error is not None and len(report.classes) > 2:
         facts.append(("mean absolute error", f"{report.mean_absolute_error:.4f} steps"))

@@ -97,26 +97,46 @@ def fit_ngram_features(
         done, models = next(iterations), folds + 1
         on_progress("linear models", min(done / (models * MAX_ITERATIONS), 1), f"{models} models, {done} iterations")
 
-    def fit(rows: NDArray[np.intp]) -> NgramFeatures:
+    def fit(rows: NDArray[np.intp]) -> tuple[NgramFeatures, NDArray[np.float32]]:
+        """Fit on some texts; also return (texts, M E), how much of a text's outputs comes from its own row."""
         part = scaled[rows]
         by_class = [np.bincount(part[targets[rows] == c].indices, minlength=len(known)) for c in range(shape.classes)]
         ratios = log_count_ratios(np.stack(by_class, axis=1), shape.min_texts)
-        products, bias = fit_linear(part, ratios, targets[rows], on_iteration)
+        # N-grams without a ratio would only cost time: their weights stay 0.
+        told = np.flatnonzero(ratios.any(axis=1))
+        products = np.zeros_like(ratios)
+        products[told], bias = fit_linear(part[:, told], ratios[told], targets[rows], on_iteration)
         known_so_far = (shape.order, shape.words, known, ratios, products)
         if components is None:
-            return NgramFeatures(*known_so_far, bias)
+            return NgramFeatures(*known_so_far, bias), np.zeros((len(texts), width), np.float32)
         long = rows[row_of[rows] >= 0]
         slopes, start = fit_dense(components.scores[row_of[long]], targets[long], width)
-        latent, offset = components.to_ngrams(slopes.astype(np.float32))
+        slopes = slopes.astype(np.float32)
+        latent, offset = components.to_ngrams(slopes)
         both = np.concatenate([bias, start + offset]).astype(np.float32)
-        return NgramFeatures(*known_so_far, both, latent * weights[:, None], weights)
+        own = np.zeros((len(texts), 2 * width), np.float32)
+        own[row_of >= 0, width:] = components.own_outputs(slopes)[row_of[row_of >= 0]]
+        return NgramFeatures(*known_so_far, both, latent * weights[:, None], weights), own
+
+    def overlaps() -> NDArray[np.float32]:
+        """Return (passages,) the products of each passage's row with that of its text."""
+        if components is None or not passages:
+            return np.zeros(len(passages), np.float32)
+        parts = (ngram_keys(passage.ids, shape.order, shape.words) for passage in passages)
+        presence = _presence([np.unique(part[part >= 0]) for part in parts], known, on_progress)
+        of_text = components.rows[row_of[[passage.text for passage in passages]]]
+        return np.asarray(weighted_rows(presence, weights).multiply(of_text).sum(axis=1), np.float32).ravel()
 
     parts = [np.flatnonzero(fold != number) for number in range(folds)]
-    final, *outside = workers.map(fit, [np.arange(len(texts)), *parts])
+    (final, _), *outside = workers.map(fit, [np.arange(len(texts)), *parts])
     looking_up = _counter("n-gram features", len(texts), on_progress)
-    of_texts = zip(counted(keys, looking_up), fold.tolist(), strict=True)
-    result = [outside[number].at(find(part, known)) for part, number in of_texts]
-    result += [outside[fold[passage.text]].of(passage.ids) for passage in passages]
+    result = []
+    for text, part in enumerate(counted(keys, looking_up)):
+        features, own = outside[fold[text]]
+        result.append(features.at(find(part, known)).minus(own[text]))
+    for passage, overlap in zip(passages, overlaps(), strict=True):
+        features, own = outside[fold[passage.text]]
+        result.append(features.of(passage.ids).minus(overlap * own[passage.text]))
     return final, result
 
 

@@ -26,6 +26,10 @@ class TextFeatures:
     token_features: NDArray[np.float32]
     text_features: NDArray[np.float32]
 
+    def minus(self, text_features: NDArray[np.float32]) -> TextFeatures:
+        """Return the same with outputs (M E,) taken off those of the linear models."""
+        return TextFeatures(self.token_features, self.text_features - text_features)
+
 
 @dataclass(frozen=True)
 class NgramFeatures:

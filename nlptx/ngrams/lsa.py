@@ -50,6 +50,14 @@ class TextComponents:
     lift: NDArray[np.float32]
     mean: NDArray[np.float32]
 
+    def own_outputs(self, slopes: NDArray) -> NDArray:
+        """Return (T, E): how much of each text's output of a model ``scores @ slopes`` comes from its own row.
+
+        The output x_t' X' a, with a the product of lift and slopes, is a sum over all texts; the term of the text
+        itself is |x_t|^2 a_t, and a text from elsewhere has no such term.
+        """
+        return self.lift @ slopes
+
     def to_ngrams(self, slopes: NDArray) -> tuple[NDArray, NDArray]:
         """Turn a model ``scores @ slopes`` (K, E) into weights (G, E) and a bias (E,): ``rows @ weights + bias``."""
         return self.rows.T @ (self.lift @ slopes), -self.mean @ slopes

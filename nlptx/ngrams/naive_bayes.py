@@ -1,10 +1,15 @@
 """Word n-grams as integers, and their log-count ratios.
 
-For an n-gram found in n_c training texts of class c, and in n_r of the rest, the log-count ratio is
+For an n-gram found in n_c training texts of class c, and in n_r texts of the rest, the log-count ratio is
 
-    r = log((n_c + 1) / sum (n_c + 1)) - log((n_r + 1) / sum (n_r + 1)),
+    r = log((n_c + 2 s_c) / sum (n_c + 2 s_c)) - log((n_r + 2 s_r) / sum (n_r + 2 s_r))
+      = log(n_c / s_c + 2) - log(n_r / s_r + 2)
 
-the sums going over all n-grams (Wang & Manning 2012, "Baselines and Bigrams").
+with s_c = sum n_c / sum (n_c + n_r) the share of the class in all counts, and s_r = 1 - s_c. For two classes of equal
+share it is the ratio of Wang & Manning 2012, "Baselines and Bigrams", which adds 1 to both counts. Adding the same to
+counts of a rare class and to those of all others would pull neutral n-grams away from 0, the further the more n-grams
+the sums go over. In this form an n-gram with the shares of all n-grams has the ratio 0 whatever the shares, and
+n-grams that no labelled text has change nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +21,8 @@ from numpy.typing import NDArray
 
 # Keys are products of word ids, so this keeps a trigram's below 2^63.
 LARGEST_VOCABULARY = 2_000_000
+# Texts added to the counts of every n-gram, divided among the classes by their shares: smoothing.
+_PSEUDO_COUNT = 2.0
 
 
 def ngram_keys(
@@ -67,11 +74,16 @@ def feature_width(classes: int) -> int:
 def log_count_ratios(counts: NDArray[np.integer], min_texts: int) -> NDArray[np.float32]:
     """Turn the number of texts with each n-gram, by class (G, C), into log-count ratios (G, E).
 
-    N-grams now in fewer than ``min_texts`` texts get 0, as if they had never been seen.
+    N-grams in fewer than ``min_texts`` texts get 0 and do not count; so does a class that has all n-grams or none.
     """
-    with_class = counts[:, 1:] if counts.shape[1] == 2 else counts
-    rest = counts.sum(axis=1, keepdims=True) - with_class
-    p, q = with_class + 1.0, rest + 1.0
-    ratios = np.log(p / p.sum(axis=0)) - np.log(q / q.sum(axis=0))
-    ratios[counts.sum(axis=1) < min_texts] = 0
-    return ratios.astype(np.float32)
+    enough = counts.sum(axis=1) >= min_texts
+    counts = counts[enough]
+    of_class = counts[:, 1:] if counts.shape[1] == 2 else counts
+    rest = counts.sum(axis=1, keepdims=True) - of_class
+    share = of_class.sum(axis=0) / max(counts.sum(), 1)
+    told = (share > 0) & (share < 1)
+    ratios = np.zeros((len(enough), len(share)), np.float32)
+    ratios[np.ix_(enough, told)] = np.log(of_class[:, told] / share[told] + _PSEUDO_COUNT) - np.log(
+        rest[:, told] / (1 - share[told]) + _PSEUDO_COUNT
+    )
+    return ratios

@@ -6,14 +6,14 @@ temperature T changes no answer, only how sure it is; T is chosen to give held-o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
-from nlptx.metrics import calibration_error, log_loss
-from nlptx.nn import Loss
+from nlptx.metrics import calibration_error, calibration_noise_floor, log_loss
 
 # With fewer held-out texts the temperature would be more noise than knowledge.
 LEAST_TEXTS = 100
@@ -21,13 +21,17 @@ LEAST_TEXTS = 100
 LARGEST = 10.0
 
 
-def find_temperature(loss: Loss, outputs: NDArray, targets: NDArray[np.int64]) -> float:
+def find_temperature(
+    as_probabilities: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    outputs: NDArray,
+    targets: NDArray[np.int64],
+) -> float:
     """Return the temperature with the least log-loss; 1 for too few texts.
 
     Args:
-        loss: turns outputs into probabilities.
+        as_probabilities: from outputs, already divided by the temperature, to probabilities (texts, C).
         outputs: (texts, outputs) of the network for held-out texts.
-        targets: (texts,) class of each.
+        targets: (texts,) class of each text.
     """
     from scipy.optimize import minimize_scalar  # slow to import
 
@@ -35,11 +39,11 @@ def find_temperature(loss: Loss, outputs: NDArray, targets: NDArray[np.int64]) -
         return 1.0
     outputs = outputs.astype(np.float64)
 
-    def missed(log_temperature: float) -> float:
-        return log_loss(loss.probabilities(outputs / np.exp(log_temperature)), targets)
+    def loss_at(log_temperature: float) -> float:
+        return log_loss(as_probabilities(outputs / np.exp(log_temperature)), targets)
 
     bound = np.log(LARGEST)
-    found = minimize_scalar(missed, bounds=(-bound, bound), method="bounded", options={"xatol": 1e-4})
+    found = minimize_scalar(loss_at, bounds=(-bound, bound), method="bounded", options={"xatol": 1e-4})
     return round(float(np.exp(found.x)), 4)
 
 
@@ -51,16 +55,17 @@ def calibrate(model: Model, outputs: NDArray, targets: NDArray[np.int64]) -> Non
         outputs: (texts, outputs) of its network for held-out texts.
         targets: (texts,) class of each text.
     """
-    loss = model.network.loss
-    model.temperature = find_temperature(loss, outputs, targets)
-    model.history["calibration"] = describe(loss, outputs, targets, model.temperature)
-
-
-def describe(loss: Loss, outputs: NDArray, targets: NDArray[np.int64], temperature: float) -> dict[str, Any]:
-    """Return log-loss and calibration error of the held-out texts, before and after."""
-    facts: dict[str, Any] = {"texts": len(targets), "temperature": temperature}
-    for name, divisor in ("before", 1.0), ("after", temperature):
-        p = loss.probabilities(outputs.astype(np.float64) / divisor)
+    model.temperature = find_temperature(model.as_probabilities, outputs, targets)
+    facts: dict[str, Any] = {
+        "measured_on": "the held-out texts that chose epoch and temperature",
+        "texts": len(targets),
+        "temperature": model.temperature,
+    }
+    for name, divisor in ("before", 1.0), ("after", model.temperature):
+        p = model.as_probabilities(outputs.astype(np.float64) / divisor)
+        predicted = model.choose(p)
+        confidence = p[np.arange(len(p)), predicted]
         facts[f"log_loss_{name}"] = round(log_loss(p, targets), 5)
-        facts[f"ece_{name}"] = round(calibration_error(p.max(axis=1), p.argmax(axis=1) == targets), 5)
-    return facts
+        facts[f"ece_{name}"] = round(calibration_error(confidence, predicted == targets), 5)
+    facts["ece_floor_after"] = round(calibration_noise_floor(confidence).mean, 5)
+    model.history["calibration"] = facts

@@ -114,7 +114,7 @@ def fit(
             outputs = outputs_of(model, data.valid, workers)
             if settings.calibrate:
                 calibrate(model, outputs, data.valid.targets)
-            if warning := find_uselessness(model, data, outputs, trainer.class_weights):
+            if warning := find_uselessness(model, data, outputs):
                 model.history["warnings"] = [warning]
                 on_note(f"warning: {warning}. Give more texts or `epochs`, check the labels, or lower `lr`.")
     model.made_from = embeddings.to_artifact().header

@@ -20,10 +20,12 @@ KEYS = {
     "accuracy",
     "interval",
     "majority",
+    "balanced_accuracy",
     "macro_f1",
     "auc",
     "log_loss",
     "ece",
+    "ece_floor",
     "mean_absolute_error",
     "classes",
     "confusion",
@@ -94,7 +96,13 @@ def test_json_and_table_show_the_same_numbers(work, model):
     assert set(report) == KEYS
     assert set(report["classes"][0]) == {"label", "precision", "recall", "f1", "auc", "texts"}
     shown = run("evaluate", "-m", model, work / "test.tsv").text
-    for number in (f"{report['accuracy']:.2%}", f"{report['macro_f1']:.4f}", f"{report['log_loss']:.4f}"):
+    floor = report["ece_floor"]
+    percentages = (report["accuracy"], report["balanced_accuracy"], floor["mean"], floor["percentile_95"])
+    for number in (
+        *(f"{share:.2%}" for share in percentages),
+        f"{report['macro_f1']:.4f}",
+        f"{report['log_loss']:.4f}",
+    ):
         assert number in shown
     for name in ("macro-F1", "ROC-AUC", "log-loss", "calibration", "precision", "recall", "confusion", "neg", "pos"):
         assert name in shown

@@ -10,6 +10,7 @@ from nlptx.ngrams.logistic_regression import COMPONENT_INVERSE_PENALTY, fit_dens
 from nlptx.ngrams.lsa import find_components, importance, weighted_rows
 from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.runtime.workers import Workers
+from nlptx.sampling.passages import Passage
 
 
 def random_presence(texts=60, grams=40, share=0.2, seed=1):
@@ -63,6 +64,19 @@ def test_a_model_of_the_scores_is_one_of_the_ngrams():
     assert_allclose(rows @ weights + bias, found.scores @ slopes, atol=0.05)
 
 
+def test_without_its_own_row_a_text_is_told_by_the_others():
+    rows = weighted_rows(random_presence(), np.random.default_rng(5).uniform(1, 9, 40).astype(np.float32))
+    components = components_of(rows, 6)
+    slopes = np.random.default_rng(2).normal(size=(components.scores.shape[1], 3)).astype(np.float32)
+    weights, _ = components.to_ngrams(slopes)
+    others = [
+        (rows[[text]] @ rows[rest].T @ (components.lift[rest] @ slopes))[0]
+        for text in range(60)
+        for rest in [np.delete(np.arange(60), text)]
+    ]
+    assert_allclose(rows @ weights - components.own_outputs(slopes), others, rtol=1e-3, atol=1e-4)
+
+
 def test_threads_change_nothing():
     rows = weighted_rows(random_presence(200, 90), np.ones(90, np.float32))
     one, two = (components_of(rows, 9, jobs) for jobs in (1, 2))
@@ -105,10 +119,11 @@ def test_no_slope_is_left_at_the_linear_solution(classes):
 # ---------------------------------------------------------------- in the evidence
 
 
-def evidence_of(texts, targets, classes=2, unlabelled=(), words=30, threads=1):
+def evidence_of(texts, targets, classes=2, unlabelled=(), words=30, threads=1, components=8, order=2, passages=()):
     texts, unlabelled = ([np.array(ids, np.int32) for ids in part] for part in (texts, unlabelled))
-    shape = FeatureSettings(classes, 2, words, 2, components=8)
-    return fit_ngram_features(texts, np.array(targets), shape, np.random.default_rng(1), unlabelled, Workers(threads))
+    shape = FeatureSettings(classes, order, words, 2, components)
+    rng = np.random.default_rng(1)
+    return fit_ngram_features(texts, np.array(targets), shape, rng, unlabelled, Workers(threads), passages=passages)
 
 
 def random_texts(count, seed=1, words=30):
@@ -140,6 +155,30 @@ def test_no_label_reaches_the_evidence_of_its_own_text():
         assert_array_equal(after[flipped].text_features, before[flipped].text_features)
         assert_array_equal(after[flipped].token_features, before[flipped].token_features)
         assert any((a.text_features != b.text_features).any() for a, b in zip(after, before, strict=True))
+
+
+def test_outputs_of_training_texts_spread_as_those_of_new_texts_do():
+    """With few texts, much of what the components say of a training text comes from its own row."""
+    rng = np.random.default_rng(6)
+    targets = np.arange(400) % 2
+    plain = (2000 * rng.random((400, 38)) ** 3).astype(int)
+    texts = [
+        [*words, *rng.integers(2000 + 50 * label, 2050 + 50 * label, 2)]
+        for words, label in zip(plain, targets, strict=True)
+    ]
+    final, own = evidence_of(texts[:200], targets[:200], words=2100, components=50, order=1)
+    of_training_texts = np.array([features.text_features[1] for features in own])
+    of_new_texts = np.array([final.of(np.array(ids)).text_features[1] for ids in texts[200:]])
+    assert 0.7 < of_training_texts.std() / of_new_texts.std() < 1.3
+
+
+def test_a_passage_that_is_its_whole_text_has_the_features_of_the_text():
+    texts, targets = random_texts(40)
+    passages = [Passage(number, np.array(texts[number], np.int32)) for number in (3, 17, 3)]
+    _, own = evidence_of(texts, targets, passages=passages)
+    for passage, features in zip(passages, own[40:], strict=True):
+        assert_array_equal(features.token_features, own[passage.text].token_features)
+        assert_allclose(features.text_features, own[passage.text].text_features, rtol=1e-5)
 
 
 def test_a_word_that_no_labelled_text_has_is_known_by_its_company():

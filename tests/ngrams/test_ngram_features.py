@@ -53,12 +53,17 @@ def distinct_grams(ids, order):
 
 
 def plain_ratios(counts, classes, min_texts):
-    """Wang & Manning 2012: r = log((p / |p|) / (q / |q|)), p = 1 + counts of a class, q = 1 + counts of the rest."""
+    """Wang & Manning 2012: r = log((p / |p|) / (q / |q|)), p counts of a class and q of the rest, both smoothed.
+
+    The two texts added to the counts of each n-gram belong to class and rest as all counts do.
+    """
+    told = [row for row in counts if sum(row) >= min_texts]
     columns = []
     for c in [1] if classes == 2 else range(classes):
-        p = [1 + row[c] for row in counts]
-        q = [1 + sum(row) - row[c] for row in counts]
-        columns.append([math.log((a / sum(p)) / (b / sum(q))) for a, b in zip(p, q, strict=True)])
+        share = sum(row[c] for row in told) / sum(map(sum, told))
+        p, q = (lambda row, c=c, s=share: row[c] + 2 * s), (lambda row, c=c, s=share: sum(row) - row[c] + 2 * (1 - s))
+        all_p, all_q = sum(map(p, told)), sum(map(q, told))
+        columns.append([math.log((p(row) / all_p) / (q(row) / all_q)) for row in counts])
     rows = zip(*columns, strict=True)
     return [[r if sum(row) >= min_texts else 0 for r in rs] for row, rs in zip(counts, rows, strict=True)]
 
@@ -153,6 +158,33 @@ def test_rare_ngrams_have_no_ratio(classes, min_texts):
     rare = counts.sum(axis=1) < min_texts
     assert (ratios[rare] == 0).all()
     assert (ratios[~rare] != 0).any(axis=1).all()
+
+
+def test_of_two_equal_classes_the_ratios_are_those_of_wang_and_manning():
+    half = np.random.default_rng(3).integers(1, 9, (40, 2))
+    counts = np.concatenate([half, half[:, ::-1]])
+    p, q = counts[:, 1] + 1, counts[:, 0] + 1
+    assert_allclose(log_count_ratios(counts, 1)[:, 0], np.log(p / p.sum()) - np.log(q / q.sum()), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("shares", [(1, 1), (9, 1), (1, 1, 1), (5, 3, 1, 1, 1, 1)])
+def test_neutral_ngrams_have_the_ratio_0_whatever_the_shares(shares):
+    counts = np.outer([1, 2, 10, 50], shares)
+    assert_allclose(log_count_ratios(counts, 1), 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("shares", [(1, 1), (9, 1), (5, 3, 1)])
+def test_ngrams_that_no_labelled_text_has_change_no_ratio(shares):
+    counts = np.random.default_rng(4).poisson(np.array(shares) / 2, (60, len(shares)))
+    more = np.concatenate([counts, np.zeros((5000, len(shares)), int)])
+    assert_array_equal(log_count_ratios(more, 2)[:60], log_count_ratios(counts, 2))
+
+
+@pytest.mark.parametrize("counts", [[[3, 0], [2, 0]], [[0, 3], [0, 2]], [[0, 3, 2], [0, 2, 5]], np.zeros((0, 2), int)])
+def test_a_class_that_has_all_ngrams_or_none_has_no_ratios(counts):
+    ratios = log_count_ratios(np.array(counts), 1)
+    assert np.isfinite(ratios).all()
+    assert (ratios[:, 0] == 0).all()
 
 
 def test_the_ratio_speaks_for_the_class_it_is_found_in():
@@ -308,6 +340,18 @@ def test_a_text_from_elsewhere_sees_the_linear_model_of_all_texts(classes):
     assert_allclose(whole, presence @ final.slopes + final.bias, rtol=1e-5, atol=1e-6)
 
 
+@both
+def test_texts_without_labels_change_no_ratio(classes):
+    """Labels of unequal frequency, and texts without labels full of n-grams that no labelled text has."""
+    texts, targets = random_texts(60, classes, words=30)
+    targets = [target if number % 3 else 0 for number, target in enumerate(targets)]
+    free = random_texts(300, classes, words=60, seed=2)[0]
+    for_texts = {"classes": classes, "words": 60, "components": 4}
+    (alone, _), (beside, _) = (evidence_of(texts, targets, **for_texts, unlabelled=part) for part in ((), free))
+    assert len(beside.keys) > 2 * len(alone.keys)
+    assert_array_equal(beside.ratios[np.searchsorted(beside.keys, alone.keys)], alone.ratios)
+
+
 def test_an_ngram_counts_once_per_text():
     pairs, targets = [[0, 1], [1, 2], [0, 2], [2, 3], [3, 0], [1, 3]], [0, 1, 0, 1, 0, 1]
     texts = ([[*ids, ids[place]] for ids in pairs] for place in (0, 1))
@@ -405,17 +449,18 @@ def network_with_evidence(loss, classes):
     rng, width = np.random.default_rng(4), feature_width(classes)
     network = Network(shape, 5, classes, rng, 2 * width, width)
     sizes = ((LENGTHS.sum(), 5), (LENGTHS.sum(), 2 * width), (len(LENGTHS), width))
-    return network, Layout(LENGTHS, shape.window, shape.causal), *(rng.normal(size=size) for size in sizes)
+    return network, Layout(LENGTHS, shape.attention_window, shape.causal), *(rng.normal(size=size) for size in sizes)
 
 
 @NETWORKS
 def test_gradients_of_the_weights_of_the_evidence_equal_central_differences(loss, classes):
     network, layout, x, places, whole = network_with_evidence(loss, classes)
     randomise(network)
-    forward = partial(network.forward, places=places, whole=whole)
+    forward = partial(network.forward, token_features=places, text_features=whole)
     given_evidence = SimpleNamespace(forward=forward, backward=network.backward, parameters=network.parameters)
     total, arrays = layer_gradients(given_evidence, x, layout)
-    arrays = {name: arrays[name] for name in ("x", "places.W", "whole.W", "encoder.projection.W", "head.W")}
+    names = ("x", "token_projection.W", "text_projection.W", "encoder.projection.W", "head.W")
+    arrays = {name: arrays[name] for name in names}
     assert all(gradient.any() for _, gradient in arrays.values())
     check_gradients(total, arrays)
 

@@ -9,8 +9,9 @@ from conftest import one_step
 from numpy.testing import assert_allclose, assert_array_equal
 from reviews import make_reviews, small_fit
 
+from nlptx.metrics import log_loss
 from nlptx.nn import LOSSES, CrossEntropy
-from nlptx.training.calibration import LARGEST, LEAST_TEXTS, describe, find_temperature
+from nlptx.training.calibration import LARGEST, LEAST_TEXTS, find_temperature
 
 
 def sample(loss, outputs, seed=1):
@@ -24,7 +25,7 @@ def sample(loss, outputs, seed=1):
 def test_the_temperature_undoes_a_factor(name, factor):
     loss = LOSSES[name](2)
     outputs = np.random.default_rng(2).normal(0, 2, (20_000, loss.outputs))
-    found = find_temperature(loss, outputs * factor, sample(loss, outputs))
+    found = find_temperature(loss.probabilities, outputs * factor, sample(loss, outputs))
     assert found == pytest.approx(factor, rel=0.05)
 
 
@@ -32,19 +33,19 @@ def test_it_gives_the_least_log_loss():
     loss = CrossEntropy(3)
     outputs = np.random.default_rng(2).normal(0, 1, (500, 3))
     targets = sample(loss, outputs)
-    best = find_temperature(loss, outputs * 2, targets)
-    losses = [describe(loss, outputs * 2, targets, t)["log_loss_after"] for t in (best / 1.1, best, best * 1.1)]
+    best = find_temperature(loss.probabilities, outputs * 2, targets)
+    losses = [log_loss(loss.probabilities(outputs * 2 / t), targets) for t in (best / 1.1, best, best * 1.1)]
     assert losses[1] < min(losses[0], losses[2])
 
 
 def test_few_texts_do_not_decide():
     outputs = np.full((LEAST_TEXTS - 1, 2), 5.0)
-    assert find_temperature(CrossEntropy(2), outputs, np.zeros(len(outputs), int)) == 1.0
+    assert find_temperature(CrossEntropy(2).probabilities, outputs, np.zeros(len(outputs), int)) == 1.0
 
 
 def test_texts_that_are_all_right_do_not_make_it_boundless():
     outputs = np.tile([5.0, -5.0], (LEAST_TEXTS, 1))
-    assert find_temperature(CrossEntropy(2), outputs, np.zeros(LEAST_TEXTS, int)) >= 1 / LARGEST
+    assert find_temperature(CrossEntropy(2).probabilities, outputs, np.zeros(LEAST_TEXTS, int)) >= 1 / LARGEST
 
 
 def test_a_calibrated_model_differs_by_its_temperature_alone():
@@ -60,6 +61,8 @@ def test_a_calibrated_model_differs_by_its_temperature_alone():
     told = calibrated.history["calibration"]
     assert told["texts"] == 240
     assert told["log_loss_after"] <= told["log_loss_before"]
+    assert told["measured_on"] == "the held-out texts that chose epoch and temperature"
+    assert 0 < told["ece_floor_after"] < 0.1
 
 
 def test_a_model_keeps_its_temperature(tmp_path):

@@ -8,9 +8,12 @@ from numpy.testing import assert_allclose
 from reviews import make_reviews, small_embeddings
 
 import nlptx
-from nlptx.errors import DataError, LabelError
+from nlptx.classifier.explain import explain
+from nlptx.classifier.scoring import score
+from nlptx.errors import CorruptError, DataError, LabelError
+from nlptx.metrics import log_loss
 from nlptx.nn import Gradients
-from nlptx.runtime.workers import SERIAL
+from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import TrainSettings
 from nlptx.training import dataset, ngram_features
 from nlptx.training.batching import Microbatch
@@ -88,6 +91,65 @@ def test_balanced_weights_find_more_of_a_rare_label(ngrams):
         )
     assert TrainSettings().class_weight == "none"
     assert recall["balanced"] > recall["none"] + 0.15, recall
+
+
+@pytest.mark.parametrize("loss", ["cross-entropy", "squared-error"])
+def test_probabilities_of_a_balanced_model_mean_what_they_say(loss):
+    """One text in ten is positive, so P(pos) is .1 on average, whatever the weights of the labels."""
+    more = {"lr": 0.005, "ngrams": 1, "lsa_components": 0, "valid_share": 0.25}
+    model, _ = fit(*make_skewed_reviews(600, seed=2), class_weight="balanced", loss=loss, **more)
+    texts, labels = make_skewed_reviews(800, seed=3)
+    p, positive = model.predict_proba(texts, jobs=1), np.array(labels) == "pos"
+    as_if_equal = p / model.priors
+    as_if_equal /= as_if_equal.sum(axis=1, keepdims=True)
+    assert p[:, 1].mean() == pytest.approx(0.1, abs=0.03)
+    assert log_loss(p, positive.astype(int)) < log_loss(as_if_equal, positive.astype(int)) - 0.03
+    right, most_probable = model.choose(p) == positive, p.argmax(axis=1) == positive
+    recall, usual = (np.mean([hits[positive].mean(), hits[~positive].mean()]) for hits in (right, most_probable))
+    assert recall > usual + 0.03
+
+
+def make_skewed_reviews(count, seed):
+    """Return texts and labels, one in ten of them positive."""
+    pairs = list(zip(*make_reviews(2 * count, seed=seed), strict=True))
+    negative, positive = ([pair for pair in pairs if pair[1] == label] for label in ("neg", "pos"))
+    rows = [(positive if row % 10 == 0 else negative)[row] for row in range(count)]
+    return [text for text, _ in rows], [label for _, label in rows]
+
+
+def balanced_model(priors):
+    """A model, trained for a step, of other priors."""
+    model, _ = fit(*make_reviews(12), class_weight="balanced", epochs=1)
+    model.priors = np.array(priors)
+    return model
+
+
+def test_a_balanced_model_predicts_the_label_most_probable_beside_its_share():
+    model = balanced_model([0.9, 0.1])
+    p = np.array([[0.95, 0.05], [0.91, 0.09], [0.89, 0.11], [0.5, 0.5], [0.9, 0.1]])
+    assert model.choose(p).tolist() == [0, 0, 1, 1, 0], "of equals, the most probable one"
+    model.settings = TrainSettings()
+    assert model.choose(p).tolist() == [0, 0, 0, 0, 0]
+
+
+def test_a_balanced_model_says_the_same_everywhere():
+    """One decision is behind label and explanation; a text without known words gets the most frequent label."""
+    model = balanced_model([0.9, 0.1])
+    texts = [*make_reviews(20, seed=5)[0], "unknown"]
+    p = model.predict_proba(texts, jobs=1)
+    best = model.choose(p)
+    assert 0 < best[:-1].mean() <= 1
+    assert (best != p.argmax(axis=1)).any(), "the case should hold a label of a probability below one half"
+    assert model.predict(texts, jobs=1) == [model.labels[place] for place in best]
+    assert [one.best for _, one in next(score(model, [(None, text) for text in texts], Workers(1)))] == best.tolist()
+    assert [explain(model, text).label for text in texts[:-1]] == best[:-1].tolist()
+    assert best[-1] == 0
+
+
+def test_a_balanced_model_with_an_impossible_label_is_refused(tmp_path):
+    balanced_model([1.0, 0.0]).save(str(tmp_path / "model.npz"))
+    with pytest.raises(CorruptError, match="prior probability 0"):
+        nlptx.Model.load(str(tmp_path / "model.npz"))
 
 
 # ---------------------------------------------------------------- few texts of a label, or none
