@@ -108,7 +108,7 @@ def test_help_imports_nothing_heavy(arguments):
 
 
 def test_the_version_is_in_the_changelog():
-    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    newest = re.search(r"^## (\d\S*)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert newest is not None
     assert newest[1] == nlptx.__version__
 
