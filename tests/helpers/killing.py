@@ -1,16 +1,17 @@
-"""Kills ``nlptx`` at chosen moments, to see whether what it leaves can be gone on from.
+"""Kills ``nlptx`` at chosen moments, or sends it signals there, to see what it leaves.
 
-Two ways. :func:`killed_at` ends a command at a point of its work, whatever the speed of the machine.
-:func:`killed_after` ends it after some seconds, wherever it is then; :func:`survives` does that many times over.
+:func:`killed_at` and :func:`signalled_at` strike at a point of the work, whatever the speed of the machine.
+:func:`killed_after` kills after some seconds, wherever the command is then; :func:`survives` does that many times over.
 """
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 
-from command import NLPTX, TIMEOUT, environment, run
+from command import NLPTX, TIMEOUT, TRACEBACK, environment, run
 
 # Run in the child: the process kills itself when a function is called for the n-th time, before or after its work.
 _DRIVER = """
@@ -36,9 +37,38 @@ sys.argv = ["nlptx", *words]
 from nlptx.cli.main import main
 main()
 """
+# Run in the child: the process sends itself signals when functions are called for the n-th time.
+_SIGNAL_DRIVER = """
+import importlib, json, os, signal, sys
+strikes, force_after, *words = sys.argv[1:]
+import nlptx.cli.stop_signal
+nlptx.cli.stop_signal._FORCE_AFTER = float(force_after)
+
+def strike(module, owner, name, number, signal_name):
+    holder = importlib.import_module(module)
+    holder = getattr(holder, owner) if owner else holder
+    usual, calls = getattr(holder, name), 0
+    def counted(*args, **kwargs):
+        nonlocal calls
+        calls += 1
+        if calls == number:
+            os.kill(os.getpid(), getattr(signal, signal_name))
+        return usual(*args, **kwargs)
+    setattr(holder, name, counted)
+
+for one in json.loads(strikes):
+    strike(*one)
+sys.argv = ["nlptx", *words]
+from nlptx.cli.main import main
+main()
+"""
 STEP = ("nlptx.training.trainer", "Trainer", "take_step")
 JUDGE = ("nlptx.training.supervised", "SupervisedTrainer", "after_epoch")
 SAVE = ("nlptx.training.checkpoint", "Checkpoint", "save")
+KEEP = ("nlptx.classifier.model", "Model", "save")
+# Work before the first step: the encoding of the texts, and the features of n-grams.
+ENCODE = ("nlptx.training.fit", "", "encode")
+FEATURES = ("nlptx.training.fit", "", "add_ngram_features")
 # Each entry of a file that is being written passes here.
 ENTRY = ("nlptx.artifacts.container", "", "write_array")
 REPLACE = ("os", "", "replace")
@@ -61,6 +91,24 @@ def killed_at(point, number, *words, when="before", cwd=None):
     )
     assert done.returncode == -signal.SIGKILL, f"it was not killed, but ended with {done.returncode}: {done.stderr}"
     return done.stderr.decode()
+
+
+def signalled_at(strikes, *words, force_after=1000, cwd=None):
+    """Run ``nlptx WORDS``, which sends itself signals at points of its work; return its exit code and standard error.
+
+    Args:
+        strikes: (point, number, signal) of each: a function such as STEP, which of its calls, and a name.
+        words: of the command.
+        force_after: seconds after the first signal from which on Ctrl-C forces an end.
+        cwd: folder to run in.
+    """
+    strikes = json.dumps([(*point, number, name) for point, number, name in strikes])
+    words = [sys.executable, "-c", _SIGNAL_DRIVER, strikes, str(force_after), *map(str, words)]
+    done = subprocess.run(
+        words, stdin=subprocess.DEVNULL, capture_output=True, cwd=cwd, env=environment(), timeout=TIMEOUT, check=False
+    )
+    assert TRACEBACK not in done.stderr.decode(), done.stderr.decode()
+    return done.returncode, done.stderr.decode()
 
 
 def killed_after(seconds, *words, cwd=None):
