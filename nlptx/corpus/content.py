@@ -203,5 +203,5 @@ def _json_object(line: str) -> list[str]:
 
 
 def _to_read_columns(format: str, what: str, names: Sequence[str], text_column: str) -> str:
-    column = "" if text_column in names else " --text-column NAME"
-    return f"the first line {what}, but it is read as text; --input-format {format}{column} reads the columns"
+    column = "" if text_column in names else " `text_column=NAME`"
+    return f"the first line {what}, but it is read as text; `format={format}`{column} reads the columns"

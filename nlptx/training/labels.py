@@ -71,7 +71,7 @@ def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterat
         values: what :func:`order_labels` gives for them.
 
     >>> list(label_notes(["1", "2", "3"], [-1, 0, 1]))
-    ['labels 1, 2, 3 are read as a scale; if they are names, give --label-order none']
+    ['labels 1, 2, 3 are read as a scale; if they are names, give `label_order=none`']
     """
     counts = Counter(labels)
     for label in sorted(counts):

@@ -179,12 +179,12 @@ def notes(path, **options):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("text,label", "--input-format csv reads"),
-        ('"text","label"', "--input-format csv reads"),
-        ("label\ttext", "--input-format tsv reads"),
-        ("id,review,stars", "--input-format csv --text-column NAME"),
-        ('{"text": "great", "label": "pos"}', "--input-format jsonl reads"),
-        ('{"review": "great"}', "--input-format jsonl --text-column NAME"),
+        ("text,label", "`format=csv` reads"),
+        ('"text","label"', "`format=csv` reads"),
+        ("label\ttext", "`format=tsv` reads"),
+        ("id,review,stars", "`format=csv` `text_column=NAME` reads"),
+        ('{"text": "great", "label": "pos"}', "`format=jsonl` reads"),
+        ('{"review": "great"}', "`format=jsonl` `text_column=NAME` reads"),
         ("text", "the name of a column"),
     ],
 )
