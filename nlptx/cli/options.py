@@ -175,7 +175,7 @@ def reading_options(splits: tuple[str, ...], *, labelled: bool = False) -> Calla
         labelled: whether texts need labels.
     """
     help = "Leave out rows without text or label, and say how many."
-    skip_bad = click.option("--skip-bad", is_flag=True, show_envvar=True, help=help)
+    skip_bad = option("--skip-bad", is_flag=True, group="Data", help=help)
 
     def decorate(function: Function) -> Function:
         @option("--text-column", default="text", show_default=True, help="Column of a table that holds the text.")
