@@ -236,7 +236,7 @@ class TrainSettings(NetworkSettings):
     distill: int = setting(1, "Epochs of distillation on texts without labels.", "N-grams", low=0)
     batch: int = setting(32, "Texts per step.", "Training", low=1)
     optimizer: str = setting("adamw", "Update rule.", "Training", choices=("adamw", "adam", "sgd"))
-    embedding_lr: float = setting(0.3, "Factor on the learning rate for the word vectors.", "Training", low=0)
+    embedding_lr: float = setting(0.3, "Learning rate of the word vectors, times `lr`.", "Training", low=0)
     schedule: str = setting(
         "linear", "Decay of the learning rate after warm-up.", "Training", choices=("linear", "cosine", "constant")
     )
