@@ -108,7 +108,9 @@ def test_workers_leave_stop_signals_to_their_parent(name, scoring):
     assert all_end(both)
 
 
-@pytest.mark.parametrize(("name", "code", "said"), [("SIGINT", 130, "nlptx: interrupted\n"), ("SIGTERM", 143, "")])
+@pytest.mark.parametrize(
+    ("name", "code", "said"), [("SIGINT", 130, "nlptx: interrupted\n"), ("SIGTERM", 143, "nlptx: stopped by SIGTERM\n")]
+)
 def test_a_signal_to_all_processes_of_a_scoring_is_answered_by_the_parent(name, code, said, scoring):
     """As by Ctrl-C at a terminal, or by ``timeout``."""
     both = children(scoring)
