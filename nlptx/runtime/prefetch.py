@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Generator, Iterable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from nlptx.runtime.workers import PAUSE, Pause
@@ -16,11 +17,11 @@ _QUEUE_CHARACTERS = 4_000_000
 _GROUP_CHARACTERS = 500_000
 
 
+@dataclass(frozen=True)
 class _End:
     """Follows the last pair in the queue, and says how the source ended."""
 
-    def __init__(self, error: BaseException | None = None) -> None:
-        self.error = error
+    error: BaseException | None = None
 
 
 class _TextQueue(queue.Queue[tuple[Any, str]]):

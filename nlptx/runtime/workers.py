@@ -9,14 +9,12 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack
 from enum import Enum
 from functools import partial
-from queue import SimpleQueue
 from typing import Any, Self, TypeVar
-from weakref import WeakSet
 
 from nlptx.errors import SettingsError
 from nlptx.runtime.blas import load_blas
@@ -52,11 +50,10 @@ class Workers:
     def __init__(self, jobs: int | None = None, *, processes: bool = False) -> None:
         self.jobs = jobs or default_jobs()
         self.processes = processes
-        self._limits: list[AbstractContextManager[None]] = []
-        self._maps: WeakSet[Generator[Any]] = WeakSet()
-        self._ranks = ExitStack()
+        self._limits: list[Any] = []
+        self._ranks: Sequence[Process] = ()
         self._rank_work: Callable[..., Any] | None = None
-        self._starters: Sequence[Callable[[Any], Callable[[], Any]]] = ()
+        self._stack = ExitStack()
 
     @classmethod
     def of(cls, jobs: int | Workers | None) -> Workers:
@@ -65,21 +62,23 @@ class Workers:
             raise SettingsError(f"`jobs` is {jobs!r}; expected an int of at least 1")
         return jobs if isinstance(jobs, Workers) else cls(jobs)
 
-    def __enter__(self) -> Self:
-        limit = _one_blas_thread()
-        limit.__enter__()
-        self._limits.append(limit)
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        for results in list(self._maps):
-            results.close()
-        self._end_ranks()
-        self._limits.pop().__exit__(None, None, None)
-
     def at_most(self, jobs: int) -> Workers:
         """Return at most ``jobs`` workers of the same kind."""
         return Workers(min(self.jobs, jobs), processes=self.processes)
+
+    def __enter__(self) -> Self:
+        from threadpoolctl import threadpool_limits
+
+        if "scipy" in sys.modules:
+            # SciPy brings a BLAS of its own. Loaded later, it would escape the limit. L-BFGS, which uses it, holds the
+            # interpreter's lock, so one thread at a time needs a buffer.
+            load_blas("scipy.linalg", threads=1)
+        self._limits.append(threadpool_limits(1))
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._end_ranks()
+        self._limits.pop().restore_original_limits()
 
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = False) -> Iterator[R]:
         """Yield ``work(item)`` for each item, in order; at most ``jobs + 1`` are under way, done or with the caller.
@@ -102,45 +101,47 @@ class Workers:
 
         At a pause, all results are yielded before the next pair is asked for.
         """
-        results = self._map(work, pairs, isolated and self.processes)
-        self._maps.add(results)
-        return results
-
-    def _map(
-        self, work: Callable[[T], R], pairs: Iterable[tuple[K, T] | Pause], processes: bool
-    ) -> Generator[tuple[K, R]]:
         if self.jobs == 1:
             for pair in pairs:
                 if pair is not PAUSE:
                     yield pair[0], work(pair[1])
             return
         waiting: deque[tuple[K, Future[R]]] = deque()
-        with _submitter(work, self.jobs, processes) as submit:
-            for pair in pairs:
-                if pair is not PAUSE:
-                    waiting.append((pair[0], submit(pair[1])))
-                while waiting and (pair is PAUSE or len(waiting) > self.jobs):
+        copies = [work] * self.jobs if isolated and self.processes else []
+        with ThreadPoolExecutor(self.jobs) as pool, forked(copies) as started:
+            do = partial(_ask, list(started)) if started else work
+            try:
+                for pair in pairs:
+                    if pair is not PAUSE:
+                        waiting.append((pair[0], pool.submit(do, pair[1])))
+                    while waiting and (pair is PAUSE or len(waiting) > self.jobs):
+                        kept, future = waiting.popleft()
+                        yield kept, future.result()
+                while waiting:
                     kept, future = waiting.popleft()
                     yield kept, future.result()
-            while waiting:
-                kept, future = waiting.popleft()
-                yield kept, future.result()
+            finally:
+                for _, future in waiting:
+                    future.cancel()
 
     def run_all(self, work: Callable[[T, int], R], task: T) -> list[R]:
         """Return ``work(task, rank)`` for each rank from 0 to ``jobs - 1``; all work at the same time.
 
-        Rank 0 is the caller. The others, processes if they may be, begin with the first task and then wait for more of
-        the same work. Sending them a task takes about a tenth of a millisecond.
+        If there are processes, rank 0 is the caller. The others are forked for the first task, and then wait for more
+        tasks of the same work, which takes about a tenth of a millisecond each.
 
         Raises:
             NlptxError: a process was killed.
         """
         if work != self._rank_work:
             self._end_ranks()
-            self._starters = self._ranks.enter_context(_rank_starters(work, self.jobs, self.processes))
+            others = range(1, self.jobs) if self.processes else ()
+            self._ranks = self._stack.enter_context(forked([partial(_of_rank, work, rank) for rank in others]))
             self._rank_work = work
+        if not self._ranks:
+            return list(self.map(partial(work, task), range(self.jobs)))
         try:
-            waits = [start(task) for start in self._starters]
+            waits = [process.start(task) for process in self._ranks]
             outcomes = [_outcome(work, task, 0), *map(_outcome, waits)]
         except BaseException:
             self._end_ranks()  # some results are still to come, and are not those of the next task
@@ -151,8 +152,8 @@ class Workers:
         return [result for result, _ in outcomes]
 
     def _end_ranks(self) -> None:
-        self._rank_work, self._starters = None, ()
-        self._ranks.close()
+        self._rank_work, self._ranks = None, ()
+        self._stack.close()
 
 
 # One worker, which is the caller, for functions that are given none.
@@ -164,63 +165,20 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """Limit every BLAS to one thread for the length of a block: NumPy's, and SciPy's own if SciPy is in use."""
-    from threadpoolctl import threadpool_limits
-
-    if "scipy" in sys.modules:
-        # Or it would be loaded later, without a limit. L-BFGS, which uses it, holds the interpreter's lock.
-        load_blas("scipy.linalg", threads=1)
-    with threadpool_limits(1):
-        yield
-
-
-@contextmanager
-def _submitter(work: Callable[[T], R], jobs: int, processes: bool) -> Iterator[Callable[[T], Future[R]]]:
-    """Yield a function that has a worker do ``work(item)``; to each process belongs a thread that waits for it."""
-    idle: SimpleQueue[Process] = SimpleQueue()
-
-    def ask(item: T) -> R:
-        process = idle.get()
-        try:
-            result: R = process.start(item)()
-        finally:
-            idle.put(process)
-        return result
-
-    pool = ThreadPoolExecutor(jobs)
+def _ask(idle: list[Process], item: Any) -> Any:
+    """Have an idle process do an item; there is one for every thread that asks."""
+    process = idle.pop()
     try:
-        with forked([work] * jobs if processes else []) as started:
-            for process in started:
-                idle.put(process)
-            try:
-                yield lambda item: pool.submit(ask if started else work, item)
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+        return process.start(item)()
     finally:
-        pool.shutdown()
-
-
-@contextmanager
-def _rank_starters(
-    work: Callable[[T, int], R], jobs: int, processes: bool
-) -> Iterator[Sequence[Callable[[T], Callable[[], R]]]]:
-    """Yield for each rank but 0 a function that starts a task and returns one that waits for the result."""
-    works = [partial(_of_rank, work, rank) for rank in range(1, jobs)]
-    with forked(works if processes else []) as started, ThreadPoolExecutor(max(1, len(works))) as pool:
-        yield [process.start for process in started] or [partial(_start, pool, of_rank) for of_rank in works]
+        idle.append(process)
 
 
 def _of_rank(work: Callable[[T, int], R], rank: int, task: T) -> R:
     return work(task, rank)
 
 
-def _start(pool: ThreadPoolExecutor, work: Callable[[T], R], task: T) -> Callable[[], R]:
-    return pool.submit(work, task).result
-
-
-def _outcome(work: Callable[..., R], *arguments: Any) -> tuple[Any, Exception | None]:
+def _outcome(work: Callable[..., Any], *arguments: Any) -> tuple[Any, Exception | None]:
     """Return a result, or the error to raise once all have ended."""
     try:
         return work(*arguments), None

@@ -220,8 +220,8 @@ def work(number):
 
 with Workers(2, processes=True) as workers:
     for items in ([0, 1, 3], [4, 2, 5], [6]):
-        results = workers.map(work, items, isolated=True)
         try:
+            results = list(workers.map(work, items, isolated=True))
             print([result == (number, True, id(shared), True, False) for number, result in zip(items, results)])
         except DataError as error:
             print(error)
