@@ -222,7 +222,7 @@ class TrainSettings(NetworkSettings):
     )
     class_weight: str = setting(
         "none",
-        "balanced: labels weigh the same, and the decision favours mean recall.",
+        "balanced: equal label weights, best mean recall.",
         "Data",
         choices=("none", "balanced"),
     )

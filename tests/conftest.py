@@ -1,70 +1,16 @@
 """A tiny corpus and the artifacts of every stage, made once; tests read them and write elsewhere."""
 
-import random
-
 import pytest
-from calling import last_of_each
 from command import run
 from made_once import made_once
+from sample_data import COUNT, PCA, TRAIN, make_rows, write_tsv
 from tally import table
-
-PLAIN = [
-    "the",
-    "film",
-    "was",
-    "a",
-    "and",
-    "of",
-    "it",
-    "story",
-    "scene",
-    "actor",
-    "with",
-    "this",
-    "in",
-    "long",
-    "end",
-    "one",
-]
-TELLING = {
-    "neg": ["awful", "boring", "dull", "poor", "waste"],
-    "pos": ["great", "lovely", "superb", "funny", "warm"],
-    "drama": ["tears", "death", "loss", "grief", "rain"],
-    "comedy": ["laugh", "joke", "clown", "pie", "slip"],
-    "western": ["horse", "gun", "saloon", "dust", "sheriff"],
-}
-COUNT = ("--min-count", "1")
-PCA = ("--components", "8")
-TRAIN = ("--epochs", "3", "--lr", "0.01", "--warmup", "0", "--heads", "2")
 
 
 def pytest_terminal_summary(terminalreporter):
     reports = [report for reports in terminalreporter.stats.values() for report in reports]
     for line in table(reports) if terminalreporter.config.option.markexpr == "torture" else ():
         terminalreporter.write_line(line)
-
-
-def one_step(work, *more):
-    """The words of a training of a single step."""
-    words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--epochs", "1", "--batch", "80")
-    return last_of_each(*words, *more)
-
-
-def make_rows(labels, count, seed, words=9):
-    """Return (text, label): a third of the words give the label away."""
-    rng = random.Random(seed)
-    rows = []
-    for number in range(count):
-        label = labels[number % len(labels)]
-        text = rng.choices(PLAIN, k=words - words // 3) + rng.choices(TELLING[label], k=words // 3)
-        rng.shuffle(text)
-        rows.append((" ".join(text), label))
-    return rows
-
-
-def write_tsv(path, rows):
-    path.write_text("text\tlabel\n" + "".join(f"{text}\t{label}\n" for text, label in rows))
-    return path
 
 
 @pytest.fixture(scope="session")

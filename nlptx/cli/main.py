@@ -13,7 +13,6 @@ from typing import NoReturn
 import click
 
 from nlptx import __version__
-from nlptx.cli.option_names import as_options
 from nlptx.cli.reporter import print_error
 from nlptx.cli.shortage import describe_shortage
 from nlptx.cli.stop_signal import SIGNALLED, StopSignal, Terminated
@@ -181,6 +180,8 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
     except NlptxError as error:
         if os.environ.get("NLPTX_DEBUG"):
             raise
+        from nlptx.cli.option_names import as_options  # with the settings, which --help does without
+
         print_error(f"error: {as_options(str(error))}")
         return error.exit_code
     except (KeyboardInterrupt, click.Abort) as error:

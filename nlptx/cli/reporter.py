@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
-from nlptx.cli.option_names import as_options
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -83,6 +81,8 @@ class Reporter:
 
     def note(self, text: str) -> None:
         """Say something worth knowing."""
+        from nlptx.cli.option_names import as_options  # with the settings, which --help does without
+
         if not self.quiet:
             _say(as_options(text))
 

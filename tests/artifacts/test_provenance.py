@@ -77,9 +77,16 @@ def test_every_way_of_reading_is_in_the_command(kind, change):
     )
 
 
+def test_leaving_out_bad_rows_is_in_the_command_of_a_model():
+    reading = ReadOptions(splits=SPLITS["model"], skip_bad=True)
+    found = parsed(command(header("model", reading=non_default_options(reading, SPLITS["model"]))))
+    assert found["reading"].skip_bad if "reading" in found else found["skip_bad"]
+
+
 def test_no_way_of_reading_is_left_out_above():
     # The format says how texts arrive, and an artifact is the same whichever way they do.
-    assert {name for change in READINGS for name in change} == {item.name for item in fields(ReadOptions)} - {"format"}
+    named = {name for change in READINGS for name in change} | {"skip_bad"}
+    assert named == {item.name for item in fields(ReadOptions)} - {"format"}
 
 
 @pytest.mark.parametrize("kind", ["embeddings", "model"])

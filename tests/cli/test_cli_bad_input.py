@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from command import header_of, refused, run
-from conftest import COUNT, PCA, TRAIN, one_step
+from sample_data import COUNT, PCA, TRAIN, one_step
 
 # ---------------------------------------------------------------- corpora
 

@@ -7,8 +7,8 @@ import subprocess
 import numpy as np
 import pytest
 from command import NLPTX, environment, header_of, refused, run
-from conftest import TRAIN, write_tsv
 from in_process import call, exit_code
+from sample_data import TRAIN, write_tsv
 
 ARRAY = json.dumps([{"text": "great film", "label": "pos"}, {"text": "awful film", "label": "neg"}])
 PAGE = "<!DOCTYPE html>\n<html><head><title>Films</title></head><body>great film</body></html>\n"

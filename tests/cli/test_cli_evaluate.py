@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from calling import call
 from command import refused, run, shell
-from conftest import COUNT, PCA, TELLING, TRAIN, make_rows, one_step, write_tsv
+from sample_data import COUNT, PCA, TELLING, TRAIN, make_rows, one_step, write_tsv
 from test_metrics import auc_by_pairs, ece_by_bins
 
 KEYS = {

@@ -9,7 +9,7 @@ import time
 import pytest
 from calling import last_of_each
 from command import Running, contents, environment, header_of, refused, run, shell
-from conftest import PCA, TRAIN, one_step
+from sample_data import PCA, TRAIN, one_step
 
 needs_full_device = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 # ---------------------------------------------------------------- outputs

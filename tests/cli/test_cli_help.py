@@ -194,8 +194,8 @@ def test_counting_a_small_corpus_needs_no_scipy(work, tmp_path):
 
 def test_the_list_of_commands_imports_none_of_them():
     _, imported = imported_for("--help")
-    commands = {name for name in imported if name.startswith(("nlptx.cli.", "nlptx.corpus"))}
-    assert commands == {"nlptx.cli.main", "nlptx.cli.reporter"}
+    assert not imported & {f"nlptx.cli.{name}" for name in COMMANDS}
+    assert not any(name.startswith("nlptx.corpus") for name in imported)
 
 
 @pytest.mark.parametrize("words", [("nosuch",), ("pca", "x.npz", "--nosuch"), ("--nosuch",)], ids=" ".join)

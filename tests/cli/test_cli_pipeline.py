@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from calling import last_of_each
 from command import contents, on_terminal, refused, run, shell
-from conftest import COUNT, PCA, TRAIN, make_rows, write_tsv
+from sample_data import COUNT, PCA, TRAIN, make_rows, write_tsv
 
 STAGES = ("cooccur", "pca", "train")
 OUTPUTS = {"cooccur": "cooccur.npz", "pca": "embeddings.npz", "train": "model.npz"}

@@ -14,7 +14,7 @@ import time
 import pytest
 from calling import call
 from command import Running, contents, environment, on_terminal, refused, run, shell
-from conftest import PLAIN, TELLING
+from sample_data import PLAIN, TELLING
 
 NEG, POS = "the film was awful boring and dull", "a great and lovely story"
 APPENDED = ["label", "confidence", "score", "prob_neg", "prob_pos"]

@@ -4,7 +4,7 @@ import tarfile
 
 import pytest
 from command import header_of, refused, run
-from conftest import COUNT, TRAIN, make_rows
+from sample_data import COUNT, TRAIN, make_rows
 
 
 def settings_of(path):

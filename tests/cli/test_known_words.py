@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from conftest import write_tsv
 from in_process import call
+from sample_data import write_tsv
 
 from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import Scored

@@ -87,13 +87,13 @@ IMPOSSIBLE = {
     [(stage, name, value) for stage, (_, values) in IMPOSSIBLE.items() for name, value in values.items()],
 )
 def test_the_same_check_names_the_argument_to_one_and_the_option_to_the_other(stage, name, value, tmp_path, capsys):
-    from nlptx.cli.main import _run
+    from nlptx.cli.main import run_command
 
     with pytest.raises(ValueError, match=f"^`{name}` is {value}; expected") as caught:
         IMPOSSIBLE[stage][0](**{name: value})
     option = "--" + name.replace("_", "-")
     more = ["-e", "none.npz"] if stage == "train" else []
-    assert _run([stage, "none.npz", *more, option, str(value), "-o", str(tmp_path / "o.npz")]) == 2
+    assert run_command([stage, "none.npz", *more, option, str(value), "-o", str(tmp_path / "o.npz")]) == 2
     told = capsys.readouterr().err
     assert told == f"nlptx: error: {caught.value}\n".replace(f"`{name}`", option)
 

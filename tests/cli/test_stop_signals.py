@@ -2,8 +2,8 @@
 
 import pytest
 from command import contents, header_of, run
-from conftest import PCA, TRAIN
 from killing import ENCODE, ENTRY, FEATURES, JUDGE, KEEP, SAVE, STEP, signalled_at
+from sample_data import PCA, TRAIN
 
 CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
 CHECKPOINT = "out.npz.checkpoint"

@@ -22,8 +22,8 @@ def call(*arguments, stdin=b"", code=0):
     finally:
         for name, stream in before.items():
             setattr(sys, name, stream)
-    for stream in streams.values():
-        stream.flush()
+    for name in ("stdout", "stderr"):
+        streams[name].flush()
     result = Result(ended, streams["stdout"].buffer.getvalue(), streams["stderr"].buffer.getvalue().decode())
     assert code is None or result.code == code, f"exit {result.code}, expected {code}: {result.stderr}"
     return result

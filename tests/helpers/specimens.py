@@ -3,7 +3,7 @@
 import contextlib
 import io
 
-from conftest import PLAIN, make_rows
+from sample_data import PLAIN, make_rows
 
 import nlptx.artifacts.container as artifacts
 from nlptx.classifier.explain import explain

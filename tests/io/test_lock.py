@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from calling import last_of_each
 from command import NLPTX, Running, contents, environment, refused, run
-from conftest import TRAIN, one_step
+from sample_data import TRAIN, one_step
 
 from nlptx.errors import OutputError
 from nlptx.io.lock import locked

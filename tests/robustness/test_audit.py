@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from command import NLPTX, environment
-from conftest import COUNT, PCA, TRAIN
+from sample_data import COUNT, PCA, TRAIN
 
 HOOK = Path(__file__).parents[1] / "helpers" / "audit"
 # The C library, and the linear algebra that threadpoolctl asks for the number of its threads.

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from command import on_terminal, refused, run
-from conftest import COUNT, PCA, TRAIN
+from sample_data import COUNT, PCA, TRAIN
 
 # Name -> a text that stands on one line.
 STRANGE = {

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from command import TIMEOUT, environment, run
-from conftest import write_tsv
+from sample_data import write_tsv
 from threadpoolctl import threadpool_info
 
 from nlptx.runtime.workers import Workers

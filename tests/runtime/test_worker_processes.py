@@ -8,7 +8,7 @@ import sys
 import pytest
 from calling import last_of_each
 from command import TIMEOUT, Running, alive, all_end, children, contents, environment, run, shell
-from conftest import COUNT, PCA, TRAIN, make_rows, write_tsv
+from sample_data import COUNT, PCA, TRAIN, make_rows, write_tsv
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are threads on this system")
 KILLED = "nlptx: error: a worker process was killed\n"

@@ -9,6 +9,7 @@ from tally import Tally
 
 from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import score
+from nlptx.runtime.workers import Workers
 
 MODELS = ("two labels", "three labels", "bundled")
 BATCHES = (1, 7, 64, 1000)
@@ -49,7 +50,9 @@ def some_words(model, rng):
 
 def probabilities(model, texts, **options):
     """The probabilities of each text, one row each."""
-    return np.array([row.probabilities for part in score(model, texts, **options) for row in part])
+    with Workers() as workers:
+        scored = score(model, ((None, text) for text in texts), workers, **options)
+        return np.array([row.probabilities for part in scored for _, row in part])
 
 
 def check_probabilities(model, texts, tally):

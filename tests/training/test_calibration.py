@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 from command import refused, run
-from conftest import one_step
 from numpy.testing import assert_allclose, assert_array_equal
 from reviews import make_reviews, small_fit
+from sample_data import one_step
 
 from nlptx.metrics import log_loss
 from nlptx.nn import LOSSES, CrossEntropy

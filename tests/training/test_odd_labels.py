@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from command import refused, run
-from conftest import TRAIN, write_tsv
 from numpy.testing import assert_allclose
 from reviews import make_reviews, small_embeddings
+from sample_data import TRAIN, write_tsv
 
 import nlptx
 from nlptx.classifier.explain import explain

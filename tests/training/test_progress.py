@@ -4,8 +4,8 @@ from itertools import groupby
 
 import pytest
 from click.testing import CliRunner
-from conftest import make_rows, write_tsv
 from reviews import make_reviews, small_embeddings
+from sample_data import make_rows, write_tsv
 
 import nlptx
 from nlptx.artifacts import container

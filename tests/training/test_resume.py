@@ -9,9 +9,9 @@ import pytest
 from calling import last_of_each
 from click.testing import CliRunner
 from command import contents, header_of, refused, run
-from conftest import TRAIN, make_rows, write_tsv
 from killing import ENTRY, JUDGE, REMOVE, REPLACE, SAVE, STEP, killed_at, survives
 from reviews import make_reviews, small_embeddings
+from sample_data import TRAIN, make_rows, write_tsv
 
 import nlptx
 from nlptx.artifacts import container

@@ -5,8 +5,8 @@ import tarfile
 
 import pytest
 from command import refused, run
-from conftest import TRAIN, make_rows, write_tsv
 from reviews import small_embeddings
+from sample_data import TRAIN, make_rows, write_tsv
 
 import nlptx
 from nlptx.corpus.document import ReadOptions

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from command import refused
-from conftest import write_tsv
 from reviews import make_reviews, small_embeddings
+from sample_data import write_tsv
 
 import nlptx
 from nlptx.artifacts import container
