@@ -1,1 +1,1 @@
-"""The trained classifier: its network, its file, scores and explanations."""
+"""The trained classifier: network, model file, scoring, evaluation and explanations."""

@@ -1,4 +1,4 @@
-"""The encoder: word vectors -> (projection) -> positions -> blocks -> vectors in context."""
+"""The encoder: word vectors -> (projection) -> positions -> blocks -> contextual vectors."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from nlptx.settings import NetworkSettings
 
 
 class Encoder(Layer):
-    """Turn word vectors (N, R) into vectors in context (N, D).
+    """Map word vectors (N, R) to contextual vectors (N, D).
 
         (projection, if R is not D) -> positions -> dropout -> blocks -> (norm, after pre-norm blocks)
 
     Args:
-        settings: shape of the network.
+        settings: architecture of the network.
         components: R.
         rng: source of the initial weights.
 
@@ -80,11 +80,11 @@ class Encoder(Layer):
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         for (_, layer), layer_cache in zip(reversed(self.sublayers()), reversed(cache), strict=True):
-            dy = layer.backward(dy, layer_cache, grads)  # (N, D), (N, R) from the projection
+            dy = layer.backward(dy, layer_cache, grads)  # (N, D); (N, R) after the projection
         return dy
 
     def attention_weights(self, cache: Any) -> list[list[NDArray]]:
-        """Return the attention weights of a call: for each block, (n, H, T, T) for each stack of its windows."""
+        """Return the attention weights of a call: a list per block, with an array (n, H, T, T) per stack of windows."""
         calls = zip(self.sublayers(), cache, strict=True)
         return [layer.attention_weights(c) for (_, layer), c in calls if isinstance(layer, EncoderBlock)]
 

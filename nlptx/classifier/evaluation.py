@@ -23,17 +23,17 @@ def evaluate(
     Args:
         model: the classifier.
         texts: a list, tuple, array, Series or any other iterable of str.
-        labels: the true label of each text, of the type that the model was trained with.
-        jobs: number of threads, or workers; all cores by default. They do not change the result.
+        labels: true label of each text, of the same type as in training.
+        jobs: number of threads, or workers; all cores by default. The number does not change the result.
 
     Returns:
-        accuracy with its 95 % Wilson interval, macro-F1, ROC-AUC, log-loss (nats), calibration error, precision, recall
+        Accuracy with its 95 % Wilson interval, macro-F1, ROC-AUC, log-loss (nats), calibration error, precision, recall
         and F1 of each label, and the (C, C) int64 confusion matrix; see :class:`nlptx.metrics.Report`.
 
     Raises:
-        DataError: there are no texts, or not one label for each.
-        InputTypeError: ``texts`` is not a collection of str, or a label has no plain type.
-        LabelError: a label is missing, or not one of the model's.
+        DataError: there are no texts, or the numbers of texts and labels differ.
+        InputTypeError: ``texts`` is not a collection of str, or a label has an unsupported type.
+        LabelError: a label is missing, or is not a label of the model.
 
     >>> texts = ["I loved it", "what a bore", "a wonderful film", "I fell asleep"]
     >>> report = evaluate(Model.load(), texts, ["pos", "neg", "pos", "neg"])
@@ -42,7 +42,7 @@ def evaluate(
     >>> report.confusion.shape
     (2, 2)
     """
-    from nlptx.metrics import evaluate as compare  # with pandas, which takes longer to import than a few texts to score
+    from nlptx.metrics import evaluate as compare  # imports pandas, which takes longer than scoring a few texts
 
     check_type(model, Model, "model")
     texts, labels = list_texts(texts), list_labels(labels)

@@ -1,4 +1,4 @@
-"""Why a text got its score: attention as a lens, and what each word is worth to the score."""
+"""Explanations of a prediction: the attention weights, and the effect of each word on the probability."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from nlptx.errors import DataError
 from nlptx.runtime.workers import Workers
 from nlptx.text.arguments import check_text, check_type
 
-# Variants of a text scored at a time.
+# Number of variants of a text that are scored at a time.
 _BATCH = 64
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """One text, seen from inside.
+    """Explanation of the prediction for one text.
 
     Args:
-        tokens: all tokens of the text, known or not.
-        words: the T known words the model read.
-        positions: (T,) where they stand among the tokens.
-        probabilities: (C,) of the whole text.
-        label: column of the label explained.
-        worth: (T,) how much the probability of that label falls when the word is left out.
-        attention: for each block (H, T, T), how much each word (row) looks at each other (column); 0
-            between words of different windows.
+        tokens: all tokens of the text, known or unknown.
+        words: the T known words that the model read.
+        positions: (T,) indices of these words among the tokens.
+        probabilities: (C,) predicted probabilities for the complete text.
+        label: column of the explained label.
+        worth: (T,) decrease in the probability of that label when the word is left out.
+        attention: attention weights (H, T, T) of each block, from each word (row) to each word (column); 0 between
+            words of different windows.
     """
 
     tokens: list[str]
@@ -48,24 +48,24 @@ class Explanation:
 def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
     """Explain the probability of ``label`` (by default the predicted one) for a text.
 
-    A word's worth is measured, not inferred: the text is scored again without it (leave-one-out). Attention
-    only shows where information could flow, not what came of it (Jain & Wallace 2019), hence both.
+    The effect of a word is measured by scoring the text again without it (leave-one-out). The attention weights are
+    returned as well, but they only show where information could flow, not how it affected the prediction (Jain &
+    Wallace 2019).
 
     Args:
         model: the classifier.
         text: a single text.
-        label: one of the model's labels.
+        label: label to explain, one of the labels of the model; the predicted label by default.
 
     Returns:
-        the tokens of the text, the known words among them, the worth (T,) float64 of each, and the attention
-        weights (H, T, T) of each block; see
-        :class:`Explanation`.
+        The tokens of the text, the known words among them, the effect (``worth``) of each word as (T,) float64, and
+        the attention weights (H, T, T) of each block; see :class:`Explanation`.
 
     Raises:
         ArtifactError: the model's weights are so large that a score is not a number.
         DataError: the text has no known word.
         InputTypeError: an argument has the wrong type.
-        LabelError: the label is not one of the model's.
+        LabelError: the label is not a label of the model.
 
     >>> seen = explain(Model.load(), "a wonderful film", "pos")
     >>> seen.words
@@ -83,8 +83,8 @@ def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
     if not len(ids):
         raise DataError("the text has no word that the model knows")
     overflow_safe = model.overflow_safe()
-    # Workers limit the BLAS, as when predicting: it may sum in another order on more threads.
-    # An overflow shows in the probabilities.
+    # Workers limit the number of BLAS threads, as in prediction, because BLAS may sum in another order on more threads.
+    # Overflow is detected by checking the probabilities.
     with Workers(1), np.errstate(all="ignore"):
         probabilities, worth, chosen = _leave_one_out(overflow_safe, known_ids, len(ids), column)
         x, layout, *ngram_features = network_inputs(overflow_safe, [ids], apart=True)
@@ -106,7 +106,8 @@ def _leave_one_out(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
     """Return the probabilities (C,) of a text, the worth (T,) of its words, and the column of the label.
 
-    Of the ``known`` words of the text the model reads the first ``count``; without one of them, the next moves up.
+    The model reads the first ``count`` of the ``known`` words of the text. If one of these words is left out, the model
+    also reads the next known word, if there is one.
     """
     probabilities = model.probabilities([known[:count]])[0]
     chosen = int(model.choose(probabilities[None])[0]) if column is None else column

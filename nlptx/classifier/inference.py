@@ -1,4 +1,4 @@
-"""A trained network over encoded texts: each as if it were alone, and in bounded memory."""
+"""Outputs of a trained network for encoded texts, independent of the other texts in the batch, in bounded memory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,19 @@ from nlptx.ngrams import NgramFeatures
 from nlptx.nn import Layout
 from nlptx.settings import TrainSettings
 
-# Words that go through the network together: enough to keep NumPy busy, and few enough for a core's cache.
+# Maximum number of words in one pass through the network: large enough for efficient NumPy calls, small enough for the
+# cache of a core.
 CHUNK = 2048
-# Words whose n-grams are looked up together: in one walk through those known, and still in the cache.
+# Maximum number of words whose n-grams are looked up together: large enough to share one pass over the known n-grams,
+# small enough for the cache.
 SPAN = 1 << 14
 
 
 class TrainedNetwork(Protocol):
-    """A network with everything that goes with it; see :class:`nlptx.classifier.model.Model`."""
+    """A network with its settings, parameters, word vectors and n-gram features.
+
+    See :class:`nlptx.classifier.model.Model`.
+    """
 
     settings: TrainSettings
     network: Network
@@ -30,7 +35,7 @@ class TrainedNetwork(Protocol):
 
 
 class NetworkInputs(NamedTuple):
-    """What the network reads; see :meth:`nlptx.classifier.network.Network.forward`."""
+    """Inputs of the network; see :meth:`nlptx.classifier.network.Network.forward`."""
 
     x: NDArray
     layout: Layout
@@ -41,12 +46,12 @@ class NetworkInputs(NamedTuple):
 def network_inputs(
     model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False
 ) -> NetworkInputs:
-    """Return what the network reads of texts of at least one known word, all of them at once.
+    """Return the inputs of the network for a batch of texts.
 
     Args:
-        model: its network.
-        encoded: (T,) word ids of each text.
-        apart: see :class:`nlptx.nn.Layout`.
+        model: trained network.
+        encoded: (T,) word ids of each text, at least one per text.
+        apart: option of :class:`nlptx.nn.Layout`.
     """
     settings, ngram_features = model.settings, model.ngram_features
     layout = Layout(np.array([len(ids) for ids in encoded]), settings.attention_window, settings.causal, apart)
@@ -60,17 +65,17 @@ def network_inputs(
 
 
 def network_outputs(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> NDArray:
-    """Run the network over texts, all of them at once: (B, outputs); arguments as of :func:`network_inputs`."""
-    with np.errstate(all="ignore"):  # whoever uses the outputs sees it
+    """Return the outputs (B, outputs) of the network for a batch of texts; arguments as in :func:`network_inputs`."""
+    with np.errstate(all="ignore"):  # the caller checks the outputs
         return model.network.apply(*network_inputs(model, encoded, apart=apart))
 
 
 def infer(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]]) -> NDArray:
-    """Return the outputs (B, outputs) for texts of at least one known word.
+    """Return the outputs (B, outputs) for texts with at least one known word each.
 
-    Words only meet within a window, so the encoder reads the windows of all texts by length, those of one length
-    side by side; the pool then merges what it made of the windows of a text. No bit of a text's outputs depends
-    on the texts beside it.
+    Attention is limited to words of the same window, so the encoder processes the windows of all texts sorted by
+    length, and windows of equal length together. The pool then merges the pooled vectors of the windows of each text.
+    The outputs for a text do not depend on the other texts, not even in the last bit.
     """
     network, settings, ngram_features = model.network, model.settings, model.ngram_features
     texts = Layout(np.array([len(ids) for ids in encoded]), settings.attention_window)
@@ -98,14 +103,14 @@ def _vectors(model: TrainedNetwork, ids: NDArray[np.int32]) -> NDArray:
 
 
 def _passes(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Group windows into passes of up to CHUNK words, by length; a longer one stands alone."""
+    """Group windows by length into passes of at most CHUNK words; a longer window has a pass to itself."""
     order = np.argsort(lengths, kind="stable")
     for rows in _groups(lengths[order], CHUNK):
         yield order[rows]
 
 
 def _groups(lengths: NDArray[np.int64], most: int) -> Iterator[slice]:
-    """Cut a row of lengths into groups of a sum up to ``most``, or of one."""
+    """Cut a sequence of lengths into groups with a sum of at most ``most``; a greater length is a separate group."""
     ends = np.cumsum(lengths)
     first = before = 0
     while first < len(lengths):
@@ -117,7 +122,7 @@ def _groups(lengths: NDArray[np.int64], most: int) -> Iterator[slice]:
 def _ngram_features(
     ngram_features: NgramFeatures, ids: NDArray[np.int32], texts: Layout
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return which n-grams end at each word (N, order), and what the linear models say of each text (B, M E)."""
+    """Return the indices (N, order) of the n-grams that end at each word, and the text features (B, M E)."""
     found = np.empty((len(ids), ngram_features.order), np.int32)
     text_features = np.empty((len(texts.lengths), len(ngram_features.bias)), np.float32)
     for rows in _groups(texts.lengths, SPAN):
@@ -131,7 +136,7 @@ def _ngram_features(
         heard = np.zeros(len(ngram_features.keys) + 1, bool)
         for start in range(first, after, SPAN):
             end = min(start + SPAN, after)
-            before = max(first, start - ngram_features.order + 1)  # n-grams reach back across the cut
+            before = max(first, start - ngram_features.order + 1)  # include the words before, which n-grams may contain
             found[start:end] = ngram_features.find(ids[before:end], [end - before])[start - before :]
             heard[found[start:end]] = True
         distinct = np.flatnonzero(heard[:-1])[:, None]

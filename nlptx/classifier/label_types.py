@@ -1,7 +1,7 @@
-"""Labels of any plain type: each has a name, a str, under which it is trained and stored, and a type to restore it.
+"""Labels of any supported type. Each label has a name (a str), used to train and store it, and a type to restore it.
 
-A label is a str, bool, int or float, or the NumPy scalar of one. Everything between the caller and the saved file works
-with names; types are looked at where labels come in and where they go out.
+A label is a str, bool, int or float, or a NumPy scalar of such a type. Internally, labels are represented by their
+names. Their types only matter when labels are passed in by the caller and when they are returned.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NUMPY = (
     *(np.str_, np.bool_, np.float16, np.float32, np.float64),
     *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
 )
-# The name under which a type is stored, which no version of NumPy changes: numpy.bool, not bool_ or bool.
+# Names under which types are stored. They are the same for all versions of NumPy: numpy.bool, not bool_ or bool.
 _TYPES: dict[str, type] = {kind.__name__: kind for kind in (str, bool, int, float)}
 _TYPES |= {f"numpy.{np.dtype(kind).name}": kind for kind in _NUMPY}
 _TYPE_NAMES = {kind: name for name, kind in _TYPES.items()}
@@ -29,14 +29,14 @@ _TRUTH = {"False": False, "True": True}
 
 
 def list_labels(labels: Iterable[Label], name: str = "labels") -> list[Label]:
-    """Return the labels as a list, after a look at each.
+    """Return the labels as a list, after checking each of them.
 
     Args:
         labels: a list, tuple, array, Series or any other iterable.
         name: name of the argument, for messages.
 
     Raises:
-        InputTypeError: ``labels`` is a single string, a table or not iterable, or a label has no plain type.
+        InputTypeError: ``labels`` is a single string, a table or not iterable, or a label has an unsupported type.
         LabelError: a label is missing (None, NaN).
 
     >>> list_labels([1, float("nan")])
@@ -68,10 +68,10 @@ def label_name(label: Label) -> str:
 
 
 def labels_by_name(labels: Sequence[Label], name: str = "labels") -> dict[str, Label]:
-    """Return the distinct labels under their names, in the order in which they first appear.
+    """Return the distinct labels by name, in order of first appearance.
 
     Raises:
-        LabelError: two labels are equal, or have the same name, and differ in type: 1 and True, or 1 and "1".
+        LabelError: two labels are equal or have the same name, but differ in type, such as 1 and True, or 1 and "1".
     """
     first: dict[Label, int] = {}
     for position, label in enumerate(labels):
@@ -95,10 +95,10 @@ def _clash(labels: Sequence[Label], before: int, position: int, name: str) -> La
 
 
 def find_labels(labels: Sequence[Label], known: Sequence[Label], name: str = "labels") -> NDArray[np.int64]:
-    """Return the position of each label among the ``known`` ones, (labels,) int64.
+    """Return the index of each label in ``known``, (labels,) int64.
 
     Raises:
-        LabelError: a label is not among them.
+        LabelError: a label is not in ``known``.
 
     >>> find_labels(["pos", "neg", "pos"], ["neg", "pos"])
     array([1, 0, 1])
@@ -111,14 +111,14 @@ def find_labels(labels: Sequence[Label], known: Sequence[Label], name: str = "la
 
 
 def find_label(label: Label, known: Sequence[Label], name: str = "label") -> int:
-    """Return the position of one label among the ``known`` ones. Raises LabelError if it is not one of them."""
+    """Return the index of a label in ``known``. Raises LabelError if it is not there."""
     if type(label) not in _TYPE_NAMES or label not in known:
         raise LabelError(f"`{name}` is {with_type(label)}; expected one of {', '.join(map(repr, known))}")
     return known.index(label)
 
 
 def type_names(labels: Iterable[Label]) -> list[str]:
-    """Return the name of the type of each label, as it is stored.
+    """Return the name under which the type of each label is stored.
 
     >>> type_names(["neg", 1, np.int64(2)])
     ['str', 'int', 'numpy.int64']
@@ -127,10 +127,10 @@ def type_names(labels: Iterable[Label]) -> list[str]:
 
 
 def restore_labels(names: Sequence[str], types: Any) -> list[Label]:
-    """Make labels of their stored names and types.
+    """Restore labels from their stored names and types.
 
     Raises:
-        CorruptError: the types are not known, or do not fit the names.
+        CorruptError: a type is unknown, or does not fit the name.
 
     >>> restore_labels(["0", "1"], ["int", "int"])
     [0, 1]

@@ -1,4 +1,4 @@
-"""The trained classifier: everything ``predict`` needs, in one object and one file."""
+"""The trained classifier: one object, stored in one file, with everything that prediction needs."""
 
 from __future__ import annotations
 
@@ -31,34 +31,35 @@ from nlptx.text.arguments import iterate_texts
 from nlptx.text.vocabulary import Vocabulary
 
 KIND = "model"
-# No training comes near; but a file may hold anything, and layer norm would turn an overflow into a harmless 0.
+# Maximum absolute weight with which float32 is safe. Trained weights are far smaller, but a file may contain anything,
+# and layer norm would hide an overflow by turning it into 0.
 _LARGEST_WEIGHT = 1e4
-# Labels, and characters of them, in the representation of a model.
+# Maximum number of labels, and of their characters, in the repr of a model.
 _LABELS_SHOWN, _LONGEST_LABELS = 10, 50
-# Relative difference up to which two quotients of probabilities are taken for equal.
+# Maximum relative difference between two ratios of probabilities that count as equal.
 _ROUNDING = 1e-9
 
 
 @dataclass
 class Model:
-    """A classifier of texts.
+    """A text classifier.
 
     Args:
-        vocabulary: the V words it knows.
+        vocabulary: the V known words.
         table: (V, R) word vectors.
-        labels: the C labels, in order, of the types they had in training.
-        values: value of each label in [-1, 1], or None where labels have no order.
-        priors: (C,) share of each label in the training data; the answer for texts without a known word.
-        settings: of the training.
+        labels: the C labels, in order, of the same types as in training.
+        values: value of each label in [-1, 1], or None if labels have no order.
+        priors: (C,) fraction of the training texts with each label; predicted for texts without a known word.
+        settings: training settings.
         network: the transformer.
-        flat: (P,) its parameters.
-        history: what training recorded, as JSON values.
-        made_from: header of the embeddings.
-        seed: of the training.
-        ngram_features: what its n-grams say of a text, or None.
-        source: documents and digest of the training data, where known.
-        temperature: by which outputs are divided, so that probabilities mean what they say.
-        card: what its makers say of it, as JSON values; shown by ``nlptx info``.
+        flat: (P,) parameters of the network.
+        history: training history, as JSON values.
+        made_from: header of the embeddings that training started from.
+        seed: seed of the training.
+        ngram_features: object that computes the n-gram features of a text, or None.
+        source: documents and digest of the training data, if known.
+        temperature: number that the outputs are divided by to calibrate the probabilities.
+        card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
     """
 
     vocabulary: Vocabulary
@@ -85,31 +86,31 @@ class Model:
 
     @property
     def label_names(self) -> list[str]:
-        """The C labels as str, as the command line writes them."""
+        """Names of the C labels, as printed by the command line."""
         return [label_name(label) for label in self.labels]
 
     @property
     def parameters(self) -> int:
-        """Number of learned values, word vectors included."""
+        """Number of learned values, including the word vectors."""
         return self.flat.size + self.table.size
 
     def encode(self, text: str) -> NDArray[np.int32]:
-        """Return the ids of the known words the network will read."""
+        """Return the ids of the known words of a text, up to the maximum number that the network reads."""
         return self.vocabulary.encode(text)[: self.settings.most_words]
 
     def as_float64(self) -> Self:
-        """Return the same model computing in float64."""
+        """Return a copy of the model that computes in float64."""
         network = copy.deepcopy(self.network)
         return replace(self, network=network, flat=flatten(network, np.float64))
 
     def overflow_safe(self) -> Self:
-        """Return the model as it scores: itself, or in float64 if weights are so large that float32 may overflow."""
+        """Return the model to score texts with: this one, or a float64 copy if float32 may overflow."""
         arrays = [self.flat, self.table] + ([] if self.ngram_features is None else [self.ngram_features.ratios])
         largest = max(max(array.max(initial=0), -array.min(initial=0)) for array in arrays)
         return self if largest <= _LARGEST_WEIGHT else self.as_float64()
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
-        """Return (B, C) probabilities for encoded texts; the priors for empty ones.
+        """Return (B, C) probabilities for encoded texts; for empty texts these are the priors.
 
         Raises:
             ArtifactError: the weights are so large that the outputs are not finite.
@@ -117,7 +118,7 @@ class Model:
         result = np.tile(self.priors / self.priors.sum(), (len(encoded), 1))
         known = [row for row, ids in enumerate(encoded) if len(ids)]
         if known:
-            with np.errstate(all="ignore"):  # an overflow shows in the outputs
+            with np.errstate(all="ignore"):  # overflow is detected in the outputs
                 outputs = infer(self, [encoded[row] for row in known])
             if not np.isfinite(outputs).all():
                 raise ArtifactError("the model's weights overflow on this text; train it again")
@@ -125,10 +126,10 @@ class Model:
         return result
 
     def as_probabilities(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Turn outputs (B, outputs) of the network, divided by the temperature, into probabilities (B, C).
+        """Return probabilities (B, C) for outputs (B, outputs) of the network, divided by the temperature.
 
-        A loss in which every class has the same total weight teaches the network q_c proportional to p_c / pi_c,
-        with pi the priors. So p_c is q_c pi_c, divided by the sum over the classes.
+        If every class has the same total weight in the loss, the network learns to predict q_c proportional to
+        p_c / pi_c, where pi are the priors. Therefore p_c is q_c pi_c, divided by its sum over the classes.
         """
         p = self.network.loss.probabilities(outputs)
         if self.is_balanced:
@@ -143,8 +144,8 @@ class Model:
     def choose(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the predicted class of each text, (B,), for probabilities (B, C).
 
-        That is the most probable class, which gives the best accuracy; of a balanced model the class of the largest
-        p_c / pi_c, with pi the priors, which gives the best mean recall. Among equals it is the most probable one.
+        This is the most probable class, which maximises accuracy. For a balanced model it is the class with the largest
+        p_c / pi_c, where pi are the priors, which maximises mean recall; among ties it is the most probable class.
         """
         if not self.is_balanced:
             return probabilities.argmax(axis=1)
@@ -153,11 +154,11 @@ class Model:
         return np.where(largest, probabilities, 0).argmax(axis=1)
 
     def predict_proba(self, texts: Iterable[str], jobs: int | Workers | None = None) -> NDArray[np.float64]:
-        """Return (texts, C) probabilities, columns in the order of ``labels``.
+        """Return (texts, C) probabilities, with columns in the order of ``labels``.
 
         Args:
             texts: a list, tuple, array, Series or any other iterable of str.
-            jobs: number of threads, or workers; all cores by default. They do not change the result.
+            jobs: number of threads, or workers; all cores by default. The number does not change the result.
 
         Raises:
             ArtifactError: the model's weights are so large that a probability is not a number.
@@ -170,24 +171,24 @@ class Model:
         return np.array(rows).reshape(len(rows), len(self.labels))
 
     def predict(self, texts: Iterable[str], jobs: int | Workers | None = None) -> list[Label]:
-        """Return the predicted label of each text, see :meth:`choose`; arguments as of :meth:`predict_proba`.
+        """Return the predicted label of each text, see :meth:`choose`; arguments as in :meth:`predict_proba`.
 
-        A text without a known word gets a label all the same, where ``nlptx predict`` writes ?.
+        A text without a known word also gets a label, whereas ``nlptx predict`` prints ? for it.
         """
         return [self.labels[column] for column in self.choose(self.predict_proba(texts, jobs))]
 
     def scores(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the expected label value, in [-1, 1], of (B, C) probabilities; None without an order."""
+        """Return (B,) expected label values, in [-1, 1], for (B, C) probabilities; None if labels have no order."""
         if self.values is None:
             return None
         return np.clip((probabilities * self.values).sum(axis=1), -1, 1)
 
     def embeddings(self) -> Embeddings:
-        """Return the word vectors as training left them."""
+        """Return the word vectors after training."""
         return Embeddings(self.table.astype(np.float32), self.vocabulary, made_from=self.made_from)
 
     def to_artifact(self) -> Artifact:
-        """Return the artifact."""
+        """Return the model as an artifact, ready to be written to a file."""
         dtype = np.float16 if self.settings.float16 else np.float32
         table = self.table.astype(dtype, copy=False)
         arrays = {"table": table, "flat": self.flat, "priors": self.priors, **self.vocabulary.to_arrays()}
@@ -196,21 +197,21 @@ class Model:
         return Artifact(KIND, self.settings.to_dict(), arrays, self.made_from, write_details(self), self.seed)
 
     def save(self, path: FilePath) -> None:
-        """Write the model's one file, atomically. Raises OutputError."""
+        """Write the model to a file atomically. Raises OutputError."""
         write(path, self.to_artifact())
 
     @classmethod
     def load(cls, path: FilePath | None = None) -> Self:
-        """Read a model back; without a path, the one that comes with nlptx.
+        """Read a model from a file; by default, the model bundled with nlptx.
 
         Raises:
-            ArtifactError: the file is not one to trust.
+            ArtifactError: the file cannot be read, is damaged, is not a model, or was written by a newer nlptx.
         """
         return load(path or bundled_path(), KIND, cls.from_artifact)
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Self:
-        """Check and wrap an artifact. Raises CorruptError where its parts disagree."""
+        """Check an artifact and build a model from it. Raises CorruptError if its parts are inconsistent."""
         settings = TrainSettings.from_dict(artifact.settings)
         details = dict(artifact.details)
         told = read_details(details)
@@ -242,7 +243,7 @@ class Model:
 
 
 def bundled_path() -> str:
-    """Return the file of the model that comes with nlptx. Raises SettingsError where it was left out."""
+    """Return the path of the model bundled with nlptx. Raises SettingsError if nlptx was installed without it."""
     path = str(resources.files("nlptx") / "default_model.npz")
     if not os.path.exists(path):
         raise SettingsError("nlptx was installed without its bundled model", hint="Name the file of a model.")
@@ -250,5 +251,5 @@ def bundled_path() -> str:
 
 
 def feature_widths(ngram_features: NgramFeatures | None) -> tuple[int, int]:
-    """Return how many features of each place, and of each text, the evidence gives."""
+    """Return the number of n-gram features per token and per text."""
     return (0, 0) if ngram_features is None else (ngram_features.order * ngram_features.width, len(ngram_features.bias))

@@ -1,4 +1,4 @@
-"""What a model's file says in JSON, beside its arrays: labels, history, origin, temperature, card."""
+"""The JSON values that a model file contains in addition to its arrays: labels, history, source, temperature, card."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def write_details(model: Model) -> dict[str, Any]:
-    """Return the JSON values to store. Labels are stored by their names, with their types unless all are str."""
+    """Return the JSON values to store. Labels are stored by name; their types are stored unless all are str."""
     tokenizer = model.vocabulary.tokenizer
     types = type_names(model.labels)
     return {
@@ -30,7 +30,7 @@ def write_details(model: Model) -> dict[str, Any]:
 
 
 def read_details(details: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of :class:`Model` that are stored as JSON. Raises CorruptError where they are impossible."""
+    """Return the arguments of :class:`Model` that are stored as JSON. Raises CorruptError if they are invalid."""
     names, values = details.get("labels"), details.get("values")
     history, source = read_history(details), details.get("source")
     if not isinstance(names, list) or len(names) < 2 or not all(isinstance(name, str) for name in names):

@@ -1,4 +1,4 @@
-"""The whole network: word vectors (+ n-gram features) -> encoder -> one vector per text -> outputs."""
+"""The complete network: word vectors (+ n-gram features) -> encoder -> one vector per text -> outputs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Network(Layer):
 
         x + token_features U -> encoder -> pool -> dropout -> linear -> outputs + text_features W
 
-    The features come from n-grams, see :mod:`nlptx.ngrams`, and may be left out. Those of a token are multiplied by U,
-    whose rows are learned directions, and added to the word vector. Those of a text are the outputs of M linear models
-    of E numbers each; they are multiplied by W, which starts as their mean, and added to the outputs. So the encoder
-    learns what the linear models miss.
+    The features are optional and come from n-grams, see :mod:`nlptx.ngrams`. Token features are multiplied by U, whose
+    rows are learned vectors, and added to the word vectors. Text features are the outputs of M linear models with E
+    numbers each. They are multiplied by the learned matrix W, which initially computes their mean, and added to the
+    outputs. This way, the encoder learns to correct the errors of the linear models.
 
     Args:
-        settings: shape of the network.
+        settings: architecture of the network.
         components: R, the length of the word vectors.
         classes: C.
         rng: source of the initial weights.
@@ -33,7 +33,7 @@ class Network(Layer):
         text_feature_width: M E, the number of features of a text; 0 for none.
 
     Raises:
-        SettingsError: the settings do not fit each other, or the number of classes.
+        SettingsError: the settings are inconsistent, or do not fit the number of classes.
     """
 
     def __init__(
@@ -57,7 +57,8 @@ class Network(Layer):
             self.token_projection = Linear(token_feature_width, components, rng, bias=False)  # U
         if text_feature_width:
             self.text_projection = Linear(text_feature_width, self.loss.outputs, rng, bias=False)  # W
-            # With two outputs, the one number of a linear model counts for the second class and against the first.
+            # With two outputs, the number from a linear model is added to the second class and subtracted from the
+            # first, half each.
             mean = np.array([[-0.5, 0.5]]) if self.loss.outputs == 2 else np.eye(self.loss.outputs)
             models = text_feature_width // len(mean)
             self.text_projection.weight.value[...] = np.tile(mean, (models, 1)) / models
@@ -100,7 +101,7 @@ class Network(Layer):
         return self.decide(pooled, layout.pooled, text_features)
 
     def encode(self, x: NDArray, layout: Layout, token_features: NDArray | None = None) -> NDArray:
-        """Return the vectors in context, (N, D), before they are pooled."""
+        """Return the contextual vectors, (N, D), before pooling."""
         return self.encoder.apply(self._add_token_features(x, layout, token_features), layout)
 
     def decide(self, x: NDArray, layout: Layout, text_features: NDArray | None = None) -> NDArray:
@@ -117,7 +118,7 @@ class Network(Layer):
             return y
         return y + self.text_projection.apply(text_features, layout)
 
-    # y = x + features W gives dW = features^T dy and dx = dy. The features are given, so they need no gradient.
+    # y = x + features W gives dW = features^T dy and dx = dy. The features are fixed, so they need no gradient.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         encoder_cache, pool_cache, dropout_cache, head_cache, token_features, text_features = cache
         if self.text_projection is not None and text_features is not None:
@@ -132,7 +133,7 @@ class Network(Layer):
 
 
 class _Unset:
-    """Stands in for a random generator where weights are about to be read: its arrays take no memory."""
+    """Replacement for a random generator when the weights will be read from a file; its arrays take no memory."""
 
     def uniform(self, low: float, high: float, size: tuple[int, ...]) -> NDArray:
         return np.lib.stride_tricks.as_strided(np.zeros(1), size, (0,) * len(size))
@@ -143,17 +144,17 @@ class _Unset:
 def unset_network(
     settings: NetworkSettings, components: int, classes: int, feature_widths: tuple[int, int], parameters: int
 ) -> Network:
-    """Build the network of a model file, whose parameters are still to be set.
+    """Build the network of a model file without setting its parameters.
 
     Args:
-        settings: shape of the network.
+        settings: architecture of the network.
         components: R.
         classes: C.
-        feature_widths: number of features of a token, and of a text.
-        parameters: P, the number of parameters in the file.
+        feature_widths: number of n-gram features per token and per text.
+        parameters: P, number of parameters in the file.
 
     Raises:
-        CorruptError: the network needs another number of parameters. Found out before memory is allocated for them.
+        CorruptError: the network needs a different number of parameters; raised before memory is allocated for them.
     """
     width = settings.width or components
     outputs = 1 if settings.loss == "squared-error" else classes

@@ -1,4 +1,4 @@
-"""A model over a stream of texts: in order, as they come, in bounded memory."""
+"""Scoring of a stream of texts, in order and in bounded memory, without waiting for the end of the stream."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from nlptx.text.word_ids import words_to_ids
 
 K = TypeVar("K")
 
-# Texts that are scored together.
+# Maximum number of texts that are scored together.
 BATCH = 512
-# Where a text may be cut and each part tokenised alone: at white space before a letter or digit. There it is never
-# within an HTML line break, however that is written.
+# A text may be cut at white space before a letter or digit, so that the parts can be tokenised separately. Such a
+# position is never inside an HTML line break, in any spelling.
 _GAP = re.compile(r"(?<!\s)\s++(?=[^\W_])")
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What the model says of one text.
+    """Prediction for one text.
 
     Args:
-        probabilities: of the C labels, summing to 1.
-        best: place of the predicted label, see :meth:`nlptx.classifier.model.Model.choose`.
+        probabilities: probabilities of the C labels, which sum to 1.
+        best: index of the predicted label, see :meth:`nlptx.classifier.model.Model.choose`.
         score: expected label value, in [-1, 1]; None for labels without an order.
-        known_words: words of the text the model read; with 0 the probabilities are the priors.
-        truncated: whether it read only the head of the text.
-        tokens: of the text, known or not.
+        known_words: number of known words that the model read; if it is 0, the probabilities are the priors.
+        truncated: whether the model read only the beginning of the text.
+        tokens: number of tokens in the text, known or unknown.
     """
 
     probabilities: list[float]
@@ -50,35 +50,36 @@ class Scored:
 
 
 class ScoringModel(TrainedNetwork, Protocol):
-    """What scoring needs of a model; see :class:`nlptx.classifier.model.Model`."""
+    """Interface of the models that can be scored; see :class:`nlptx.classifier.model.Model`."""
 
     vocabulary: Vocabulary
 
     def overflow_safe(self) -> Self:
-        """Return the model as it scores."""
+        """Return the model to score texts with, which does not overflow."""
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
-        """Return (B, C) probabilities of encoded texts."""
+        """Return (B, C) probabilities for encoded texts."""
 
     def choose(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return (B,) predicted classes for probabilities."""
 
     def scores(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return (B,) scores of probabilities."""
+        """Return (B,) scores for probabilities (B, C), or None for labels without an order."""
 
 
 def score(
     model: ScoringModel, pairs: Iterable[tuple[K, str]], workers: Workers, *, batch: int = BATCH
 ) -> Iterator[list[tuple[K, Scored]]]:
-    """Score texts in order: from pairs of anything and a text to pairs of the same thing and a score, in batches.
+    """Yield batches of scores in the order of the texts, each score paired with the key of its text.
 
-    A batch does not wait for texts that have not arrived, nor its results for those of others, so a slow source is
-    answered at once. Which texts happen to share a batch changes no bit of a score.
+    Texts are scored as soon as they arrive, without waiting for a full batch, and the results of a batch are yielded
+    without waiting for those of later ones. So results for a slow source appear at once. The scores do not depend on
+    how texts are grouped into batches, not even in the last bit.
 
     Args:
         model: the classifier.
-        pairs: read in a thread of its own, a few batches ahead.
-        workers: see :class:`Workers`.
+        pairs: pairs of a key, which may be any object, and a text; read in a separate thread, a few batches ahead.
+        workers: workers to use; see :class:`Workers`.
         batch: maximum number of texts scored together.
 
     Raises:
@@ -115,9 +116,9 @@ def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner) ->
 def _encode(
     model: ScoringModel, texts: Sequence[str], scanner: Scanner
 ) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
-    """Return the ids of the known words of each text, and how many tokens it has.
+    """Return the ids of the known words of each text, and its number of tokens.
 
-    A huge text goes piece by piece, as its tokens take far more memory than it does.
+    A huge text is processed in pieces, because its tokens take far more memory than the text itself.
     """
     parts = [list(pieces(text)) for text in texts]
     chunk = words_to_ids(in_blocks(part for cut in parts for part in cut), scanner)
@@ -132,7 +133,7 @@ def _encode(
 
 
 def pieces(text: str, size: int = BLOCK) -> Iterator[str]:
-    """Cut a text into one or more parts of about ``size`` characters that have the same tokens as the whole."""
+    """Cut a text into one or more parts of about ``size`` characters that together have the same tokens."""
     start = 0
     while gap := _GAP.search(text, start + size):
         yield text[start : gap.start()]

@@ -1,15 +1,16 @@
-"""What the n-grams of a text say of its class: ngram_features for the network to build on.
+"""N-gram features: inputs of the network that show how the n-grams of a text are related to its class.
 
-For each place of a text, how strongly the n-grams that end there speak for a class (naive Bayes, :mod:`ngrams`); and
-for the text as a whole, what two linear models of all its n-grams say: one of the same ratios, one of the principal
-components of the texts (:mod:`linear`, :mod:`components`). A training text never sees numbers its own label went into
-(:mod:`fit`). From word ids (T,) of a text to what the network is given::
+The token features measure how strongly the n-grams that end at each position indicate a class: they are naive Bayes
+log-count ratios (:mod:`nlptx.ngrams.naive_bayes`). The text features are the outputs of two linear models
+(:mod:`nlptx.ngrams.logistic_regression`): one of the same ratios, and one of the principal components of the texts
+(:mod:`nlptx.ngrams.lsa`). The features of a training text never depend on its label
+(:mod:`nlptx.ngrams.cross_fit`). From the word ids (T,) of a text to the features::
 
-    word ids (T,) -> n-grams that end at each word (T, order) -> places in keys (G,) -> ratios      (T, order E)
-                                                                                     -> two sums    (M E,)
+    word ids (T,) -> n-grams that end at each word (T, order) -> indices in keys (G,) -> token features (T, order E)
+                                                                                      -> text features  (M E,)
 
-Axis letters, beside those of :mod:`nlptx.nn`: G known n-grams, E numbers an n-gram has (1 for two classes, else one
-for each), M linear models.
+Axis letters, in addition to those of :mod:`nlptx.nn`: G known n-grams, E numbers per n-gram (1 for two classes,
+otherwise one per class), M linear models.
 """
 
 from nlptx.ngrams.features import NgramFeatures, TextFeatures

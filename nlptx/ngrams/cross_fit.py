@@ -1,7 +1,7 @@
-"""N-gram features fitted out of fold, so that the features of a training text do not depend on its own label.
+"""N-gram features fitted out of fold, so that the features of a training text do not depend on its label.
 
-The training texts are assigned to folds. The features of a text are counted and fitted without its fold; those of
-texts from elsewhere come from all training texts. Texts without a label help to find the components.
+The training texts are assigned to folds. The features of a training text are counted and fitted on the other folds; the
+features of any other text, on all training texts. Texts without a label are also used to find the components.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds
 
 FOLDS = 5
-# Called with the name of a step, its completed fraction and, in words, how much of it is done; also from threads.
+# Callback for the name of a step, its completed fraction and a description of the progress; also called from threads.
 OnProgress = Callable[[str, float, str], None]
-# Of the texts, how many an n-gram must be found in to count for the components: one in so many, and at least two.
+# For the components, an n-gram must occur in at least one in this many texts, and in at least two texts.
 _ONE_IN = 3500
-# Distinct n-grams of a text that takes part in the components (seven words have eighteen): in fewer nothing keeps
-# company, and single phrases among long texts would turn the components their way. Where most texts are short, this
-# share of the median.
+# Minimum number of distinct n-grams (seven words have eighteen) for a text to be used for the components. Shorter texts
+# contain hardly any co-occurrences, and single phrases among long texts would distort the components. If most texts
+# are short, the minimum is this fraction of the median number of distinct n-grams.
 _LEAST_COMPANY, _LEAST_SHARE = 20, 0.25
 
 
@@ -41,10 +41,10 @@ class FeatureSettings:
 
     Args:
         classes: C.
-        order: longest n-gram.
+        order: length of the longest n-gram.
         words: V.
-        min_texts: leave out n-grams found in fewer labelled texts.
-        components: of the texts, at most; 0 for none.
+        min_texts: minimum number of labelled texts that an n-gram must occur in.
+        components: maximum number of components of the texts; 0 for none.
     """
 
     classes: int
@@ -68,17 +68,17 @@ def fit_ngram_features(
 
     Args:
         texts: (T,) word ids of each training text.
-        targets: (texts,) class of each.
-        shape: what is wanted.
-        rng: assigns the texts to folds, and starts the search for components.
+        targets: (texts,) class of each text.
+        shape: shape and size of the features.
+        rng: source of randomness for the folds and for the start of the search for components.
         unlabelled: word ids of texts without a label.
-        workers: threads; they do not change the result.
-        passages: of the training texts.
-        on_progress: see OnProgress.
+        workers: threads to use; they do not change the result.
+        passages: passages of the training texts.
+        on_progress: callback for progress; see OnProgress.
 
     Returns:
-        the n-gram features for texts from elsewhere, and those of each training text and then of each passage, its own
-        fold left out.
+        The n-gram features for other texts; and a list of the features of each training text, then of each passage,
+        computed without the fold that the text belongs to.
     """
     counting = _counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
     keys = [ngram_keys(ids, shape.order, shape.words) for ids in counted(texts, counting)]
@@ -98,11 +98,11 @@ def fit_ngram_features(
         on_progress("linear models", min(done / (models * MAX_ITERATIONS), 1), f"{models} models, {done} iterations")
 
     def fit(rows: NDArray[np.intp]) -> tuple[NgramFeatures, NDArray[np.float32]]:
-        """Fit on some texts; also return (texts, M E), how much of a text's outputs comes from its own row."""
+        """Fit on the texts ``rows``; also return (texts, M E), the part of each text's outputs due to its own row."""
         part = scaled[rows]
         by_class = [np.bincount(part[targets[rows] == c].indices, minlength=len(known)) for c in range(shape.classes)]
         ratios = log_count_ratios(np.stack(by_class, axis=1), shape.min_texts)
-        # N-grams without a ratio would only cost time: their weights stay 0.
+        # Leave out n-grams without a ratio to save time; their weights would remain 0.
         told = np.flatnonzero(ratios.any(axis=1))
         products = np.zeros_like(ratios)
         products[told], bias = fit_linear(part[:, told], ratios[told], targets[rows], on_iteration)
@@ -119,7 +119,7 @@ def fit_ngram_features(
         return NgramFeatures(*known_so_far, both, latent * weights[:, None], weights), own
 
     def overlaps() -> NDArray[np.float32]:
-        """Return (passages,) the products of each passage's row with that of its text."""
+        """Return (passages,) dot products of the row of each passage and the row of its text."""
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)
         parts = (ngram_keys(passage.ids, shape.order, shape.words) for passage in passages)
@@ -148,9 +148,9 @@ def _components(
     workers: Workers,
     on_progress: OnProgress,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], TextComponents | None, NDArray[np.intp]]:
-    """Return the n-grams to know (G,), their importance (G,), the components, and which row there each text has.
+    """Return the known n-grams (G,), their importance (G,), the components, and the row of each labelled text in them.
 
-    Labelled texts come first in the components; a text too short for them has row -1.
+    In the rows of the components, labelled texts come first. A text that is too short for the components has row -1.
     """
     known, seen = _count(distinct)
     enough = known[seen >= shape.min_texts]
@@ -176,12 +176,12 @@ def _components(
 
 
 def _counter(step: str, total: int, on_progress: OnProgress) -> Callable[[int], None]:
-    """Return a function that reports how many of so many texts are done."""
+    """Return a function that reports the number of texts done, out of ``total``."""
     return lambda done: on_progress(step, done / total, f"{done:,} of {total:,} texts")
 
 
 def _count(distinct: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the n-grams there are, sorted, and in how many texts each is."""
+    """Return the distinct n-grams of all texts, sorted, and the number of texts that each occurs in."""
     if not distinct:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     every = np.sort(np.concatenate(distinct))
@@ -190,7 +190,7 @@ def _count(distinct: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArra
 
 
 def _presence(distinct: list[NDArray[np.int64]], known: NDArray[np.int64], on_progress: OnProgress) -> sp.csr_matrix:
-    """Return (texts, G) float32: 1 where a text has an n-gram."""
+    """Return a (texts, G) float32 matrix that is 1 where a text contains an n-gram and 0 elsewhere."""
     looking_up = _counter("looking up n-grams", len(distinct), on_progress)
     found = (find(part, known) for part in counted(distinct, looking_up))
     columns = [places[places < len(known)] for places in found]

@@ -1,4 +1,4 @@
-"""What is known of n-grams, and what it says of a text."""
+"""The fitted ratios and weights of n-grams, and the features that they give for a text."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Lengths = Sequence[int] | NDArray[np.integer]
 
 @dataclass(frozen=True)
 class TextFeatures:
-    """What is known of one text.
+    """N-gram features of one text.
 
     Args:
-        token_features: (T, order E) float32, the ratios of the n-grams that end at each place; 0 for unknown ones.
-        text_features: (M E,) float32, the outputs of the M linear models.
+        token_features: (T, order E) float32 ratios of the n-grams that end at each position; 0 for unknown n-grams.
+        text_features: (M E,) float32 outputs of the M linear models.
     """
 
     token_features: NDArray[np.float32]
     text_features: NDArray[np.float32]
 
     def minus(self, text_features: NDArray[np.float32]) -> TextFeatures:
-        """Return the same with outputs (M E,) taken off those of the linear models."""
+        """Return a copy with ``text_features`` (M E,) subtracted from the outputs of the linear models."""
         return TextFeatures(self.token_features, self.text_features - text_features)
 
 
@@ -35,19 +35,19 @@ class TextFeatures:
 class NgramFeatures:
     """Ratios and linear weights of all known n-grams.
 
-    There are one or two linear models: of the ratios, and of the components of the text.
+    The first linear model uses the ratios. The second one, which is optional, uses the components of the text.
 
     Args:
-        order: longest n-gram.
+        order: length of the longest n-gram.
         words: V.
-        keys: (G,) int64, sorted, see :func:`ngram_keys`.
-        ratios: (G, E) float32.
-        slopes: (G, E) float32, what each n-gram adds to the output of the first model, but for the root of the
-            number of words.
-        bias: (M E,) float32, of the models.
-        latent: (G, E) float32, what each n-gram adds to the output of the second, but for the length of the text's row;
-            None without that model.
-        importance: (G,) float32, the entries of that row.
+        keys: (G,) int64 keys of the n-grams, sorted; see :func:`ngram_keys`.
+        ratios: (G, E) float32 log-count ratios.
+        slopes: (G, E) float32 weights of the n-grams in the first model; their sum over a text is divided by the square
+            root of its number of words.
+        bias: (M E,) float32 biases of the models.
+        latent: (G, E) float32 weights of the n-grams in the second model; their sum over a text is divided by the norm
+            of the importances of its n-grams. None without that model.
+        importance: (G,) float32 importance of each n-gram in the second model; None without that model.
     """
 
     order: int
@@ -68,24 +68,24 @@ class NgramFeatures:
         return self.ratios.shape[1]
 
     def of(self, ids: NDArray[np.integer]) -> TextFeatures:
-        """Return the evidence of a text given as word ids (T,)."""
+        """Return the features of a text given as word ids (T,)."""
         return self.at(self.find(ids, [len(ids)]))
 
     def at(self, found: NDArray[np.integer]) -> TextFeatures:
-        """Return the evidence of a text whose n-grams are ``found``, see :meth:`find`."""
+        """Return the features of a text, given the result of :meth:`find` for it."""
         return TextFeatures(self.token_features_of(found), self.text_features_of(found, [len(found)])[0])
 
     def find(self, ids: NDArray[np.integer], lengths: Lengths) -> NDArray[np.int64]:
-        """Return (N, order): where among the keys the n-grams stand that end at each word; G for unknown ones.
+        """Return (N, order) indices in ``keys`` of the n-grams that end at each word; G for unknown n-grams.
 
         Args:
-            ids: (N,) word ids of texts, one after the other.
-            lengths: (B,) words of each.
+            ids: (N,) word ids of the texts, concatenated.
+            lengths: (B,) number of words in each text.
         """
         return find(ngram_keys(ids, self.order, self.words, lengths), self.keys)
 
     def token_features_of(self, found: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Return the ratios (N, order E) of n-grams (N, order); 0 for unknown ones."""
+        """Return the ratios (N, order E) of n-grams (N, order) from :meth:`find`; 0 for unknown n-grams."""
         unknown = found == len(self.keys)
         if unknown.all():
             return np.zeros((len(found), self.order * self.width), np.float32)
@@ -99,9 +99,10 @@ class NgramFeatures:
         """Return the outputs (B, M E) of the linear models.
 
         Args:
-            found: (N, order) n-grams of texts, or (N, 1) those that a text has at all.
-            lengths: (B,) how many rows belong to each text.
-            words: (B,) words of each; as many as rows by default.
+            found: indices of n-grams from :meth:`find`: (N, order) for all positions of the texts, or (N, 1) for only
+                the distinct n-grams of each text.
+            lengths: (B,) number of rows of ``found`` that belong to each text.
+            words: (B,) number of words in each text; equal to ``lengths`` by default.
         """
         text = np.repeat(np.arange(len(lengths)), lengths)[:, None]
         known = found < len(self.keys)

@@ -1,11 +1,11 @@
-"""Linear models of a text, both logistic regressions: of its n-grams' log-count ratios, and of its components.
+"""Two logistic regressions of a text: on the log-count ratios of its n-grams, and on its components.
 
 NB-LR (Wang & Manning 2012; Mesnil et al. 2014):
 
     z = b + sum over the distinct n-grams g of a text of T words of w_g r_g / sqrt(T)
 
-with r the ratios and w learned. As a plain sum, a long text would be sure whatever it says, and sentences and reviews
-would not go together in one model.
+with the ratios r and learned weights w. Without the division by sqrt(T), the outputs for long texts would always be
+large, whatever their content, and one model could not fit both sentences and reviews.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from nlptx.nn.activations import sigmoid
 
-# C in the penalty |w|^2 / (2 C) beside the summed log-loss: the inverse of its strength; of ratios, of components.
+# C in the penalty |w|^2 / (2 C) that is added to the summed log-loss, for the ratios and for the components.
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
 MAX_ITERATIONS = 40
@@ -30,16 +30,16 @@ def fit_linear(
     targets: NDArray[np.int64],
     on_iteration: Callable[[], None] = lambda: None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Fit the model of n-grams.
+    """Fit the model of the n-gram ratios.
 
     Args:
-        rows: (texts, G) float32, 1 / sqrt(T) where a text has an n-gram.
-        ratios: (G, E); E = 1 means two classes and the logistic loss, else softmax over E classes.
-        targets: (texts,) class of each.
-        on_iteration: called after each of at most MAX_ITERATIONS iterations.
+        rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
+        ratios: (G, E) ratios; E = 1 means two classes and the logistic loss, otherwise softmax over E classes.
+        targets: (texts,) class of each text.
+        on_iteration: callback after each iteration; there are at most MAX_ITERATIONS.
 
     Returns:
-        the products w r, (G, E), and b, (E,).
+        The products w r, (G, E), and the bias b, (E,).
     """
     transposed = rows.T.tocsr()
     weights, bias = _minimise(
@@ -56,12 +56,12 @@ def fit_linear(
 def fit_dense(
     features: NDArray[np.float32], targets: NDArray[np.int64], width: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit the model of components: slopes (K, E) and bias (E,).
+    """Fit the model of the components; return its slopes (K, E) and bias (E,).
 
     Args:
-        features: (texts, K), of mean square 1.
-        targets: (texts,) class of each.
-        width: E; 1 means two classes and the logistic loss, else softmax over E classes.
+        features: (texts, K) components, with a mean square of 1.
+        targets: (texts,) class of each text.
+        width: E; 1 means two classes and the logistic loss, otherwise softmax over E classes.
     """
     return _minimise(
         lambda weights: features @ weights.astype(np.float32),
@@ -80,17 +80,17 @@ def _minimise(
     inverse_penalty: float,
     on_iteration: Callable[[], None] = lambda: None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Find by L-BFGS the weights (G, E) and bias (E,) that minimise the log-loss plus the penalty.
+    """Return the weights (G, E) and bias (E,) that minimise the log-loss plus the penalty, found by L-BFGS.
 
     Args:
-        forward: from weights to the outputs of the texts (T, E), without the bias.
-        backward: from an error (T, E) float32 to the gradient of the weights.
-        shape: (G, E).
-        targets: (texts,) class of each.
+        forward: function from weights to the outputs (texts, E), without the bias.
+        backward: function from an error (texts, E) float32 to the gradient of the weights.
+        shape: shape of the weights, (G, E).
+        targets: (texts,) class of each text.
         inverse_penalty: C, see INVERSE_PENALTY.
-        on_iteration: called after each iteration.
+        on_iteration: callback after each iteration.
     """
-    from scipy.optimize import minimize  # slow to import, and bad data should be told at once
+    from scipy.optimize import minimize  # slow to import; errors in the data should be reported before
 
     width = shape[1]
     wanted = targets[:, None].astype(np.float32) if width == 1 else np.eye(width, dtype=np.float32)[targets]
@@ -118,7 +118,7 @@ def _minimise(
 
 
 def _sigmoid(z: NDArray, targets: NDArray[np.int64]) -> tuple[NDArray, float]:
-    # log(1 + exp(-s)) for the margin s, positive on the right side.
+    # The loss is log(1 + exp(-s)); the margin s is positive if the prediction is correct.
     margins = z[:, 0] * (2 * targets - 1)
     return sigmoid(z), float(np.logaddexp(0, -margins).sum())
 

@@ -1,16 +1,17 @@
-"""Principal components of texts, found without labels (latent semantic analysis, Deerwester et al. 1990).
+"""Principal components of texts, computed without labels (latent semantic analysis, Deerwester et al. 1990).
 
-A text is the vector of its distinct n-grams, each weighted by its importance
+Each text is represented by a row vector, with one entry for each of its distinct n-grams. The entry is the importance
 
     i_g = log((N + 1) / n_g)^2
 
-for an n-gram in n_g of N texts, scaled to length 1. With X = U S V' the leading singular vectors of these rows,
-a text has the components F = X V = U S. What is linear in them is linear in the n-grams too:
+of an n-gram that occurs in n_g of N texts, and the row is scaled to length 1. Let X be the matrix of these rows and
+X = U S V' its truncated singular value decomposition. Then the components of the texts are F = X V = U S. A function
+that is linear in the components is also linear in the n-grams:
 
-    F b = X (V b) = X (X' U S^-1 b),
+    F b = X (V b) = X (X' U S^-1 b).
 
-so a model of the components becomes a weight for each n-gram, also for those that no labelled text has: they get
-theirs from the company they keep.
+So a model of the components gives a weight to every n-gram, including those that occur in no labelled text: their
+weights come from the n-grams that they occur with.
 """
 
 from __future__ import annotations
@@ -26,23 +27,24 @@ from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import power_iteration
 from nlptx.runtime.workers import Workers
 
-# Relative residual of an eigenpair; a text's components need not be exact to tell texts apart.
+# Maximum relative residual of an eigenpair. Approximate components are accurate enough to distinguish texts.
 _TOLERANCE = 1e-2
-# Texts for each component at least.
+# Minimum number of texts per component.
 _TEXTS_PER_COMPONENT = 4
-# Share of the size of a result that may be but rounding, in float32.
+# Relative size below which a float32 result may be only rounding error.
 _ROUNDING = 1e-5
 
 
 @dataclass(frozen=True)
 class TextComponents:
-    """The components of some texts.
+    """Components of a set of texts.
 
     Args:
-        rows: (T, G) float32, the texts X.
-        scores: (T, K) float32, their components less the mean, all scaled so that their mean square is 1.
-        lift: (T, K) float32, what turns a linear model of the scores into one of n-grams, see :meth:`to_ngrams`.
-        mean: (K,) float32, taken off the components.
+        rows: (T, G) float32 matrix X of the texts.
+        scores: (T, K) float32 components of the texts, centred and scaled by one number to a mean square of 1.
+        lift: (T, K) float32 matrix that turns a linear model of the scores into one of the n-grams; see
+            :meth:`to_ngrams`.
+        mean: (K,) float32 mean that was subtracted from the components, on the scale of the scores.
     """
 
     rows: sp.csr_matrix
@@ -51,26 +53,35 @@ class TextComponents:
     mean: NDArray[np.float32]
 
     def own_outputs(self, slopes: NDArray) -> NDArray:
-        """Return (T, E): how much of each text's output of a model ``scores @ slopes`` comes from its own row.
+        """Return (T, E), the part of each text's output in a model ``scores @ slopes`` that is due to its own row.
 
-        The output x_t' X' a, with a the product of lift and slopes, is a sum over all texts; the term of the text
-        itself is |x_t|^2 a_t, and a text from elsewhere has no such term.
+        With a = lift @ slopes, the output x_t' X' a of text t is a sum over all texts. The term of text t itself is
+        |x_t|^2 a_t. The output of a text that is not among the rows has no such term.
         """
         return self.lift @ slopes
 
     def to_ngrams(self, slopes: NDArray) -> tuple[NDArray, NDArray]:
-        """Turn a model ``scores @ slopes`` (K, E) into weights (G, E) and a bias (E,): ``rows @ weights + bias``."""
+        """Convert a model ``scores @ slopes`` with slopes (K, E) to a model ``rows @ weights + bias``.
+
+        Return the weights (G, E) and the bias (E,).
+        """
         return self.rows.T @ (self.lift @ slopes), -self.mean @ slopes
 
 
 def importance(seen: NDArray[np.integer], texts: int, least: int) -> NDArray[np.float32]:
-    """Return (G,) importances of n-grams found in ``seen`` of so many texts; 0 for those in fewer than ``least``."""
+    """Return the importance (G,) of each n-gram; 0 for n-grams in fewer than ``least`` texts.
+
+    Args:
+        seen: (G,) number of texts that contain each n-gram.
+        texts: N, the total number of texts.
+        least: minimum number of texts that must contain an n-gram.
+    """
     weights = np.log((texts + 1) / np.maximum(seen, 1)) ** 2
     return np.where(seen >= least, weights, 0).astype(np.float32)
 
 
 def weighted_rows(presence: sp.csr_matrix, weights: NDArray[np.float32]) -> sp.csr_matrix:
-    """Return (T, G) float32 rows of length 1 (or 0): the n-grams of each text, weighted."""
+    """Return (T, G) float32 rows: the weighted n-grams of each text, scaled to length 1; rows of zeros stay zero."""
     data = weights[presence.indices]
     lengths = np.sqrt(np.add.reduceat(np.append(data * data, 0), presence.indptr[:-1]))
     counts = np.diff(presence.indptr)
@@ -88,30 +99,30 @@ def find_components(
     workers: Workers,
     on_progress: Callable[[float, str], None] = lambda fraction, detail: None,
 ) -> TextComponents | None:
-    """Find up to ``most`` leading components of texts (T, G); None if there are none that tell them apart.
+    """Return up to ``most`` leading components of texts, or None if no components distinguish the texts.
 
     Args:
-        rows: (T, G) float32, the texts.
-        most: largest number of components.
-        rng: source of the starting block of the power iteration.
-        workers: threads; they do not change the result.
-        on_progress: called with the completed fraction and a description of it.
+        rows: (T, G) float32 rows of the texts.
+        most: maximum number of components.
+        rng: source of randomness for the initial block of the power iteration.
+        workers: threads to use; they do not change the result.
+        on_progress: callback for the completed fraction and a description of the progress.
 
     Raises:
-        NlptxError: no convergence.
+        NlptxError: the power iteration does not converge.
     """
     texts, grams = rows.shape
     wanted = min(most, texts // _TEXTS_PER_COMPONENT, grams)
     if not wanted or not rows.nnz:
         return None
-    # What RowOperator makes of the transposed rows is X X' / G.
+    # For the transposed rows, RowOperator computes products with X X' / G.
     gram = RowOperator(rows.T.tocsr(), False, np.float32, workers)
     found = multiplied = 0
 
     def product(block: NDArray) -> NDArray:
         nonlocal multiplied
         multiplied += block.shape[1]
-        # The first half of the work is a basis of about twice as many vectors as are wanted.
+        # The first half of the work is to build a basis of about twice as many vectors as there are components.
         fraction = max(found / wanted, min(multiplied / (4 * wanted), 0.5))
         on_progress(fraction, f"{found} of {wanted}")
         return gram.moments(block)

@@ -1,15 +1,16 @@
 """Word n-grams as integers, and their log-count ratios.
 
-For an n-gram found in n_c training texts of class c, and in n_r texts of the rest, the log-count ratio is
+If an n-gram occurs in n_c training texts of class c and in n_r texts of the other classes, its log-count ratio is
 
     r = log((n_c + 2 s_c) / sum (n_c + 2 s_c)) - log((n_r + 2 s_r) / sum (n_r + 2 s_r))
       = log(n_c / s_c + 2) - log(n_r / s_r + 2)
 
-with s_c = sum n_c / sum (n_c + n_r) the share of the class in all counts, and s_r = 1 - s_c. For two classes of equal
-share it is the ratio of Wang & Manning 2012, "Baselines and Bigrams", which adds 1 to both counts. Adding the same to
-counts of a rare class and to those of all others would pull neutral n-grams away from 0, the further the more n-grams
-the sums go over. In this form an n-gram with the shares of all n-grams has the ratio 0 whatever the shares, and
-n-grams that no labelled text has change nothing.
+where s_c = sum n_c / sum (n_c + n_r) is the share of the class in all counts, s_r = 1 - s_c, and sums are over all
+n-grams. If two classes have equal shares, this is the ratio of Wang & Manning 2012, "Baselines and Bigrams", which adds
+1 to both counts. If the same number were added to the counts of a rare class and to those of all other classes, the
+ratios of neutral n-grams would move away from 0, and more so with more n-grams. In the form used here, an n-gram whose
+counts are distributed over the classes like all counts has the ratio 0, whatever the shares are, and n-grams that occur
+in no labelled text do not affect the other ratios.
 """
 
 from __future__ import annotations
@@ -19,45 +20,45 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-# Keys are products of word ids, so this keeps a trigram's below 2^63.
+# A trigram key is a number of three digits in base V + 2. Up to this vocabulary size V it stays below 2^63.
 LARGEST_VOCABULARY = 2_000_000
-# Texts added to the counts of every n-gram, divided among the classes by their shares: smoothing.
+# Smoothing: number of texts added to the count of every n-gram, divided among the classes by their shares.
 _PSEUDO_COUNT = 2.0
 
 
 def ngram_keys(
     ids: NDArray[np.integer], order: int, words: int, lengths: Sequence[int] | NDArray[np.integer] | None = None
 ) -> NDArray[np.int64]:
-    """Return (N, order) int64: in column n - 1 the key of the n-gram that ends at each place; -1 where none does.
+    """Return (N, order) int64 keys; column n - 1 has the n-gram that ends at each position, or -1 if there is none.
 
-    The start of a text counts as a word, so that "what" at the start differs from "what" within.
+    The start of a text counts as a word, so that "what" at the start of a text differs from "what" elsewhere.
 
     Args:
-        ids: (N,) word ids of texts, one after the other.
-        order: longest n-gram.
-        words: V. Keys of different n do not collide: an n-gram is a number of n digits, each from 1 to V + 1.
-        lengths: (B,) words of each text; by default it is one.
+        ids: (N,) word ids of the texts, concatenated.
+        order: length of the longest n-gram.
+        words: V. The key of an n-gram is a number of n digits from 1 to V + 1, so keys of different n do not collide.
+        lengths: (B,) number of words in each text; by default there is only one text.
     """
     counts = np.array([len(ids)] if lengths is None else lengths, np.int64)
     starts = np.cumsum(counts) - counts
     digits = np.insert(ids.astype(np.int64) + 1, starts, words + 1)
-    places = np.arange(len(ids)) + np.repeat(np.arange(len(counts)), counts) + 1  # of each word among the digits
-    before = np.arange(len(ids)) - np.repeat(starts, counts) + 1  # digits of its text before it
+    places = np.arange(len(ids)) + np.repeat(np.arange(len(counts)), counts) + 1  # index of each word in digits
+    before = np.arange(len(ids)) - np.repeat(starts, counts) + 1  # number of digits of the text before each word
     keys = np.empty((len(ids), order), np.int64)
     key = np.zeros(len(ids), np.int64)
     for n in range(1, order + 1):
-        # One digit more in front: the one n - 1 places back.
+        # Prepend the digit n - 1 positions back.
         key += digits[np.maximum(places - n + 1, 0)] * (words + 2) ** (n - 1)
         keys[:, n - 1] = np.where(before >= n - 1, key, -1)
     return keys
 
 
 def find(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place of each key among the sorted ``known``; ``len(known)`` for those not there."""
+    """Return the index of each key in the sorted array ``known``, or ``len(known)`` if it is not there."""
     if not len(known):
         return np.zeros(keys.shape, np.int64)
-    # In order, or nearly so, the searches walk through ``known`` once, and do not jump about in memory. The first 16
-    # bits after the sign of a number in floating point are enough for that.
+    # Search for the keys in approximately ascending order, which accesses ``known`` almost sequentially. Sorting by the
+    # first 16 bits after the sign bit of a float32 is precise enough for this.
     heads = keys.astype(np.float32).view(np.uint32).ravel() >> 15
     order = np.argsort(heads.astype(np.uint16), kind="stable")
     place = np.empty(keys.shape, np.int64)
@@ -67,14 +68,19 @@ def find(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]
 
 
 def feature_width(classes: int) -> int:
-    """Return E, the ratios per n-gram: 1 for two classes (the second against the first), else one a class."""
+    """Return E, the number of ratios per n-gram: 1 for two classes (second versus first), otherwise one per class."""
     return 1 if classes == 2 else classes
 
 
 def log_count_ratios(counts: NDArray[np.integer], min_texts: int) -> NDArray[np.float32]:
-    """Turn the number of texts with each n-gram, by class (G, C), into log-count ratios (G, E).
+    """Return the log-count ratios (G, E) of n-grams.
 
-    N-grams in fewer than ``min_texts`` texts get 0 and do not count; so does a class that has all n-grams or none.
+    N-grams in fewer than ``min_texts`` texts have the ratio 0 and are not included in the sums. All ratios of a class
+    that has all counts or none are 0.
+
+    Args:
+        counts: (G, C) number of texts of each class that contain each n-gram.
+        min_texts: minimum number of texts that an n-gram must occur in.
     """
     enough = counts.sum(axis=1) >= min_texts
     counts = counts[enough]

@@ -1,4 +1,4 @@
-"""NgramFeatures as arrays of a model's file."""
+"""Conversion of NgramFeatures to and from the arrays of a model file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nlptx.settings import TrainSettings
 
 
 def feature_arrays(known: NgramFeatures, dtype: DTypeLike) -> dict[str, NDArray]:
-    """Return the arrays that hold ngram_features in an artifact, its floats as ``dtype``."""
+    """Return the arrays that represent n-gram features in an artifact, with ratios and weights as ``dtype``."""
     floats = {"ratios": known.ratios, "slopes": known.slopes}
     if known.latent is not None and known.importance is not None:
         floats |= {"latent": known.latent, "importance": known.importance}
@@ -23,7 +23,7 @@ def feature_arrays(known: NgramFeatures, dtype: DTypeLike) -> dict[str, NDArray]
 
 
 def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int, classes: int) -> NgramFeatures | None:
-    """Read back what :func:`feature_arrays` gave; None if there is none. Raises CorruptError."""
+    """Read n-gram features stored by :func:`feature_arrays`; None if there are none. Raises CorruptError."""
     if "ngrams" not in artifact.arrays:
         return None
     keys = need_array(artifact, "ngrams", "int64", (None,))
@@ -41,6 +41,6 @@ def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int,
 
 
 def need_floats(artifact: Artifact, name: str, half: bool, shape: tuple[int | None, ...]) -> NDArray[np.float32]:
-    """Return an array that is stored in half precision if ``half``. Raises CorruptError."""
+    """Return an array as float32 that is stored as float16 if ``half``, else as float32. Raises CorruptError."""
     stored = need_array(artifact, name, "float16" if half else "float32", shape)
     return stored.astype(np.float32, copy=False)

@@ -1,1 +1,1 @@
-"""Stage 3: labelled texts and word vectors become a trained model. Nothing here prints."""
+"""Stage 3: train a model from labelled texts and word vectors. Nothing in this package prints."""

@@ -1,4 +1,4 @@
-"""What a model has to beat: answers that ignore the text."""
+"""Baselines that every model must beat: predictions that ignore the text."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from nlptx.training.dataset import Dataset
 
 
 def find_uselessness(model: Model, data: Dataset, outputs: NDArray) -> str:
-    """Return how answers that ignore the text are better on the held-out texts, or an empty string.
+    """Return a description of how the baselines beat the model on the held-out texts, or an empty string.
 
-    The answers to beat are the label frequencies, by their log-loss, and the most frequent label, by its accuracy. For
-    a balanced model only the log-loss counts, because finding rare labels costs accuracy.
+    There are two baselines: predicting the label frequencies, compared by log-loss, and always predicting the most
+    frequent label, compared by accuracy. For a balanced model only the log-loss is compared, because such a model
+    gives up accuracy to find rare labels.
 
     Args:
-        model: the trained model.
-        data: the texts that it was trained and validated on.
-        outputs: (texts, outputs) of its network for the held-out texts.
+        model: trained model.
+        data: texts that the model was trained and validated on.
+        outputs: (texts, outputs) outputs of the network for the held-out texts.
     """
     targets = data.valid.targets
     counts = np.bincount(data.train.targets, minlength=len(model.labels))

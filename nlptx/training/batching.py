@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from nlptx.ngrams import TextFeatures
 
-# Gradients are summed by accumulator, see :mod:`nlptx.training.gradients`, so the number of microbatches is a multiple
-# of this, or less than this.
+# Number of gradient accumulators, see :mod:`nlptx.training.gradients`. The number of microbatches in a batch is a
+# multiple of it, or smaller than it.
 ACCUMULATORS = 4
-# About the tokens of a microbatch: enough to fill a matrix product, few enough for the caches.
+# Approximate number of tokens in a microbatch: large enough for efficient matrix products, small enough for the caches.
 _MICROBATCH_TOKENS = 1024
-# Of fewer than these, a half would not be worth another core's while.
+# A batch with fewer tokens is not cut, because using a second core would not pay off.
 _MIN_TOKENS_TO_CUT = 128
 
 
@@ -24,9 +24,9 @@ class Microbatch:
     """Some texts of a batch, shortest first.
 
     Args:
-        ids: (N,) int32, the texts one after the other.
-        lengths: (B,) tokens of each.
-        targets: (B,) class of each, or (B, C) soft labels.
+        ids: (N,) int32 word ids of the texts, concatenated.
+        lengths: (B,) number of tokens in each text.
+        targets: (B,) class of each text, or (B, C) soft labels.
         token_features: (N, order E) n-gram features of each token, or None.
         text_features: (B, M E) n-gram features of each text, or None.
     """
@@ -51,7 +51,7 @@ def drop_words(
     share: float,
     rng: np.random.Generator,
 ) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
-    """Leave out each word, with its n-gram features, with probability ``share``."""
+    """Drop each word and its n-gram features with probability ``share``; keep at least one word per text."""
     kept = [_kept_words(len(ids), share, rng) for ids in texts]
     if ngram_features is not None:
         known = zip(ngram_features, kept, strict=True)
@@ -81,13 +81,16 @@ def cut_microbatches(
 
 
 def _count_microbatches(tokens: int) -> int:
-    """Return how many microbatches a batch makes. Only its size decides, so that no sum depends on the jobs."""
+    """Return the number of microbatches for a batch.
+
+    It depends only on the size of the batch, so that sums do not depend on the number of jobs.
+    """
     if tokens < ACCUMULATORS * _MICROBATCH_TOKENS // 2:
         return 1 if tokens < _MIN_TOKENS_TO_CUT else max(2, 2 * tokens // _MICROBATCH_TOKENS)
     return ACCUMULATORS * max(1, round(tokens / (ACCUMULATORS * _MICROBATCH_TOKENS)))
 
 
 def _kept_words(length: int, share: float, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the places of the words that stay, at least one."""
+    """Return the positions of the words to keep, at least one."""
     kept = np.flatnonzero(rng.random(length, np.float32) >= share)
     return kept if len(kept) else np.zeros(1, np.intp)

@@ -1,7 +1,7 @@
-"""Calibration: one number, the temperature, that makes probabilities mean what they say (Guo et al. 2017).
+"""Calibration of the predicted probabilities with a single number, the temperature (Guo et al. 2017).
 
-A network that fits its training texts well is surer of itself than it should be. Dividing its outputs by a
-temperature T changes no answer, only how sure it is; T is chosen to give held-out texts the least log-loss.
+A network that fits its training texts well is usually overconfident. Dividing its outputs by a temperature T changes
+no prediction, only its confidence. T is chosen to minimise the log-loss of held-out texts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.model import Model
 from nlptx.metrics import calibration_error, calibration_noise_floor, log_loss
 
-# With fewer held-out texts the temperature would be more noise than knowledge.
+# Minimum number of held-out texts; with fewer, the temperature would be mostly noise.
 LEAST_TEXTS = 100
 # The temperature is between 1/LARGEST and LARGEST.
 LARGEST = 10.0
@@ -26,11 +26,11 @@ def find_temperature(
     outputs: NDArray,
     targets: NDArray[np.int64],
 ) -> float:
-    """Return the temperature with the least log-loss; 1 for too few texts.
+    """Return the temperature with the lowest log-loss; 1 if there are too few texts.
 
     Args:
-        as_probabilities: from outputs, already divided by the temperature, to probabilities (texts, C).
-        outputs: (texts, outputs) of the network for held-out texts.
+        as_probabilities: function from outputs, already divided by the temperature, to probabilities (texts, C).
+        outputs: (texts, outputs) outputs of the network for held-out texts.
         targets: (texts,) class of each text.
     """
     from scipy.optimize import minimize_scalar  # slow to import
@@ -48,11 +48,11 @@ def find_temperature(
 
 
 def calibrate(model: Model, outputs: NDArray, targets: NDArray[np.int64]) -> None:
-    """Set the temperature of a model, and record log-loss and calibration error before and after.
+    """Set the temperature of a model, and record its log-loss and calibration error with and without it.
 
     Args:
-        model: changed in place.
-        outputs: (texts, outputs) of its network for held-out texts.
+        model: model to calibrate; modified in place.
+        outputs: (texts, outputs) outputs of its network for held-out texts.
         targets: (texts,) class of each text.
     """
     model.temperature = find_temperature(model.as_probabilities, outputs, targets)

@@ -1,4 +1,4 @@
-"""The file from which a training that was killed goes on, to the same bytes as if it had not been."""
+"""Checkpoints: an interrupted training run resumes from this file and ends with the same bytes as if uninterrupted."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ from nlptx.training.state import State
 
 KIND = "checkpoint"
 SUFFIX = ".checkpoint"
-# Writing may take a part in so many of the time; so it is put off where an epoch is over in a moment.
+# Writing may take at most 1/20 of the time, so when epochs are short, some checkpoints are skipped.
 _LEAST_REST = 20
 
 
 class Resumable(Protocol):
-    """A phase of a training, as a checkpoint sees it."""
+    """Interface of a training phase that a checkpoint can restore."""
 
     @property
     def name(self) -> str:
-        """The name of the phase."""
+        """Name of the phase."""
 
     def restore(self, arrays: dict[str, NDArray], records: dict[str, Any]) -> None:
-        """Go to where ``arrays`` and ``records`` were taken."""
+        """Restore the state that was saved as ``arrays`` and ``records``."""
 
 
 class Checkpoint:
-    """The checkpoint of one output, and the lock that keeps a second training away from both.
+    """The checkpoint of one output file, with a lock that prevents a second training run with the same output.
 
-    It is written at the end of an epoch, every few minutes within one, and when the training is stopped, but takes
-    no more than a twentieth of the time. Use it in a ``with`` statement, which holds the lock; :meth:`remove` it once
-    the model is saved.
+    A checkpoint is written at the end of an epoch, every few minutes within an epoch, and when training is stopped.
+    Writing takes at most a twentieth of the time. Use this class in a ``with`` statement, which holds the lock, and
+    call :meth:`remove` once the model is saved.
 
     Args:
-        output: where the model will go; the checkpoint lies beside it. None, standard output, pipes and devices have
-            no checkpoint.
-        minutes: the longest time between two checkpoints; 0 for the ends of epochs alone.
-        resume: whether to go on from the checkpoint if there is one.
-        on_note: told what is worth knowing.
+        output: path of the model file; the checkpoint is in the same folder. None, standard output, pipes and devices
+            have no checkpoint.
+        minutes: maximum time between two checkpoints; 0 to write them only at the ends of epochs.
+        resume: whether to resume from the checkpoint if it exists.
+        on_note: callback for remarks.
 
     Raises:
-        OutputError: on entry: another process is training the same output.
+        OutputError: on entry, if another process is training the same output.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Checkpoint:
         self.path = _path_beside(self.output)
         self.minutes, self.resume = minutes, resume
         self.on_note = on_note
-        self.is_there = False  # one of this very training
+        self.is_there = False  # whether there is a checkpoint of this training run
         self._identity: Fingerprint | None = None
         self._found: Artifact | None = None
         self._written = time.monotonic()
@@ -89,13 +89,14 @@ class Checkpoint:
         self._stack.close()
 
     def begin(self, identity: Callable[[], Fingerprint]) -> None:
-        """Look for a checkpoint to go on from.
+        """Look for a checkpoint to resume from.
 
         Args:
-            identity: returns that of the training that begins; called only if there can be checkpoints.
+            identity: function that returns the fingerprint of this training run; called only if the output can have
+                checkpoints.
 
         Raises:
-            ArtifactError: there is one, but of another training, or it is damaged.
+            ArtifactError: the checkpoint belongs to another training run, or is damaged.
         """
         if self.path is None:
             return
@@ -112,14 +113,14 @@ class Checkpoint:
             self.on_note(f"starting over, although there is {self.path.name}; `resume=True` would go on from it")
 
     def is_beyond(self, phase: str) -> bool:
-        """Tell whether the checkpoint found was written in another, later phase."""
+        """Return whether the checkpoint to resume from was written in a later phase than ``phase``."""
         return self._found is not None and self._found.details["phase"] != phase
 
     def restore(self, phase: Resumable) -> None:
-        """Put ``phase`` where the checkpoint found left it, if that was in this phase.
+        """Restore the state of ``phase`` if the checkpoint to resume from was written in it.
 
         Raises:
-            CorruptError: what it holds does not fit.
+            CorruptError: the contents of the checkpoint do not fit the phase.
         """
         if self._found is None or self._found.details["phase"] != phase.name:
             return
@@ -128,7 +129,7 @@ class Checkpoint:
             build(found, lambda artifact: phase.restore(artifact.arrays, artifact.details["records"]), str(self.path))
 
     def offer(self, state: Callable[[], State], epoch_done: bool = False) -> None:
-        """Write a checkpoint if it is time for one; ``state`` is called only then."""
+        """Write a checkpoint if one is due; ``state`` is called only in that case."""
         if self.path is None:
             return
         since = time.monotonic() - self._written
@@ -137,7 +138,7 @@ class Checkpoint:
             self.save(state())
 
     def save(self, state: State) -> None:
-        """Write a checkpoint. A failure is noted, once: it is no reason to lose the training too."""
+        """Write a checkpoint. Failures are reported only once and do not stop the training."""
         if self.path is None or self._identity is None:
             return
         start = time.monotonic()
@@ -160,12 +161,12 @@ class Checkpoint:
         self._cost = self._written - start
 
     def discard(self) -> None:
-        """Remove the file if it is of this training."""
+        """Remove the file if it belongs to this training run."""
         if self.is_there:
             self.remove()
 
     def remove(self) -> None:
-        """Remove the file. A failure is noted: what was to be done is done."""
+        """Remove the file. A failure is only reported, because the training itself has succeeded."""
         if self.path is None:
             return
         self.is_there = False

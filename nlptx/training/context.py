@@ -1,4 +1,4 @@
-"""What all steps of a training share, beside the data and the model."""
+"""The context that all training steps share, in addition to the data and the model."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from nlptx.training.progress import Progress
 
 @dataclass
 class TrainingContext:
-    """Given to every step of a training; only the seed changes the result.
+    """Seed, workers, callbacks and checkpoint of a training run, passed to every step.
+
+    Apart from a stop request, only the seed changes the result.
 
     Args:
-        seed: of all random numbers.
+        seed: seed of all random numbers.
         workers: threads or processes that do the work.
-        on_progress: called with the progress of each step.
-        stop: asked before every optimiser step; True ends the training.
-        checkpoint: where the state is kept, so that a stopped training can continue.
-        on_note: told what is worth knowing.
+        on_progress: callback for the progress of each step.
+        stop: function called before every optimiser step; training ends when it returns True.
+        checkpoint: checkpoint that stores the state, so that a stopped training run can be resumed.
+        on_note: callback for remarks.
 
     Attributes:
-        interrupted: whether ``stop`` has answered True.
+        interrupted: whether ``stop`` has returned True.
     """
 
     seed: int
@@ -35,10 +37,10 @@ class TrainingContext:
     interrupted: bool = field(default=False, init=False)
 
     def stop_requested(self) -> bool:
-        """Return whether to stop, and remember it."""
+        """Return whether to stop, and store the result in ``interrupted``."""
         self.interrupted = self.interrupted or self.stop()
         return self.interrupted
 
     def report(self, title: str, fraction: float, detail: str = "") -> None:
-        """Report the progress of a step, see :class:`Progress`."""
+        """Report the progress of a step; see :class:`Progress`."""
         self.on_progress(Progress(title, fraction, detail))

@@ -1,4 +1,4 @@
-"""Second step of training: split the texts into those to learn from and those to validate on."""
+"""Second step of training: split the texts into training and validation texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nlptx.settings import TrainSettings
 from nlptx.training.context import TrainingContext
 from nlptx.training.encoding import EncodedTexts
 
-# Labels that a note names.
+# Maximum number of labels listed in a message.
 _MAX_NAMED = 5
 
 
@@ -25,11 +25,11 @@ class Examples:
     """Encoded texts with their classes.
 
     Args:
-        ids: (T,) int32 word ids of each text, at least one.
+        ids: (T,) int32 word ids of each text, with T at least 1.
         targets: (texts,) int64 class of each text.
-        ngram_features: features of each text, or None.
-        passages: number of examples, the last ones, that are passages of the others.
-        unknown: (U,) int64 classes of further texts, which have no known word.
+        ngram_features: n-gram features of each text, or None.
+        passages: number of examples at the end that are passages of the texts before them.
+        unknown: (U,) int64 classes of additional texts that have no known word.
     """
 
     ids: list[NDArray[np.int32]]
@@ -46,7 +46,7 @@ class Examples:
         return Examples(self.ids[:count], self.targets[:count])
 
     def texts(self) -> Examples:
-        """Return the examples that are whole texts, without their n-gram features."""
+        """Return the examples that are not passages, without their n-gram features."""
         return self.first(len(self) - self.passages)
 
 
@@ -55,10 +55,10 @@ class Dataset:
     """The output of :func:`split`.
 
     Args:
-        train: texts, then passages of them.
-        passages: the passages in ``train``.
+        train: training texts, followed by passages of them.
+        passages: passages in ``train``.
         valid: held-out texts; may be empty.
-        unlabelled: texts without labels; their classes mean nothing.
+        unlabelled: texts without labels; their classes are placeholders.
     """
 
     train: Examples
@@ -68,10 +68,10 @@ class Dataset:
 
 
 def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingContext) -> Dataset:
-    """Hold out a part of the texts, unless validation texts were given, and draw passages of the long ones.
+    """Hold out some texts, unless validation texts were given, and draw passages from the long training texts.
 
     Raises:
-        DataError: no training text, or no given validation text, has a known word.
+        DataError: none of the training texts, or none of the given validation texts, has a known word.
     """
     ids, targets = encoded.ids, encoded.targets
     rows = np.arange(len(ids))
@@ -100,7 +100,7 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
 
 
 def _with_known_words(ids: list[NDArray[np.int32]], targets: NDArray[np.int64]) -> Examples:
-    """Set texts without a known word apart, because nothing can be learned from them."""
+    """Separate texts without a known word from the rest, because nothing can be learned from them."""
     known = np.array([len(words) > 0 for words in ids], bool)
     return Examples([ids[row] for row in np.flatnonzero(known)], targets[known], unknown=targets[~known])
 

@@ -1,9 +1,9 @@
-"""Distillation: the network learns to predict, for texts without labels, what the linear models predict.
+"""Distillation: on texts without labels, the network learns to predict the same as the linear models.
 
-The linear models see single n-grams. The probabilities that they give to texts without labels are soft labels, of
-which there may be many more than there are labels. A network that learns to predict the same from the words alone
-starts on the labels with a view of its own: knowledge distillation (Hinton, Vinyals & Dean 2015), with the linear
-models as teachers.
+This is knowledge distillation (Hinton, Vinyals & Dean 2015), with the linear models as teachers and the network as the
+student. The linear models treat each n-gram separately. The probabilities that they predict for texts without labels
+serve as soft labels, and there may be many more of these texts than labelled ones. The network learns to predict the
+soft labels from the words alone, so its predictions are already useful when training on the labels starts.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from nlptx.training.dataset import Examples
 from nlptx.training.loss import classify
 from nlptx.training.unsupervised import UnsupervisedTrainer
 
-# Texts whose n-grams are looked up together.
+# Number of texts whose n-grams are looked up together.
 _TOGETHER = 64
 
 
 def distill(model: Model, unlabelled: Examples, context: TrainingContext) -> list[dict[str, float]]:
-    """Distil the linear models into the network if there are unlabelled texts for it; return a record per epoch.
+    """Distil the linear models into the network if there are unlabelled texts; return one record per epoch.
 
-    Nothing is done without ``--distill`` or n-gram features, after an interruption, or if it is done already.
+    Do nothing if distillation is disabled (``--distill 0``), if there are no n-gram features, if training was
+    interrupted, or if the checkpoint is from a later phase.
     """
     wanted = model.settings.distill and len(unlabelled) and model.ngram_features is not None
     if not wanted or context.interrupted or context.checkpoint.is_beyond(Distillation.name):
@@ -45,9 +46,9 @@ class Distillation(UnsupervisedTrainer):
     """Training of the network, without its n-gram features, on soft labels.
 
     Args:
-        model: trained in place.
-        unlabelled: texts; their classes play no part.
-        context: seed, workers, and whom to tell.
+        model: model to train; modified in place.
+        unlabelled: texts to train on; their classes are ignored.
+        context: seed, workers and callbacks.
     """
 
     name = "distill"
@@ -66,7 +67,10 @@ class Distillation(UnsupervisedTrainer):
         )
 
     def run(self) -> None:
-        """Train, and halve the outputs of the network and of the linear models, because by now both say the same."""
+        """Train, then halve the outputs of the network and of the linear models.
+
+        Both now predict about the same, so without halving their sum would be twice as large as it should be.
+        """
         super().run()
         if not self.context.interrupted:
             for layer in (self.model.network.head, self.model.network.text_projection):
@@ -92,13 +96,13 @@ def soft_labels(
     workers: Workers,
     on_count: Callable[[int], None] = lambda texts: None,
 ) -> NDArray[np.float32]:
-    """Return the probabilities (texts, C) that the linear models of an untrained model give to texts with known words.
+    """Return the probabilities (texts, C) that the linear models of an untrained model predict.
 
     Args:
-        model: the untrained model.
-        texts: word ids of each text.
-        workers: threads; they do not change the result.
-        on_count: called now and then with the number of texts so far.
+        model: untrained model.
+        texts: word ids of each text, at least one per text.
+        workers: threads to use; they do not change the result.
+        on_count: callback for the number of texts done so far.
 
     Raises:
         ValueError: the model has no linear models.

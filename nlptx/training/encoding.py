@@ -23,12 +23,12 @@ from nlptx.training.labels import label_notes, order_labels
 
 @dataclass(frozen=True)
 class EncodedTexts:
-    """The output of :func:`encode`. Texts without a known word have no ids.
+    """The output of :func:`encode`. The ids of a text without a known word are empty.
 
     Args:
-        vocabulary: words of the embeddings, then new ones of the training texts.
-        vectors: (V, R) float32 word vectors to start from.
-        labels, values: names of the labels, and their values; see :func:`order_labels`.
+        vocabulary: words of the embeddings, followed by new words of the training texts.
+        vectors: (V, R) float32 initial word vectors.
+        labels, values: names of the labels and their values; see :func:`order_labels`.
         ids: (T,) int32 word ids of each training text.
         targets: (texts,) int64 class of each training text.
         valid: ids and classes of the validation texts; None if none were given.
@@ -105,7 +105,7 @@ def encode(
 
 
 def _known_ids(stream: TokenStream, vocabulary: Vocabulary, max_words: int | None) -> list[NDArray[np.int32]]:
-    """Return for each text of a stream the ids of its first ``max_words`` known words."""
+    """Return the ids of the first ``max_words`` known words of each text in a stream."""
     id_of = np.full(len(stream.totals), -1, np.int32)
     for word, number in stream.numbers.items():
         id_of[number] = vocabulary.index.get(as_text(word), -1)
@@ -118,15 +118,15 @@ def _known_ids(stream: TokenStream, vocabulary: Vocabulary, max_words: int | Non
 def _extend(
     embeddings: Embeddings, counts: dict[bytes, int], settings: TrainSettings
 ) -> tuple[Vocabulary, NDArray[np.float32]]:
-    """Add the frequent words that the embeddings lack, with the vector 0, and scale all vectors.
+    """Add frequent words that the embeddings lack, with zero vectors, and rescale all vectors.
 
-    Multiplying every vector by one number, so that the root mean square of the entries is 1, changes no angle. It
-    lets one learning rate and one initialisation fit embeddings of any scale.
+    All vectors are multiplied by the same number, so that the root mean square of their entries is 1. This preserves
+    all angles, and lets the same learning rate and initialisation work for embeddings of any scale.
 
     Args:
-        embeddings: the known words and their vectors.
-        counts: how often each word occurs in the training texts.
-        settings: whether new words are learned, and how frequent they must be.
+        embeddings: known words and their vectors.
+        counts: number of occurrences of each word in the training texts.
+        settings: training settings; they determine whether new words are added and how frequent they must be.
     """
     known = embeddings.vocabulary
     vectors = embeddings.vectors / (np.sqrt(np.mean(np.square(embeddings.vectors, dtype=np.float64))) or 1)

@@ -1,4 +1,4 @@
-"""What makes a training the one it is: with all of this the same, it ends in the same bytes."""
+"""Fingerprint of a training run: two runs with the same fingerprint produce the same bytes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from nlptx.training.labelled_texts import LabelledTexts
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """Of a training.
+    """Everything that determines the result of a training run.
 
     Args:
-        settings: all of them.
-        seed: of all random numbers.
-        digests: what goes in -> its SHA-256.
-        version: of nlptx.
+        settings: all training settings.
+        seed: seed of all random numbers.
+        digests: SHA-256 of each input, by the name of the input.
+        version: version of nlptx.
     """
 
     settings: dict[str, Any]
@@ -35,7 +35,7 @@ class Fingerprint:
 
     @classmethod
     def of(cls, given: LabelledTexts, embeddings: Embeddings, settings: TrainSettings, seed: int) -> Fingerprint:
-        """Return that of a call of :func:`nlptx.fit`."""
+        """Return the fingerprint of a call to :func:`nlptx.fit`."""
         digests = {
             "training data": _digest_rows(given.texts, given.names),
             "validation data": "" if given.valid is None else _digest_rows(*given.valid),
@@ -45,7 +45,7 @@ class Fingerprint:
         return cls(settings.to_dict(), seed, digests)
 
     def differences(self, there: Fingerprint) -> list[str]:
-        """Say how this training differs from another."""
+        """Return descriptions of the differences between this training run and another one."""
         told = []
         if there.version != self.version:
             told.append(f"nlptx was {there.version} and is {self.version}")

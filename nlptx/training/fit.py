@@ -1,4 +1,4 @@
-"""``fit``: from labelled texts and word vectors to a model."""
+"""``fit``: train a model from labelled texts and word vectors."""
 
 from __future__ import annotations
 
@@ -47,27 +47,27 @@ def fit(
 
     Args:
         texts: training texts: a list, tuple, array, Series or any other iterable of str.
-        labels: label of each text: str, bool, int, float or NumPy scalars, which predictions give back as they are.
-        embeddings: word vectors to start from.
-        settings: see :class:`TrainSettings`.
+        labels: label of each text: str, bool, int, float or NumPy scalars; predictions have the same types.
+        embeddings: initial word vectors.
+        settings: training settings; see :class:`TrainSettings`.
         valid: texts and labels to validate on; by default a part of the training data.
-        unlabelled: texts without labels, to learn from which n-grams go together.
+        unlabelled: texts without labels, used to learn which n-grams occur together.
         seed: seed of all random numbers: held-out texts, folds, LSA, passages, initial weights, order of texts,
             dropout.
-        jobs: number of threads, or workers; all cores by default. At most four share a batch. They do not change the
-            result.
+        jobs: number of threads, or workers; all cores by default. At most four work on the same batch. The number does
+            not change the result.
         on_progress: callback for the progress of each step, with an :class:`EpochProgress` after every optimiser step
             and every validation.
         on_note: callback for remarks, such as a part of the data that cannot be used.
         stop: callback before every optimiser step; True ends training with the best weights so far.
-        checkpoint: where the state is kept during training, and where it may continue from; by default nowhere.
+        checkpoint: checkpoint to write during training and to resume from; none by default.
 
     Raises:
-        ArtifactError: the checkpoint to continue from belongs to another training, or is damaged.
+        ArtifactError: the checkpoint to resume from belongs to another training run, or is damaged.
         DataError: the data cannot be used.
         DivergenceError: the loss exploded, or became NaN or infinite.
         InputTypeError: an argument, a text or a label has the wrong type.
-        LabelError: a text has no label, there are fewer than two labels, or two could be taken for each other.
+        LabelError: a text has no label, there are fewer than two labels, or two labels could be confused.
         SettingsError: the settings do not fit the data.
 
     >>> from nlptx import CountSettings, PcaSettings, count, fit_pca
@@ -107,7 +107,7 @@ def fit(
             trainer = SupervisedTrainer(model, data.train, data.valid, context, pretraining, distillation)
             trainer.run()
         except DivergenceError:
-            checkpoint.discard()  # a training that continued from it would diverge again
+            checkpoint.discard()  # a training run resumed from it would diverge again
             raise
         model.history = trainer.history()
         if model.history["best_epoch"] and len(data.valid):

@@ -1,4 +1,4 @@
-"""The gradient of a batch, formed on all cores, and clipped."""
+"""Computation of the gradient of a batch on all cores, and gradient clipping."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from nlptx.training.batching import ACCUMULATORS, Microbatch
 
 @dataclass(frozen=True)
 class AccumulatorTotals:
-    """Totals of one accumulator, beside its gradients.
+    """Totals of one accumulator, in addition to its gradients.
 
     Args:
-        loss: summed over its texts (or words, in pre-training).
+        loss: sum of the losses of its texts (or words, in pre-training).
         correct: number of correct predictions.
         distinct: number of words whose vectors have a gradient.
     """
@@ -37,9 +37,9 @@ class BatchGradient:
     """Loss and gradients of a batch.
 
     Args:
-        loss, correct: as of :class:`AccumulatorTotals`.
+        loss, correct: totals, as in :class:`AccumulatorTotals`.
         flat: (P,) gradient of the parameters.
-        rows, row_gradient: (U,) distinct words and (U, R) gradient of their vectors; empty if frozen.
+        rows, row_gradient: (U,) ids of distinct words and (U, R) gradient of their vectors; empty if frozen.
     """
 
     loss: float
@@ -49,35 +49,35 @@ class BatchGradient:
     row_gradient: NDArray
 
 
-# Of a microbatch: summed loss, hits and the gradient of its word vectors (N, R). Gradients of parameters are added to
-# Gradients.
+# Function that returns the summed loss of a microbatch, the number of correct predictions and the gradient of its word
+# vectors (N, R), and adds the gradients of the parameters to Gradients.
 Objective = Callable[[Microbatch, Gradients, np.random.Generator], tuple[float, int, NDArray]]
 
 
 def sum_rows(ids: NDArray[np.int32], gradient: NDArray) -> tuple[NDArray[np.int32], NDArray]:
-    """Sum the rows of ``gradient`` (N, R) that belong to the same id: distinct ids (U,) and sums (U, R)."""
+    """Sum the rows of ``gradient`` (N, R) that have the same id; return the distinct ids (U,) and the sums (U, R)."""
     order = np.argsort(ids, kind="stable").astype(np.int32)
     ordered = ids[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    # A product with a matrix of ones and zeros. np.add.reduceat takes three to five times as long, 4 % of a step.
+    # Multiply by a sparse matrix of ones, because np.add.reduceat takes three to five times as long (4 % of a step).
     ends = np.append(starts, len(ids)).astype(np.int32)
     ones = np.ones(len(ids), gradient.dtype)
     return ordered[starts], sp.csr_matrix((ones, order, ends), shape=(len(starts), len(ids))) @ gradient
 
 
 class Accumulators:
-    """Memory for the gradients of a batch, as several parts that are formed side by side.
+    """Memory for the gradients of a batch, divided into accumulators that are filled in parallel.
 
-    Every ACCUMULATORS-th microbatch belongs to one accumulator, and every ``world_size``-th accumulator to one rank,
-    so that a worker finds its caches filled by the microbatch before. The accumulators are summed in their order. They
-    are as many for any number of workers, so no sum depends on it.
+    Every ACCUMULATORS-th microbatch belongs to the same accumulator, and every ``world_size``-th accumulator to the
+    same rank, so that the caches of a worker still contain data of its previous microbatch. The accumulators are summed
+    in a fixed order, and their number does not depend on the number of workers, so neither do the sums.
 
     Args:
         world_size: number of ranks.
-        size: P, parameters.
+        size: P, number of parameters.
         max_words: maximum number of distinct words in a batch; 0 if their vectors are frozen.
-        width: R, of the word vectors.
-        dtype: of the gradients.
+        width: R, length of the word vectors.
+        dtype: dtype of the gradients.
     """
 
     def __init__(self, world_size: int, size: int, max_words: int, width: int, dtype: DTypeLike) -> None:
@@ -89,13 +89,13 @@ class Accumulators:
     def fill(
         self, rank: int, microbatches: list[Microbatch], seeds: list[np.random.SeedSequence], objective: Objective
     ) -> dict[int, AccumulatorTotals]:
-        """Form the gradients in the accumulators of a rank; return their totals by their numbers.
+        """Compute the gradients of the accumulators of one rank; return the totals of each, by accumulator number.
 
         Args:
             rank: number of the worker, from 0.
-            microbatches: of the whole batch.
-            seeds: one per microbatch, for dropout.
-            objective: of a microbatch.
+            microbatches: all microbatches of the batch.
+            seeds: seed of the dropout of each microbatch.
+            objective: function that computes the loss and gradients of a microbatch.
         """
         seeded = list(zip(microbatches, seeds, strict=True))
         numbers = range(rank, min(ACCUMULATORS, len(microbatches)), self.world_size)
@@ -108,7 +108,7 @@ class Accumulators:
         flat[...] = 0
         grads = Gradients(flat)
         distinct = 0
-        # The trainer notices an overflow in the loss or the norm.
+        # The trainer detects overflow by checking the loss and the norm.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             done = [
                 objective(microbatch, grads, np.random.Generator(np.random.SFC64(seed))) for microbatch, seed in seeded
@@ -122,7 +122,7 @@ class Accumulators:
         return AccumulatorTotals(sum(loss for loss, _, _ in done), sum(correct for _, correct, _ in done), distinct)
 
     def sum(self, parts: list[dict[int, AccumulatorTotals]]) -> BatchGradient:
-        """Sum what all ranks have filled; the gradients last until the next batch."""
+        """Sum the accumulators of all ranks. The returned gradients are valid until the next batch."""
         filled = {number: totals for part in parts for number, totals in part.items()}
         ordered = [filled[number] for number in range(len(filled))]
         flat = self.flat[0]
@@ -137,7 +137,7 @@ class Accumulators:
 
 
 class BatchLoss(Protocol):
-    """What is lost on a batch; see :class:`nlptx.training.trainer.Trainer`."""
+    """Interface of the loss of a batch; see :class:`nlptx.training.trainer.Trainer`."""
 
     def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Microbatch], int]: ...
 
@@ -149,25 +149,25 @@ class BatchLoss(Protocol):
 
 
 class BatchGradients:
-    """Forms gradients of batches with all workers.
+    """Computes the gradients of batches with all workers.
 
     Args:
-        loss: what is lost. Workers may be processes, so the weights must be in shared memory.
+        loss: loss to differentiate. Workers may be processes, so its weights must be in shared memory.
         accumulators: memory for the gradients.
-        workers: as many as the accumulators have ranks.
+        workers: workers to use, one per rank of the accumulators.
     """
 
     def __init__(self, loss: BatchLoss, accumulators: Accumulators, workers: Workers) -> None:
         self.loss, self.accumulators, self.workers = loss, accumulators, workers
 
     def __call__(self, chosen: NDArray[np.int64], step: int) -> tuple[BatchGradient, int, int]:
-        """Return the gradient of a batch, the number that its mean loss is divided by, and its number of tokens.
+        """Return the gradient of a batch, the number of texts (or words) it averages over, and the number of tokens.
 
         Args:
-            chosen: (B,) examples.
+            chosen: (B,) indices of the examples.
             step: number of the step, from 0.
         """
-        # Plain numbers, because what is pickled should name no class of NumPy.
+        # Convert to Python integers, so that the pickled data refers to no NumPy class.
         parts = self.workers.run_all(self._form, (chosen.tolist(), step))
         _, count, tokens = parts[0]
         return self.accumulators.sum([totals for totals, _, _ in parts]), count, tokens
@@ -181,7 +181,10 @@ class BatchGradients:
 
 
 def clip(result: BatchGradient, max_norm: float) -> float:
-    """Scale the gradients in place so that their common norm is at most ``max_norm`` (0: any); return the norm."""
+    """Scale the gradients in place so that their joint norm is at most ``max_norm``; return the norm before scaling.
+
+    With ``max_norm`` 0 the gradients are not scaled.
+    """
     norm = float(np.sqrt(np.dot(result.flat, result.flat) + np.vdot(result.row_gradient, result.row_gradient)))
     if max_norm and norm > max_norm:
         result.flat[...] *= max_norm / norm

@@ -1,4 +1,4 @@
-"""What a training recorded, as a model stores it: views for people."""
+"""Human-readable views of the training history that is stored in a model."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import Any
 
 
 def loss_curve(history: dict[str, Any]) -> list[tuple[float, float]]:
-    """Return points (step, loss) of the training loss, each the mean of the steps since the point before.
+    """Return points (step, loss) of the training loss, each the mean over the steps since the previous point.
 
-    A point of less than half as many steps as others is joined to the one before, because few steps make a mean that
-    says little and looks like a jump. Earlier versions of nlptx recorded such a point at the end of an epoch.
+    A point that covers less than half as many steps as the longest interval is merged into the previous point, because
+    the mean of few steps is noisy and looks like a jump. Earlier versions of nlptx recorded such points at the ends of
+    epochs.
     """
     points = [(step, loss) for step, loss in history["curve"]]
     intervals = [end - start for (start, _), (end, _) in zip([(0, 0.0), *points], points, strict=False)]
@@ -24,6 +25,6 @@ def loss_curve(history: dict[str, Any]) -> list[tuple[float, float]]:
 
 
 def reason_for_best(history: dict[str, Any]) -> str:
-    """Return why the weights of the best epoch were kept."""
+    """Return the reason why the weights of the best epoch were kept."""
     validated = any("valid_loss" in epoch for epoch in history["epochs"])
     return "lowest validation loss" if validated else "last epoch, because no texts were held out"

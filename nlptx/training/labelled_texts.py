@@ -1,4 +1,4 @@
-"""The data of a training as the caller passes it, checked before any work, with the name of each label in its place."""
+"""The training data passed by the caller, checked before any work starts, with each label replaced by its name."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from nlptx.text.arguments import check_one_label_each, list_texts, with_type
 
 @dataclass(frozen=True)
 class LabelledTexts:
-    """Texts, and labels by their names.
+    """Texts and the names of their labels.
 
     Args:
-        texts, names: the training texts and the name of each one's label.
-        valid: the same of the validation texts, or None.
+        texts, names: training texts, and the name of the label of each.
+        valid: validation texts and the names of their labels, or None.
         unlabelled: texts without labels.
-        labels: the distinct labels under their names.
+        labels: distinct labels by name.
     """
 
     texts: list[str]

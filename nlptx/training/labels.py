@@ -1,4 +1,4 @@
-"""Labels: their order, and the value each stands for where they have one."""
+"""Order of the labels, and the numeric value of each label if they form a scale."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nlptx.errors import LabelError
 
-# Scales people name, from worst to best.
+# Common scales of label names, from worst to best.
 _SCALES = (
     ("neg", "neu", "pos"),
     ("negative", "neutral", "positive"),
@@ -18,24 +18,25 @@ _SCALES = (
 
 # Spellings of a missing value.
 _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?")
-# Up to this many labels, numbers may well be grades and names may well be classes.
+# Maximum number of distinct labels that raises no suspicion. More numbers are probably measurements, and more names are
+# probably not labels.
 _MANY = 20
 
 
 def order_labels(labels: Iterable[str], ordered: bool = True) -> tuple[list[str], list[float] | None]:
-    """Sort distinct labels, and give each a value in [-1, 1] where they form a scale.
+    """Sort the distinct labels and, if they form a scale, assign each a value in [-1, 1].
 
-    Numbers are a scale, as are words such as neg and pos; the ends get -1 and 1.
+    Numbers form a scale, and so do words such as neg and pos. The ends of the scale have the values -1 and 1.
 
     Args:
-        labels: the labels, repeated at will.
-        ordered: False if numbers are only names.
+        labels: labels, with or without duplicates.
+        ordered: whether labels may form a scale; False if numbers are only names.
 
     Returns:
-        the labels in order, and their values or None.
+        The distinct labels in order, and their values, or None if they form no scale.
 
     Raises:
-        LabelError: fewer than two labels.
+        LabelError: there are fewer than two distinct labels.
 
     >>> order_labels(["pos", "neg", "pos"])
     (['neg', 'pos'], [-1.0, 1.0])
@@ -64,11 +65,11 @@ def order_labels(labels: Iterable[str], ordered: bool = True) -> tuple[list[str]
 
 
 def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterator[str]:
-    """Yield how labels that may mean something else were read, and what to do if they do.
+    """Yield remarks on labels that may have been misinterpreted, each with advice what to do in that case.
 
     Args:
-        labels: the label of each text.
-        values: what :func:`order_labels` gives for them.
+        labels: label of each text.
+        values: values of the labels from :func:`order_labels`.
 
     >>> list(label_notes(["1", "2", "3"], [-1, 0, 1]))
     ['labels 1, 2, 3 are read as a scale; if they are names, give `label_order=none`']

@@ -1,4 +1,4 @@
-"""The loss of labelled texts: of a share with its gradient, and of held-out texts."""
+"""The loss of labelled texts: the loss and gradient of a microbatch, and the loss of held-out texts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nlptx.runtime.workers import Workers
 from nlptx.training.batching import Microbatch
 from nlptx.training.dataset import Examples
 
-# Texts validated at a time; few, as the attention weights of all of them are held.
+# Number of texts validated at a time; small, because the attention weights of all of them are in memory.
 VALID_BATCH = 8
 
 
 def balanced_weights(targets: NDArray[np.int64], classes: int) -> NDArray[np.float32]:
-    """Return (C,) weights n / (C n_c) of the n_c texts of each class among n: all classes weigh the same in a sum.
+    """Return (C,) class weights n / (C n_c), where n_c of the n texts belong to class c.
 
-    A class without a text gets 0.
+    With these weights, every class has the same total weight. A class without texts has the weight 0.
     """
     counts = np.bincount(targets, minlength=classes)
     weights = np.divide(len(targets), classes * counts, out=np.zeros(classes), where=counts > 0)
@@ -36,15 +36,17 @@ def classify(
     count: int,
     weights: NDArray[np.float32] | None = None,
 ) -> tuple[float, int, NDArray]:
-    """Return loss, hits and word-vector gradient of a share; the gradients are of the mean over ``count`` texts.
+    """Return summed loss, number of correct predictions and gradient of the word vectors of a microbatch.
+
+    The gradients are those of the loss summed over the microbatch and divided by ``count``.
 
     Args:
-        model: whose loss it is.
-        microbatch: of a batch.
-        grads: gradients to add to.
-        rng: for dropout.
-        count: texts in the batch.
-        weights: (C,) of the classes, or None.
+        model: model to compute the loss of.
+        microbatch: microbatch of a batch.
+        grads: gradients of the parameters, to which those of the microbatch are added.
+        rng: source of randomness for dropout; None for no dropout.
+        count: number of texts in the batch.
+        weights: (C,) class weights, or None.
     """
     layout = Layout(microbatch.lengths, model.settings.attention_window, model.settings.causal)
     outputs, cache = model.network.forward(
@@ -64,14 +66,14 @@ def classify(
 def validate(
     model: Model, examples: Examples, workers: Workers, weights: NDArray[np.float32] | None = None
 ) -> tuple[float, float]:
-    """Return mean loss and accuracy over at least one example; ``weights`` as in :func:`classify`.
+    """Return mean loss and accuracy over one or more examples; ``weights`` as in :func:`classify`.
 
-    Texts without a known word count too, with the priors, which are what the model answers there.
+    Texts without a known word are included; the model predicts the priors for them.
     """
     unknown = np.tile(model.network.loss.outputs_for(model.priors), (len(examples.unknown), 1))
     outputs = np.concatenate([outputs_of(model, examples, workers).astype(np.float64), unknown])
     targets = np.concatenate([examples.targets, examples.unknown])
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the caller looks at the loss
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the caller checks the loss
         loss, _ = model.network.loss.value_and_gradient(outputs, targets)
         guessed = model.network.loss.probabilities(outputs).argmax(axis=1)
     if weights is not None:
@@ -80,7 +82,7 @@ def validate(
 
 
 def outputs_of(model: Model, examples: Examples, workers: Workers) -> NDArray:
-    """Return the outputs (texts, outputs) for at least one example."""
+    """Return the outputs (texts, outputs) of the network for one or more examples."""
     order = np.argsort([len(ids) for ids in examples.ids], kind="stable")
     result = np.empty((len(examples), model.network.loss.outputs), model.flat.dtype)
 

@@ -1,4 +1,4 @@
-"""Third step of training: the n-gram features of every text, fitted out of fold."""
+"""Third step of training: compute the n-gram features of every text, fitted out of fold."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.encoding import EncodedTexts
 
-# Largest number of labels with n-gram features: each label adds a column to them.
+# Maximum number of labels with which n-gram features are used, because each label adds a column to them.
 _MAX_LABELS = 20
 
 
 def add_ngram_features(
     data: Dataset, encoded: EncodedTexts, settings: TrainSettings, context: TrainingContext
 ) -> tuple[Dataset, NgramFeatures | None]:
-    """Add n-gram features to the training examples; return also what computes them for texts from elsewhere.
+    """Add n-gram features to the training examples; also return the object that computes them for other texts.
 
-    Without ``--ngrams``, or if the data does not allow it, the examples stay without, and a note says why.
+    With ``--ngrams 0`` no features are added. If the data does not allow them, no features are added either, and a
+    remark gives the reason.
     """
     if not settings.ngrams:
         return data, None
@@ -53,12 +54,13 @@ def add_ngram_features(
 
 
 def _obstacle(texts: Examples, labels: int, words: int) -> str:
-    """Return why there can be no n-gram features, or an empty string."""
+    """Return the reason why n-gram features are impossible, or an empty string."""
     if labels > _MAX_LABELS:
         return f"there are {labels:,} labels, and at most {_MAX_LABELS} are possible"
     if words > LARGEST_VOCABULARY:
         return f"there are {words:,} words, and at most {LARGEST_VOCABULARY:,} are possible"
-    # The features of a text come from the others, so the only text of its label would learn that it is something else.
+    # The features of a text are fitted on other texts. If a label has only one text, that text's features come from
+    # texts with other labels only, so they would point away from its label.
     if np.sum(np.bincount(texts.targets) >= 2) < 2:
         return "they need two labels with two texts each"
     return ""

@@ -1,4 +1,4 @@
-"""Update rules, and the learning rate over time."""
+"""Optimiser update rules, and the learning rate schedule."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ EPSILON = 1e-8
 
 
 def learning_rate(settings: TrainSettings, step: int, steps: int) -> float:
-    """Return the rate of a step (from 0): a linear rise, then the schedule's fall to 0 at ``steps``.
+    """Return the learning rate of a step (from 0): linear warm-up, then the decay of the schedule to 0 at ``steps``.
 
-    The rise takes all steps at most; half of them where the rate is to fall, so that short runs fall too.
+    A constant schedule has no decay, so warm-up may take all steps. Otherwise it takes at most half of them, so that
+    the rate also decays in short runs.
     """
     warmup = min(settings.warmup, steps if settings.schedule == "constant" else steps // 2)
     if step < warmup:
@@ -41,9 +42,9 @@ class DenseOptimizer:
     AdamW: the same, and w -= lr decay w for matrices   (Loshchilov & Hutter 2019)
 
     Args:
-        flat: (P,) the parameters, updated in place.
-        layer: whose parameters they are.
-        settings: names the rule.
+        flat: (P,) parameters, updated in place.
+        layer: layer that the parameters belong to.
+        settings: training settings, including the update rule.
     """
 
     STATE: ClassVar = ("steps", "m", "v")  # what a checkpoint must hold
@@ -52,7 +53,7 @@ class DenseOptimizer:
         self.flat = flat
         self.rule = settings.optimizer
         self.steps = 0
-        # Shared, as forked helpers would keep the pages that are written to.
+        # Use shared memory. In private memory, each write would copy the page, because forked workers keep the old one.
         self.m, self.v = (shared_empty(flat.shape, flat.dtype) for _ in range(2))
         self.decayed = [parameter.span for _, parameter in layer.parameters() if parameter.decay]
         self.decay = settings.weight_decay if settings.optimizer == "adamw" else 0.0
@@ -82,14 +83,14 @@ class DenseOptimizer:
 
 
 class RowOptimizer:
-    """SGD or Adam on the few rows of a large table that a batch touches.
+    """SGD or Adam on the few rows of a large table that have a gradient in a batch.
 
-    Adam here has b1 = 0. Then a row without a gradient is not moved, so leaving it alone is exact, and its
-    second moment can catch up later: k steps without a gradient multiply it by b2^k.
+    Adam has b1 = 0 here, so rows without a gradient do not change and can be skipped without approximation. Their
+    second moment is updated later: k steps without a gradient multiply it by b2^k.
 
     Args:
-        table: (V, R), updated in place.
-        settings: names the rule.
+        table: (V, R) word vectors, updated in place.
+        settings: training settings, including the update rule.
     """
 
     STATE: ClassVar = ("steps", "v", "last")  # what a checkpoint must hold

@@ -1,7 +1,7 @@
-"""Next-word prediction on the training texts: a start for the encoder that needs no labels.
+"""Pre-training of the encoder by next-word prediction on the training texts, which needs no labels.
 
-Attention is masked to the left, and each position predicts the word after it with a softmax over the
-whole vocabulary; the output layer is thrown away afterwards (Radford et al. 2018).
+With causal attention, each position predicts the next word with a softmax over the vocabulary. The output layer is
+discarded afterwards (Radford et al. 2018).
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.unsupervised import UnsupervisedTrainer
 
-# Positions whose scores over the vocabulary are held at once.
+# Number of positions whose scores over the vocabulary are in memory at the same time.
 _POSITIONS = 512
 
 
 class NextWord(Layer):
-    """The encoder under a linear layer to the vocabulary.
+    """The encoder, followed by a linear layer with one output per word of the vocabulary.
 
     Args:
-        encoder: that of the classifier; its parameters are shared.
+        encoder: encoder of the classifier; its parameters are shared.
         width: D.
         words: V.
-        rng: source of the weights of the output layer.
+        rng: source of the initial weights of the output layer.
     """
 
     def __init__(self, encoder: Layer, width: int, words: int, rng: np.random.Generator) -> None:
@@ -49,15 +49,17 @@ class NextWord(Layer):
         rng: np.random.Generator | None,
         asked: int = 1,
     ) -> tuple[float, int, int, NDArray]:
-        """Return summed loss, hits, number of predictions, and dloss/dx / asked; add parameter gradients / asked.
+        """Return summed loss, number of correct predictions, number of predictions, and gradient of the word vectors.
+
+        All gradients are those of the summed loss divided by ``asked``.
 
         Args:
             x: (N, R) word vectors.
-            ids: (N,) the words themselves.
-            layout: causal.
-            grads: gradients to add to.
-            rng: for dropout.
-            asked: number of predictions of the whole batch; the gradient is that of their mean loss.
+            ids: (N,) word ids.
+            layout: layout of the microbatch, with causal attention.
+            grads: gradients of the parameters, to which those of the microbatch are added.
+            rng: source of randomness for dropout; None for no dropout.
+            asked: number of predictions in the batch.
         """
         h, cache = self.encoder.forward(x, layout, rng)
         last = np.cumsum(layout.windows) - 1
@@ -79,7 +81,7 @@ class NextWord(Layer):
 
 
 def pretrain(model: Model, train: Examples, context: TrainingContext) -> list[dict[str, float]]:
-    """Pre-train the encoder if ``--pretrain`` asks for it and it is still to be done; return a record per epoch."""
+    """Pre-train the encoder if ``--pretrain`` is given and this phase is not done yet; return one record per epoch."""
     if not model.settings.pretrain or context.checkpoint.is_beyond(Pretraining.name):
         return []
     trainer = Pretraining(model, train, context)
@@ -91,9 +93,9 @@ class Pretraining(UnsupervisedTrainer):
     """Training of the model's encoder and word vectors to predict the next word.
 
     Args:
-        model: trained in place.
-        train: examples; their classes play no part.
-        context: seed, workers, and whom to tell.
+        model: model to train; modified in place.
+        train: training examples; their classes are ignored.
+        context: seed, workers and callbacks.
     """
 
     name = "pretrain"
@@ -109,7 +111,7 @@ class Pretraining(UnsupervisedTrainer):
         super().__init__(model, flat, self.task, train, model.settings.pretrain, context)
 
     def run(self) -> None:
-        """Train, and put the encoder's parameters back among those of the classifier."""
+        """Train, then move the encoder's parameters back into the parameter vector of the classifier."""
         super().run()
         self.model.flat = flatten(self.model.network, self.flat.dtype, shared_empty)
 

@@ -1,4 +1,4 @@
-"""What training reports while it runs."""
+"""Progress reports of a training run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Progress:
-    """How far one step of :func:`nlptx.training.fit.fit` is.
+    """Progress of one step of :func:`nlptx.training.fit.fit`.
 
     Args:
         title: name of the step, such as ``encoding texts``.
-        fraction: completed part of it, from 0 to 1.
-        detail: for example ``120 of 300``.
+        fraction: completed fraction of the step, from 0 to 1.
+        detail: description of the progress, such as ``120 of 300``.
     """
 
     title: str
@@ -23,17 +23,17 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True)
 class EpochProgress(Progress):
-    """State of a step that goes through the texts in epochs, after an optimiser step or a validation.
+    """Progress of a step that trains in epochs, reported after an optimiser step or a validation.
 
     Args:
         phase: ``pretrain``, ``distill`` or ``train``.
-        epoch, epochs: from 1.
-        step, steps: optimiser steps, from 1, over all epochs.
+        epoch, epochs: current epoch, from 1, and number of epochs.
+        step, steps: current optimiser step, from 1, and number of optimiser steps in all epochs.
         loss: mean training loss of the epoch so far.
         tokens_per_second: speed of training so far, without validation.
-        seconds_left: estimate to the end of the last epoch.
-        valid_loss, valid_accuracy: of the last validation; None before the first.
-        epoch_done: whether this closes an epoch.
+        seconds_left: estimated time to the end of the last epoch.
+        valid_loss, valid_accuracy: results of the most recent validation; None before the first one.
+        epoch_done: whether this is the last report of an epoch.
         improved: whether the validation loss of that epoch is the lowest so far.
     """
 
@@ -53,7 +53,7 @@ class EpochProgress(Progress):
 
 @dataclass
 class Clock:
-    """Seconds, steps and tokens of the optimiser steps that this process has taken."""
+    """Total time, number of steps and number of tokens of the optimiser steps taken by this process."""
 
     seconds: float = 0.0
     steps: int = 0
@@ -61,11 +61,11 @@ class Clock:
     _since: float = field(default=0.0, repr=False)
 
     def resume(self) -> None:
-        """Start, or continue."""
+        """Start or continue measuring time."""
         self._since = time.perf_counter()
 
     def pause(self, tokens: int) -> None:
-        """Stop after a step of so many tokens."""
+        """Stop measuring time after a step; ``tokens`` is the number of tokens in its batch."""
         self.seconds += time.perf_counter() - self._since
         self.steps += 1
         self.tokens += tokens

@@ -1,4 +1,4 @@
-"""What changes while training: taken out of the objects that hold it, and put back."""
+"""State of a training run: collected from the objects that hold it for a checkpoint, and restored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from nlptx.errors import CorruptError
 
 
 class Stateful(Protocol):
-    """An object that changes while training; ``STATE`` names what does: numbers, arrays and lists of arrays."""
+    """An object that changes during training.
+
+    ``STATE`` contains the names of the attributes that change: numbers, arrays and lists of arrays.
+    """
 
     @property
     def STATE(self) -> tuple[str, ...]: ...  # noqa: N802  # a constant of its class
@@ -21,14 +24,15 @@ class Stateful(Protocol):
 
 @dataclass(frozen=True)
 class State:
-    """Where a training stands.
+    """State of a training run.
 
     Args:
         phase: ``pretrain``, ``distill`` or ``train``.
-        epoch: under way, from 1.
-        step: taken in this phase.
-        arrays: the numbers and arrays of its parts, see :func:`collect`; they go on changing.
-        records: what it has recorded so far, as JSON values.
+        epoch: current epoch, from 1.
+        step: number of steps taken in this phase.
+        arrays: changing numbers and arrays, see :func:`collect`; they are not copies, so they change as training
+            continues.
+        records: records of the training so far, as JSON values.
     """
 
     phase: str
@@ -39,7 +43,7 @@ class State:
 
 
 def collect(parts: Mapping[str, Stateful]) -> dict[str, NDArray]:
-    """Return everything that changes in ``parts``, by dotted names; arrays are not copied."""
+    """Return all changing attributes of ``parts`` by dotted name; arrays are not copied."""
     found: dict[str, NDArray] = {}
     for name, part, attribute in _attributes(parts):
         value = getattr(part, attribute)
@@ -51,7 +55,11 @@ def collect(parts: Mapping[str, Stateful]) -> dict[str, NDArray]:
 
 
 def put_back(parts: Mapping[str, Stateful], saved: Mapping[str, NDArray]) -> None:
-    """Undo :func:`collect`; arrays are written in place. Raises CorruptError unless names, types and shapes agree."""
+    """Restore the result of :func:`collect`; arrays are written in place.
+
+    Raises:
+        CorruptError: the names, dtypes or shapes do not match.
+    """
     wanted = collect(parts)
     if set(wanted) != set(saved):
         raise CorruptError(f"it holds {', '.join(sorted(saved))}; expected {', '.join(sorted(wanted))}")
@@ -62,7 +70,7 @@ def put_back(parts: Mapping[str, Stateful], saved: Mapping[str, NDArray]) -> Non
                 f"array {name!r} is {have.dtype}{list(have.shape)}; expected {array.dtype}{list(array.shape)}"
             )
     for name, array in wanted.items():
-        np.copyto(array, saved[name])  # a number has only a copy here
+        np.copyto(array, saved[name])  # for a number this writes to a copy; the next loop restores it
     for name, part, attribute in _attributes(parts):
         value = getattr(part, attribute)
         if isinstance(value, int | float):

@@ -1,4 +1,4 @@
-"""Training on the labels: each epoch is validated on held-out texts, and the best weights are kept."""
+"""Training on the labels, with validation on held-out texts after each epoch; the best weights are kept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nlptx.training.state import Stateful
 from nlptx.training.trainer import Trainer
 from nlptx.training.weight_averaging import WeightAverage
 
-# Points of the loss curve kept per epoch.
+# Approximate number of points per epoch in the loss curve.
 _CURVE_POINTS = 20
 
 
@@ -36,13 +36,13 @@ class Best:
 
 
 class SupervisedTrainer(Trainer):
-    """Training of the whole model on labelled examples.
+    """Training of the complete model on labelled examples.
 
     Args:
-        model: trained in place.
-        train, valid: examples; without validation texts the last epoch counts as the best.
-        context: seed, workers, and whom to tell.
-        pretraining, distillation: records of their epochs, for the history.
+        model: model to train; modified in place.
+        train, valid: training and validation examples; without validation examples the last epoch counts as the best.
+        context: seed, workers and callbacks.
+        pretraining, distillation: records of the epochs of these phases, for the history.
     """
 
     name = "train"
@@ -73,13 +73,13 @@ class SupervisedTrainer(Trainer):
         self.recent: list[list[float]] = []  # summed loss and number of texts of each step since the last point
 
     def run(self) -> None:
-        """Train, and leave the best weights in the model."""
+        """Train, then copy the best weights into the model."""
         super().run()
         for weight, best in zip(self.weights, self.best.weights, strict=False):
             np.copyto(weight, best)
 
     def history(self) -> dict[str, Any]:
-        """Return what was recorded, as the model stores it."""
+        """Return the training history to store in the model."""
         return {
             "epochs": self.validated,
             "curve": self.curve,
@@ -110,7 +110,7 @@ class SupervisedTrainer(Trainer):
         self.average.step()
         self.recent.append([loss, count])
         loss, texts = np.sum(self.recent, axis=0)
-        # A point is the mean of so many texts, at the end of an epoch of at least half as many.
+        # A point is the mean over at least this many texts; the last point of an epoch covers at least half as many.
         full = self.settings.batch * max(1, self.per_epoch // _CURVE_POINTS)
         left = len(self.train) - self.sums.count
         if left == 0 or (texts >= full and left >= full / 2):

@@ -1,4 +1,4 @@
-"""What pre-training, distillation and training share: epochs of optimiser steps over texts, with checkpoints."""
+"""Training loop shared by pre-training, distillation and supervised training, with checkpoints."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rat
 from nlptx.training.progress import Clock, EpochProgress
 from nlptx.training.state import State, Stateful, collect, put_back
 
-# An epoch with a larger mean loss has diverged: a uniform guess among a million words would have a loss of 14.
+# Training has diverged if the mean loss of an epoch is larger; a uniform prediction over a million words has a loss of
+# 14.
 _EXPLODED = 100.0
 
 
 @dataclass
 class Sums:
-    """The epoch under way.
+    """Totals of the current epoch.
 
     Args:
-        epoch: from 1; one more than there are when all are done.
-        batches: number of batches done in it.
-        loss: sum over its texts (or words, in pre-training).
-        correct: number of right answers.
+        epoch: number of the epoch, from 1; after the last epoch, the number of epochs plus 1.
+        batches: number of batches done.
+        loss: sum of the losses of the texts (or words, in pre-training).
+        correct: number of correct predictions.
         count: number of texts (or words).
     """
 
@@ -48,15 +49,15 @@ class Sums:
 
 
 class Trainer:
-    """Base class. Sub-classes define the loss of a microbatch, and what to do at the end of an epoch.
+    """Base class of trainers. Subclasses define the loss of a microbatch, and what to do at the end of an epoch.
 
     Args:
-        model: trained in place.
-        flat: (P,) the parameters; like the word vectors, in memory that workers share.
-        layer: the layer they belong to.
-        train: the training examples.
-        epochs: number of passes over them.
-        context: seed, workers, and whom to tell.
+        model: model to train; modified in place.
+        flat: (P,) parameters, in shared memory like the word vectors.
+        layer: layer that the parameters belong to.
+        train: training examples.
+        epochs: number of passes over the examples.
+        context: seed, workers and callbacks.
     """
 
     name: ClassVar[str]  # in Progress and checkpoints
@@ -81,10 +82,10 @@ class Trainer:
         self.steps = self.per_epoch * epochs
         self.clock = Clock()
 
-    # ------------------------------------------------------------ what sub-classes define
+    # ------------------------------------------------------------ methods that subclasses define
 
     def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Microbatch], int]:
-        """Return the microbatches of a batch, and the number of texts (or words) that its loss is the mean of.
+        """Return the microbatches of a batch, and the number of texts (or words) that its mean loss averages over.
 
         Args:
             chosen: (B,) indices of the examples.
@@ -95,9 +96,9 @@ class Trainer:
     def objective(
         self, microbatch: Microbatch, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]:
-        """Return summed loss, number of hits and gradient of the word vectors of a microbatch.
+        """Return summed loss, number of correct predictions and gradient of the word vectors of a microbatch.
 
-        Gradients are those of the mean over ``count`` texts (or words).
+        All gradients are those of the summed loss divided by ``count``, the number of texts (or words) in the batch.
         """
         raise NotImplementedError
 
@@ -106,17 +107,17 @@ class Trainer:
         return seed_sequence(self.context.seed, self.dropout, step)
 
     def after_step(self, loss: float, count: int) -> None:
-        """Record a step, with its summed loss and the number of texts (or words) it is the sum over."""
+        """Record a step, given its summed loss and its number of texts (or words)."""
 
     def after_epoch(self, loss: float, accuracy: float) -> None:
-        """Record an epoch, possibly cut short, and its means."""
+        """Record an epoch, which may be incomplete, given its mean loss and accuracy."""
 
     def is_over(self) -> bool:
         """Return whether to stop before the last epoch."""
         return False
 
     def parts(self) -> dict[str, Stateful]:
-        """Return everything with a state."""
+        """Return all objects with state, by name."""
         rows = {} if self.settings.freeze else {"rows": self.rows}
         return {"phase": self, "sums": self.sums, "dense": self.dense, **rows}
 
@@ -124,11 +125,11 @@ class Trainer:
 
     @property
     def step(self) -> int:
-        """Steps taken so far."""
+        """Number of steps taken so far."""
         return (self.sums.epoch - 1) * self.per_epoch + self.sums.batches
 
     def run(self) -> None:
-        """Train for the epochs that are left; for none if the training was interrupted before.
+        """Train for the remaining epochs. Do nothing if training was interrupted in an earlier phase.
 
         Raises:
             DivergenceError: the loss exploded, or became NaN or infinite.
@@ -166,7 +167,7 @@ class Trainer:
 
     @contextmanager
     def stepping(self) -> Iterator[None]:
-        """Prepare memory and workers for the steps that are taken within a block."""
+        """Context manager: allocate memory and start workers for the optimiser steps in its block."""
         lengths = np.sort([len(ids) for ids in self.train.ids])
         words = 0 if self.settings.freeze else min(len(self.model.table), int(lengths[-self.settings.batch :].sum()))
         with self.context.workers.at_most(ACCUMULATORS) as workers:
@@ -176,12 +177,16 @@ class Trainer:
             try:
                 yield
             finally:
-                del self._gradient  # it refers to this trainer, and the memory it holds is large
+                del self._gradient  # break a reference cycle, so that its large buffers are freed at once
 
-    # An overflow shows in the loss or the norm, which are checked.
+    # Overflow is detected by checking the loss and the norm.
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def take_step(self, chosen: NDArray[np.int64]) -> None:
-        """Take one optimiser step, on the examples ``chosen`` (B,)."""
+        """Take one optimiser step.
+
+        Args:
+            chosen: (B,) indices of the examples.
+        """
         self.clock.resume()
         result, count, tokens = self._gradient(chosen, self.step)
         self._clip(result)
@@ -201,7 +206,7 @@ class Trainer:
             raise self.diverged(self.step + 1, f"the loss is {result.loss}, the gradient's norm {norm}")
 
     def diverged(self, step: int, what: str) -> DivergenceError:
-        """Return the error to raise; ``what`` says what is wrong."""
+        """Return the error to raise when training diverges; ``what`` is a description of the problem."""
         gentler = "raise `warmup`" if self.settings.clip else "raise `warmup`, or set `clip=1`"
         return DivergenceError(
             f"{self.title} diverged at step {step}: {what}",
@@ -209,7 +214,7 @@ class Trainer:
         )
 
     def progress(self, **more: Any) -> EpochProgress:
-        """Return the progress of this trainer."""
+        """Return a progress report of this trainer."""
         rest = self.clock.seconds / max(self.clock.steps, 1) * (self.steps - self.step)
         speed = self.clock.tokens / max(self.clock.seconds, 1e-9)
         loss = self.sums.loss / max(self.sums.count, 1)
@@ -230,12 +235,12 @@ class Trainer:
     # ------------------------------------------------------------ checkpoints
 
     def state(self) -> State:
-        """Return the state, for a checkpoint."""
+        """Return the state to store in a checkpoint."""
         records = {name: getattr(self, name) for name in self.RECORDS}
         return State(self.name, self.sums.epoch, self.step, collect(self.parts()), records)
 
     def restore(self, arrays: dict[str, NDArray], records: dict[str, Any]) -> None:
-        """Restore the state. Raises CorruptError if it does not fit."""
+        """Restore a state that was stored in a checkpoint. Raises CorruptError if it does not fit this trainer."""
         put_back(self.parts(), arrays)
         if not (1 <= self.sums.epoch <= self.epochs + 1 and 0 <= self.sums.batches <= self.per_epoch):
             raise CorruptError(f"it stood in epoch {self.sums.epoch}, after {self.sums.batches} batches")

@@ -1,4 +1,4 @@
-"""What is trained before the labels: pre-training and distillation."""
+"""Base class of the phases before training on the labels: pre-training and distillation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nlptx.training.trainer import Trainer
 
 
 class UnsupervisedTrainer(Trainer):
-    """Base class of what is trained before the labels; arguments as for :class:`Trainer`."""
+    """Trainer of a phase that uses no labels; arguments as for :class:`Trainer`."""
 
     RECORDS = ("history",)
 

@@ -1,4 +1,4 @@
-"""A running average of the weights, which generalises better than the last weights (Polyak & Juditsky 1992)."""
+"""A moving average of the weights, which generalises better than the final weights (Polyak & Juditsky 1992)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.shared_memory import shared_copy
 
-# After the first 100 steps, averaging at every tenth step is as good. Every step would cost 1 to 4 % of a training step
-# in one process, and twice that in two, because one process does it.
+# After the first 100 steps, averaging at every tenth step works as well. Averaging at every step would take 1 to 4 % of
+# the time of a step with one process, and twice that with two, because only one of them computes the average.
 _EVERY = 10
 _FIRST_STEPS = 100
 
 
 class WeightAverage:
-    """Exponential moving average of some arrays.
+    """Exponential moving average of arrays.
 
     Args:
         weights: arrays that training changes in place.
-        decay: per step; 0 averages nothing, so the weights themselves are used.
+        decay: decay per step; 0 disables averaging, so the weights themselves are used.
     """
 
     STATE: ClassVar = ("steps", "taken", "averages")  # what a checkpoint must hold
@@ -35,7 +35,7 @@ class WeightAverage:
         self.taken = 0
 
     def step(self) -> None:
-        """Record a step. The decay is smaller at first, so that the average forgets the initial weights."""
+        """Update the average after a step. The decay is smaller at first, so that the initial weights are forgotten."""
         self.steps += 1
         if not self.averages or (self.steps > _FIRST_STEPS and self.steps % _EVERY):
             return
@@ -46,7 +46,7 @@ class WeightAverage:
 
     @contextmanager
     def swapped_in(self) -> Iterator[None]:
-        """Put the averages in the place of the weights for the length of a block."""
+        """Context manager: replace the weights by their averages within its block."""
         kept = [weight.copy() for weight in self.weights] if self.averages else []
         for weight, average in zip(self.weights, self.averages, strict=False):
             np.copyto(weight, average)
