@@ -1,21 +1,21 @@
-"""The error tree. Every class knows the exit code of the command that meets it.
+"""The error classes. Each defines the exit code of a command that fails with it.
 
 NlptxError                1   something failed while running
 ├── OutputError           1   the result could not be written
-├── DivergenceError       1   training met a NaN or an infinity
+├── DivergenceError       1   training produced a NaN or an infinity
 ├── SettingsError         2   a setting has an impossible value (a ValueError too)
 ├── DataError             3   the input text or its labels cannot be used (a ValueError too)
 │   ├── DecodingError     3   bytes that are not UTF-8
-│   ├── LabelError        3   a label is missing or not one the model knows
+│   ├── LabelError        3   a label is missing or unknown to the model
 │   └── InputTypeError    3   an argument of a Python function has the wrong type (a TypeError too)
-├── ArtifactError         4   not a file this program can trust
+├── ArtifactError         4   a file cannot be used as an artifact
 │   ├── WrongKindError    4   an artifact, but of another stage
-│   ├── CorruptError      4   truncated, altered, or no artifact at all
+│   ├── CorruptError      4   truncated, altered, or not an artifact
 │   └── NewerFormatError  4   written by a later version
-└── QualityGateError      5   a demanded quality was not reached
+└── QualityGateError      5   a required quality was not reached
 
-Messages name arguments and settings as Python does, in backquotes (`epochs`, `resume=True`); the command line turns
-them into its options (--epochs, --resume).
+Messages use the Python names of arguments and settings, in backquotes (`epochs`, `resume=True`); the command line
+replaces them by its options (--epochs, --resume).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class NlptxError(Exception):
     """Base of all errors raised on purpose.
 
     Args:
-        message: what happened, with what was got and what was expected.
-        where: the place in the input, as ``file`` or ``file:line``.
-        hint: what to do next.
+        message: description of the error, with the actual and the expected value.
+        where: position in the input, as ``file`` or ``file:line``.
+        hint: advice on what to do next.
     """
 
     exit_code = 1
-    # Characters shown of a message, which may quote anything that stands in the data.
+    # Maximum number of characters shown per line, because a message may quote long input.
     _LONGEST = 1000
 
     def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
@@ -51,7 +51,7 @@ class OutputError(NlptxError):
 
 
 class DivergenceError(NlptxError):
-    """Training met a NaN or an infinity."""
+    """Training produced a NaN or an infinity."""
 
 
 class SettingsError(NlptxError, ValueError):
@@ -71,32 +71,32 @@ class DecodingError(DataError):
 
 
 class LabelError(DataError):
-    """A label is missing, or not one that can be used."""
+    """A label is missing or cannot be used."""
 
 
 class InputTypeError(DataError, TypeError):
-    """An argument of a Python function has the wrong type, or one of its elements has."""
+    """An argument of a Python function, or an element of it, has the wrong type."""
 
 
 class ArtifactError(NlptxError):
-    """A file is not an artifact this program can trust."""
+    """A file cannot be used as an artifact."""
 
     exit_code = 4
 
 
 class WrongKindError(ArtifactError):
-    """An artifact, but the output of another stage."""
+    """A file is an artifact, but of another stage."""
 
 
 class CorruptError(ArtifactError):
-    """Truncated, altered, or not an artifact at all."""
+    """A file is truncated, altered, or not an artifact."""
 
 
 class NewerFormatError(ArtifactError):
-    """Written by a later version of nlptx."""
+    """A file was written by a later version of nlptx."""
 
 
 class QualityGateError(NlptxError):
-    """A demanded quality, such as ``--min-accuracy``, was not reached."""
+    """A required quality, such as ``--min-accuracy``, was not reached."""
 
     exit_code = 5

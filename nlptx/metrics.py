@@ -1,4 +1,4 @@
-"""How good predictions are: accuracy, F1, ROC-AUC, log-loss, calibration."""
+"""Quality of predictions: accuracy, F1, ROC-AUC, log-loss, calibration."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-# Equal-width bins of the calibration error (Guo et al. 2017).
+# Number of equal-width bins of the calibration error (Guo et al. 2017).
 BINS = 15
-# Simulated samples that the noise floor of the calibration error is computed from, and their seed.
+# Number of simulated samples for the noise floor of the calibration error, and their seed.
 _SAMPLES, _SAMPLE_SEED = 2000, 1
 _Z95 = 1.959963984540054
 
@@ -32,7 +32,7 @@ class ClassReport:
 
 @dataclass(frozen=True)
 class NoiseFloor:
-    """The calibration error that a perfectly calibrated model shows by chance: its mean and 95th percentile."""
+    """The calibration error of a perfectly calibrated model, which is due to chance: its mean and 95th percentile."""
 
     mean: float
     percentile_95: float
@@ -44,18 +44,18 @@ class Report:
 
     Args:
         texts: number of texts.
-        accuracy: share of the texts whose predicted label is the true one.
-        interval: its 95 % Wilson interval.
-        majority: accuracy of always answering the most frequent label.
+        accuracy: fraction of the texts whose predicted label is the true label.
+        interval: 95 % Wilson interval of the accuracy.
+        majority: accuracy of always predicting the most frequent label.
         balanced_accuracy: mean recall of the classes that have texts.
         macro_f1: mean F1 of the classes that have texts.
-        auc: ROC-AUC; for more than two classes the mean of one against the rest.
+        auc: ROC-AUC; for more than two classes the mean over the classes, each against the rest.
         log_loss: mean of -log P(true label), in nats.
         ece: expected calibration error of the confidence, which is P(predicted label).
-        ece_floor: calibration error that a perfectly calibrated model would show on as many texts.
-        mean_absolute_error: in steps of the label order; None for labels without one.
-        classes: one row per label.
-        confusion: (C, C) texts by true (row) and predicted (column) label.
+        ece_floor: calibration error of a perfectly calibrated model on the same number of texts.
+        mean_absolute_error: mean distance to the true label, in steps of the label order; None for unordered labels.
+        classes: one report per label.
+        confusion: (C, C) number of texts by true label (row) and predicted label (column).
     """
 
     texts: int
@@ -86,11 +86,11 @@ def evaluate(
     """Compare predictions with the true classes of at least one text.
 
     Args:
-        probabilities: (texts, C).
+        probabilities: (texts, C) probability of each class.
         targets: (texts,) true class of each text.
         labels: the C labels.
         ordered: whether the labels form a scale.
-        predicted: (texts,) predicted class of each text; the most probable one by default.
+        predicted: (texts,) predicted class of each text; the most probable class by default.
     """
     if predicted is None:
         predicted = probabilities.argmax(axis=1)
@@ -136,9 +136,10 @@ def confusion_matrix(targets: NDArray[np.int64], guesses: NDArray[np.int64], cla
 
 
 def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
-    """Return the probability that a positive scores above a negative, ties counting half; NaN without both.
+    """Return the probability that a positive scores above a negative; ties count half. NaN if either kind is missing.
 
-    That is the Mann-Whitney statistic: with r the ranks, (sum of r over positives - P (P + 1) / 2) / (P N).
+    This is the Mann-Whitney statistic of P positives and N negatives with ranks r:
+    (sum of r over the positives - P (P + 1) / 2) / (P N).
     """
     count, others = int(positive.sum()), int((~positive).sum())
     if not count or not others:
@@ -148,23 +149,24 @@ def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
 
 
 def log_loss(probabilities: NDArray[np.float64], targets: NDArray[np.int64]) -> float:
-    """Return the mean of -log P(true class); of a smaller one, the smallest normal float32."""
+    """Return the mean of -log P(true class), where P is at least the smallest normal float32."""
     true = probabilities[np.arange(len(targets)), targets]
     return float(-np.log(np.maximum(true, np.finfo(np.float32).tiny)).mean())
 
 
 def calibration_error(confidence: NDArray[np.float64], correct: NDArray[np.bool_], bins: int = BINS) -> float:
-    """Return the expected calibration error: mean over texts of |accuracy - confidence| of their bin."""
+    """Return the expected calibration error: the mean over texts of |accuracy - mean confidence| in the text's bin."""
     bin_of = _bins(confidence, bins)
     gaps = np.bincount(bin_of, correct, bins) - np.bincount(bin_of, confidence, bins)
     return float(np.abs(gaps).sum() / len(confidence))
 
 
 def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS) -> NoiseFloor:
-    """Return the calibration error of a model whose confidence is exactly right, on as many texts.
+    """Return the calibration error of a perfectly calibrated model on the same number of texts.
 
-    The error sums absolute deviations, so chance alone keeps it above 0: in a bin of n texts of mean confidence c the
-    number of correct ones is binomial with parameters n and c. Samples are drawn from that, always the same ones.
+    The error is a sum of absolute deviations, so chance alone keeps it above 0: in a bin of n texts with mean
+    confidence c, the number of correct predictions is binomial with parameters n and c. Samples are drawn from this
+    distribution, with a fixed seed.
     """
     bin_of = _bins(confidence, bins)
     counts = np.bincount(bin_of, minlength=bins)
@@ -176,12 +178,12 @@ def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS) -
 
 
 def _bins(confidence: NDArray[np.float64], bins: int) -> NDArray[np.int64]:
-    """Return the bin of each confidence; 1 belongs to the last one."""
+    """Return the bin of each confidence; confidence 1 belongs to the last bin."""
     return np.minimum((confidence * bins).astype(np.int64), bins - 1)
 
 
 def wilson_interval(hits: int, count: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share (Wilson 1927)."""
+    """Return the 95 % confidence interval of the proportion ``hits / count`` (Wilson 1927)."""
     share = hits / count
     middle = share + _Z95**2 / (2 * count)
     spread = _Z95 * math.sqrt(share * (1 - share) / count + _Z95**2 / (4 * count**2))

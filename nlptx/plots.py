@@ -1,4 +1,4 @@
-"""Pictures of learning curves and of word vectors, with matplotlib (the ``plot`` extra)."""
+"""Plots of learning curves and word vectors, with matplotlib (the ``plot`` extra)."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import Embeddings
 
 FORMATS = ("png", "svg", "pdf")
-GOLDEN = 0.618  # hues this far apart differ from all recent ones
-SHIFTS = (0, 6, -6, 12, -12)  # points up that a word may move to make room
+GOLDEN = 0.618  # step from one hue to the next, with which every hue differs from all recent ones
+SHIFTS = (0, 6, -6, 12, -12)  # vertical shifts, in points, tried in turn until a word overlaps no other
 
 
 def plot_history(history: dict[str, Any], path: FilePath) -> None:
-    """Draw the loss curve of a training, and the validation after each epoch.
+    """Plot the loss during training, and the validation loss and accuracy after each epoch.
 
     Args:
-        history: of a model.
-        path: a file ending in .png, .svg or .pdf.
+        history: training history of a model.
+        path: file to write, ending in .png, .svg or .pdf.
 
     Raises:
-        SettingsError: another ending.
+        SettingsError: the file name has another ending.
         NlptxError: matplotlib is not installed.
         OutputError: the file cannot be written.
     """
@@ -60,7 +60,7 @@ def plot_history(history: dict[str, Any], path: FilePath) -> None:
 
 
 def _smoothed(steps: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the means of a window that slides over the points, a tenth of them wide."""
+    """Return moving averages of steps and values, over a window of a tenth of the points."""
     if not len(steps):
         return steps, values
     width = max(len(steps) // 10, 1)
@@ -69,13 +69,13 @@ def _smoothed(steps: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def plot_words(embeddings: Embeddings, path: FilePath) -> None:
-    """Draw a map of groups of words, each group in a colour, close together where the words are used alike.
+    """Draw a map of groups of words, one colour per group; words that are used alike are close together.
 
-    A word for which there is no room is left out; frequent ones are larger and come first.
+    Frequent words are larger and are placed first; a word for which there is no room is left out.
 
     Args:
         embeddings: the word vectors.
-        path: a file ending in .png, .svg or .pdf.
+        path: file to write, ending in .png, .svg or .pdf.
 
     Raises:
         SettingsError, NlptxError, OutputError: as for :func:`plot_history`.
@@ -92,7 +92,7 @@ def plot_words(embeddings: Embeddings, path: FilePath) -> None:
     axes.update_datalim(list(places.values()))
     axes.margins(0.01)
     axes.autoscale_view()
-    canvas: Any = FigureCanvasAgg(figure)  # its methods have no types
+    canvas: Any = FigureCanvasAgg(figure)  # its methods have no type annotations
     boxes: list[Any] = []
     counts = np.log(np.maximum(embeddings.vocabulary.counts, 1))
     sizes = 7.5 + 5 * (counts - counts[ids].min()) / (np.ptp(counts[ids]) or 1)
@@ -126,7 +126,7 @@ def _colour(number: int) -> tuple[float, float, float]:
 
 
 def _figure(path: FilePath, width: float, height: float) -> Any:
-    """Return an empty matplotlib figure, in inches, for a file of this name."""
+    """Check the ending of the file name, and return an empty matplotlib figure of this size in inches."""
     if _suffix(path) not in FORMATS:
         raise SettingsError(f"{path}: a picture ends in .{', .'.join(FORMATS)}")
     try:
@@ -137,7 +137,7 @@ def _figure(path: FilePath, width: float, height: float) -> Any:
 
 
 def _save(figure: Any, path: FilePath) -> None:
-    """Write a figure, without date and random ids, so that the same one gives the same bytes."""
+    """Write a figure without date and random ids, so that equal figures give equal bytes."""
     import matplotlib as mpl
 
     mpl.rcParams["svg.hashsalt"] = "nlptx"

@@ -1,7 +1,7 @@
-"""Every option of every stage: its default, its range and its help, written once and nowhere else.
+"""All options of all stages, each with its default, range and help text, defined in a single place.
 
-The command line draws its options from these classes, the library takes them as arguments, and each
-artifact stores the ones it was made with.
+The command line derives its options from these classes, the library takes them as arguments, and each artifact stores
+the settings it was made with.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from nlptx.errors import CorruptError, SettingsError
 T = TypeVar("T")
 
 SEED = 1
-# Bytes a stage keeps to, beside the interpreter and its libraries, and the fewest it can do with.
+# Default and minimum memory limit of a stage, in bytes, not including the interpreter and its libraries.
 DEFAULT_MEMORY, LEAST_MEMORY = 4 << 30, 64 << 20
 CHECKPOINT_MINUTES = 5.0
-# Characters shown of the settings that are not at their default.
+# Maximum length of the list of non-default settings in a repr, in characters.
 _LONGEST_REPR = 90
 
-# Sections of the help text, in this order; the first has the options that most people need.
+# Sections of the help text, in order; the first has the options that most users need.
 GROUPS = (
     *("Options", "Data", "Start", "Counting", "Transform", "Power iteration"),
     *("Network", "N-grams", "Training", "Output"),
@@ -40,14 +40,14 @@ def setting(
     low: float | None = None,
     high: float | None = None,
 ) -> T:
-    """Declare one option: a dataclass field with its help text, its group there, and its range (both ends included)."""
+    """Declare an option: a dataclass field with its help text, section of the help and range (both ends included)."""
     metadata = {"help": help, "group": group, "choices": choices, "low": low, "high": high}
     return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Base: checks every field against its declared range."""
+    """Base class of all settings: checks every field against its declared range."""
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -66,7 +66,7 @@ class Settings:
         """Build from the values stored in an artifact.
 
         Raises:
-            CorruptError: an unknown name or an impossible value. Not the user's options are wrong, but the file.
+            CorruptError: a name is unknown or a value is invalid; this is an error of the file, not of the user.
         """
         unknown = sorted(set(values) - {item.name for item in fields(cls)})
         if unknown:
@@ -161,7 +161,7 @@ class PcaSettings(Settings):
 
 @dataclass(frozen=True, repr=False)
 class NetworkSettings(Settings):
-    """The shape of the transformer; a part of the settings of ``train``."""
+    """Shape of the transformer; part of the settings of ``train``."""
 
     width: int = setting(64, "Model width d; 0: the length of the word vectors.", "Network", low=0, high=16_384)
     blocks: int = setting(1, "Encoder blocks.", "Network", low=0, high=1000)
@@ -205,7 +205,7 @@ class NetworkSettings(Settings):
 
     @property
     def most_words(self) -> int | None:
-        """Words of a text that are read at all; None for all of them."""
+        """Maximum number of words of a text that are read; None for no limit."""
         return self.attention_window if self.long_texts == "head" else None
 
 

@@ -1,4 +1,4 @@
-"""Counting a corpus in bounded memory: number its words, count block by block, sum the blocks."""
+"""Counting a corpus in bounded memory: encode its words as ids, count block by block, sum the blocks."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 
-# What counting a block takes for each token, and for each position of the padding between documents; doubled, so that a
-# block takes half of the memory.
+# Bytes needed to count a block, per token and per position of the padding between documents. Both are doubled, so that
+# a block takes half of the memory.
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
-# Tokens grouped by word at once, in one thread. More if there are many words, as every segment says where the places
-# of each begin; fewer if memory is short, as grouping takes some 40 bytes a token.
+# Tokens that one thread groups by word at once. More if there are many words, because each segment stores one start
+# index per word; fewer if memory is short, because grouping takes about 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _SEGMENT_SHARE = 1 << 19, 10, 256
-# Runs summed at once: each has two open files.
+# Maximum number of partial matrices (runs) to sum at once: each has two open files.
 _FAN_IN = 16
 
 
 def count_corpus(blocks: Iterable[bytes], settings: CountSettings, space: MemoryBudget, workers: Workers) -> Counts:
     """Count which words occur near each other, in bounded memory.
 
-    Each word's context is the ``window`` words before and after it in its document; words outside the
-    vocabulary are left out first, as GloVe and word2vec do. Counts are exact sums of integers, divided once.
+    The context of a word is the ``window`` words before and after it in its document. Words outside the vocabulary
+    are removed first, as in GloVe and word2vec. Counts are exact sums of integers, divided once.
 
-    The corpus is counted in blocks that fit in memory; the counts of several blocks wait in temporary files
-    and are summed at the end, some rows at a time.
+    The corpus is counted in blocks that fit in memory. If there are several blocks, their counts go to temporary files
+    and are summed at the end, a few rows at a time.
 
     Args:
-        blocks: of lines, a document each, see :mod:`nlptx.text.blocks`.
+        blocks: blocks of lines, one document per line, see :mod:`nlptx.text.blocks`.
         settings: see :class:`CountSettings`.
-        space: how much memory there is, and where the rest goes; the counts live until it is closed. It does not
-            change them, unless more distinct words turn up than there is memory for: see :class:`TokenStream`.
-        workers: threads read the corpus, and threads or processes count. They do not change the counts.
+        space: memory limit and folder of the temporary files; the counts are valid until it is closed. The limit does
+            not change the counts, unless there are more distinct words than fit in memory: see :class:`TokenStream`.
+        workers: threads to read the corpus, and threads or processes to count. They do not change the counts.
 
     Raises:
-        DataError: no text, or no word is frequent enough.
-        OutputError: temporary files cannot be written.
+        DataError: the corpus is empty, or no word is frequent enough.
+        OutputError: the temporary files cannot be written.
     """
     tokenizer = Tokenizer(settings.tokenizer, settings.lowercase)
     stream = TokenStream(space)
@@ -60,7 +60,7 @@ def count_corpus(blocks: Iterable[bytes], settings: CountSettings, space: Memory
         "distinct_words": len(stream.numbers),
     }
     if stream.dropped:
-        # How much memory there was decided what was dropped, so it belongs to the command that makes this again.
+        # Which words were dropped depends on the memory limit, so the limit is needed to reproduce this result.
         details |= {"dropped_up_to": stream.dropped, "memory": space.memory}
     stream.numbers.clear()
     words = len(vocabulary)
@@ -79,7 +79,7 @@ def count_corpus(blocks: Iterable[bytes], settings: CountSettings, space: Memory
         run = SpilledMatrix(words, space, one if single else 1)
         for rows in count_pairs(PairCounter(index, units[:reach]), workers):
             run.append(rows)
-        del index, rows  # a whole block, and the buffers that rows come in
+        del index, rows  # frees the block and the buffers of the rows
         if not single:
             run.leave_memory(space, done / len(stream.ids))
         runs.append(run)
@@ -91,7 +91,7 @@ def count_corpus(blocks: Iterable[bytes], settings: CountSettings, space: Memory
 
 
 def _merge(runs: list[SpilledMatrix], space: MemoryBudget, workers: Workers, one: int = 1) -> SpilledMatrix:
-    from nlptx.cooccurrence.merge import merge  # with SciPy, whose import takes as long as counting a small corpus
+    from nlptx.cooccurrence.merge import merge  # imports SciPy, which takes as long as counting a small corpus
 
     return merge(runs, space, workers, one)
 
@@ -99,7 +99,7 @@ def _merge(runs: list[SpilledMatrix], space: MemoryBudget, workers: Workers, one
 def _choose_words(
     stream: TokenStream, settings: CountSettings, tokenizer: Tokenizer
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Return the vocabulary, and the id there of each number of the stream; -1 for words left out."""
+    """Return the vocabulary, and the vocabulary id of each word id of the stream; -1 if the word was left out."""
     counts = stream.counts(settings.min_count)
     words = rank_words(counts, settings.min_count, settings.max_words)
     if not words:
@@ -119,14 +119,14 @@ def _choose_words(
 
 
 def _reach(window: int, longest: int) -> int:
-    """Return how far pairs can be apart in documents of at most ``longest`` tokens."""
+    """Return the maximum distance of a pair in documents of at most ``longest`` tokens."""
     return min(window, max(longest - 1, 1))
 
 
 def _grouped(
     lengths: Iterable[NDArray[np.int64]], limit: int, per_token: int = 1, per_document: int = 0
 ) -> Iterator[NDArray[np.int64]]:
-    """Group documents that have tokens so that the cost of a group is at most ``limit``, or it is one document."""
+    """Group documents, without empty ones, so that a group costs at most ``limit`` or is a single document."""
     group: list[NDArray[np.int64]] = []
     cost = 0
     for part in lengths:

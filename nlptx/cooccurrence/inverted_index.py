@@ -1,4 +1,4 @@
-"""Documents laid out as one text, their positions grouped by the word that stands there."""
+"""An inverted index: documents joined into one text, and the positions of each word in it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from nlptx.runtime.workers import Workers
 
 @dataclass(frozen=True)
 class InvertedIndex:
-    """Documents as one text of known words, and where each word stands in it.
+    """Documents as one text of known words, and the positions of each word in it.
 
-    Around each document stand places that hold no word, so that no window reaches across. Positions are grouped by
-    segment, which is some documents, and in each segment by word.
+    Padding around each document keeps windows from reaching into the next one. Positions are grouped by segment, which
+    is a number of documents, and within a segment by word.
 
     Args:
-        text: int32, the documents; V where no word is.
-        places: int32 or int64, where in the text the window around each position begins, group after group.
-        starts: (V + 1, segments) int64, where among the places each word's group begins, and the last one's ends.
+        text: int32 word ids of the documents; V for padding.
+        places: int32 or int64 index in ``text`` where the window around each position begins, one group after another.
+        starts: (V + 1, segments) int64 index in ``places`` where each word's group begins; the last row is the end.
     """
 
     text: NDArray[np.int32]
@@ -30,11 +30,11 @@ class InvertedIndex:
     starts: NDArray[np.int64]
 
     def before(self) -> NDArray[np.int64]:
-        """Return (V + 1,): how many positions the words before each word have, and all of them."""
+        """Return (V + 1,) int64: for each word the number of positions of all earlier words; the total is last."""
         return self.starts.sum(axis=1) - self.starts[0].sum()
 
     def of(self, first: int, after: int) -> NDArray[np.int64]:
-        """Return where the windows around words ``first`` to ``after`` begin, segment by segment."""
+        """Return where the windows around words ``first`` to ``after`` (exclusive) begin, segment by segment."""
         groups = zip(self.starts[first].tolist(), self.starts[after].tolist(), strict=True)
         return np.concatenate([self.places[start:stop] for start, stop in groups]).astype(np.int64)
 
@@ -48,15 +48,15 @@ def build_index(
     reach: int,
     workers: Workers,
 ) -> InvertedIndex:
-    """Lay out the known words of some documents.
+    """Build the index of the known words of consecutive documents.
 
     Args:
-        ids: int32, tokens by number.
-        start: of the documents' tokens there, which follow one another.
-        segments: int64, tokens of each document, at least 1, by segment.
-        known: (numbers,) int32, the word that a number stands for; -1 for none.
+        ids: int32 word ids of the corpus, in the numbering of the token stream.
+        start: index in ``ids`` of the first token of the documents.
+        segments: int64 number of tokens of each document, at least 1, one array per segment.
+        known: (ids of the token stream,) int32 vocabulary id of each; -1 for words outside the vocabulary.
         words: V.
-        reach: positions to each side that count as near.
+        reach: number of positions on each side that belong to a window.
         workers: threads.
     """
     tokens = [int(lengths.sum()) for lengths in segments]
@@ -70,7 +70,7 @@ def build_index(
     def place(number: int) -> None:
         first, after = edges[number], edges[number + 1]
         found, lengths = _without_unknown(known[ids.read(start + first, start + after)], segments[number])
-        # Where in its own part of the text the window around each position begins.
+        # Index, within this segment's part of the text, where the window around each position begins.
         kind: type[np.signedinteger] = np.int32 if rooms[number] < 1 << 31 else np.int64
         padding = np.arange(0, reach * len(lengths), reach, dtype=kind)
         own = np.arange(len(found), dtype=kind) + np.repeat(padding, lengths)
@@ -87,7 +87,7 @@ def build_index(
 
 
 def _without_unknown(ids: NDArray[np.int32], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Leave out the words with id -1, and documents that had only such words."""
+    """Remove words with id -1, and documents that contain only such words."""
     known = ids >= 0
     left = np.add.reduceat(known, np.cumsum(lengths) - lengths, dtype=np.int64)
     return ids[known], left[left > 0]

@@ -26,7 +26,7 @@ from nlptx.text.blocks import in_blocks
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# Counts are sums of integers, exact up to here.
+# Counts are sums of integers, which float64 represents exactly up to this value.
 _LARGEST_COUNT = 2.0**53
 
 
@@ -37,8 +37,8 @@ class Cooccurrence:
     Args:
         matrix: (V, V) float64 CSR, symmetric, sorted indices.
         vocabulary: the V words.
-        settings: how it was counted.
-        details: documents, tokens and the corpus digest where known.
+        settings: settings of the stage.
+        details: numbers of documents and tokens, and the digest of the corpus, if known.
     """
 
     matrix: sp.csr_matrix
@@ -50,16 +50,16 @@ class Cooccurrence:
         return f"<Cooccurrence: {len(self.vocabulary):,} words, {self.matrix.nnz:,} entries>"
 
     def save(self, path: FilePath) -> None:
-        """Write one file, atomically; ``scipy.sparse.load_npz`` reads it too. Raises OutputError."""
+        """Write one file, atomically; ``scipy.sparse.load_npz`` can also read it. Raises OutputError."""
         write(path, self.to_artifact())
 
     @classmethod
     def load(cls, path: FilePath) -> Cooccurrence:
-        """Read what :meth:`save` or ``nlptx cooccur`` wrote.
+        """Read a file written by :meth:`save` or ``nlptx cooccur``.
 
         Raises:
-            ArtifactError: the file holds something else or is damaged.
-            SettingsError: there is no such file.
+            ArtifactError: the file is not a co-occurrence matrix or is damaged.
+            SettingsError: the file does not exist.
         """
         return load(path, KIND, cls.from_artifact)
 
@@ -72,7 +72,7 @@ class Cooccurrence:
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Cooccurrence:
-        """Check and wrap an artifact. Raises CorruptError where its settings or arrays are impossible."""
+        """Build from an artifact. Raises CorruptError if its settings or arrays are invalid."""
         settings = CountSettings.from_dict(artifact.settings)
         vocabulary = read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase))
         size = len(vocabulary)
@@ -109,7 +109,7 @@ def count(
         texts: a list, tuple, array, Series or any other iterable of str.
         settings: see :class:`CountSettings`.
         jobs: number of threads, or workers; all cores by default. They do not change the result.
-        memory: bytes to keep to while counting; what does not fit goes to temporary files. The result is in memory.
+        memory: maximum number of bytes for counting; the rest goes to temporary files. The result is in memory.
         tmp_dir: folder of the temporary files.
 
     Returns:

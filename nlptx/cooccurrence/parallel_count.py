@@ -1,7 +1,7 @@
 """Counting pairs with all workers.
 
-Tasks are handed out in groups of about the same work. The rows come back in a ring of shared buffers, so that nothing
-large goes through the pipes of worker processes.
+Each worker gets a group of tasks; all groups take about the same time. The rows come back in a ring of shared buffers,
+so that nothing large goes through the pipes of worker processes.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from nlptx.runtime.workers import Workers
 
 # Entries that fit in all buffers together, unless one task needs more.
 _ENTRIES = 1 << 21
-# Pairs in a group of tasks: some hundredths of a second of work.
+# Pairs in a group of tasks: a few hundredths of a second of work.
 _PAIRS = 1 << 21
 
 
 def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
-    """Yield all V rows in order, some at a time. They are overwritten when the next ones are asked for.
+    """Yield all V rows in order, a few at a time. The next iteration overwrites them.
 
     Args:
-        counter: counts the rows of a task.
-        workers: threads, or processes. They do not change the counts.
+        counter: the counter of the pairs.
+        workers: threads or processes; they do not change the counts.
     """
     workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS)  # about the number of groups
-    size = workers.jobs + 1  # as many groups as are under way or with the caller
+    size = workers.jobs + 1  # the groups in progress and the one that the caller is using
     ring = _BufferRing(size, max(counter.most, _ENTRIES // size), counter.words)
 
     def work(numbered: tuple[int, list[Task]]) -> tuple[int, int]:
@@ -59,7 +59,7 @@ def _task_groups(counter: PairCounter, entries: int) -> Iterator[list[Task]]:
 
 
 class _BufferRing:
-    """Shared buffers for the rows of some groups at a time. The number of a group says which buffer it gets.
+    """Shared buffers for the rows of a few groups at a time. The number of a group determines its buffer.
 
     Args:
         size: number of buffers.
@@ -75,7 +75,7 @@ class _BufferRing:
         self.sums = shared_empty((size, entries), np.float64)
 
     def fill(self, number: int, parts: Iterable[SparseRows]) -> tuple[int, int]:
-        """Put the rows of a group into its buffer; return the number of rows and of their entries."""
+        """Write the rows of a group to its buffer; return the number of rows and the number of their entries."""
         buffer = number % self.size
         filled = entries = 0
         for rows in parts:
@@ -87,6 +87,6 @@ class _BufferRing:
         return filled, entries
 
     def rows(self, number: int, rows: int, entries: int) -> SparseRows:
-        """Return the rows of a group, which are not copied."""
+        """Return the rows of a group, without copying them."""
         buffer = number % self.size
         return SparseRows(self.columns[buffer, :entries], self.sums[buffer, :entries], self.lengths[buffer, :rows])

@@ -17,7 +17,7 @@ class SpilledMatrix:
 
     Args:
         words: V.
-        budget: the memory, of which the matrix may use a quarter, and where the rest is spilled.
+        budget: memory limit, of which the matrix may use a quarter, and folder that the rest is spilled to.
         one: divisor of the sums.
     """
 

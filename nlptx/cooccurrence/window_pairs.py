@@ -1,9 +1,9 @@
-"""Counting pairs of nearby words, exactly: a row of the matrix at a time.
+"""Exact counting of pairs of nearby words, one row of the matrix at a time.
 
-The positions of a text are grouped by the word that stands there. The words around the positions of one word
-make that word's row of the matrix. A frequent word's row is summed in a dense vector, which stays in the cache;
-for rare words that would waste time on zeros, so the pairs of many of them are sorted together, and runs of
-equal pairs summed. Rows come out complete and in order, so nothing has to be merged.
+The positions of a text are grouped by word. The words around the positions of one word give that word's row of the
+matrix. The row of a frequent word is summed in a dense vector, which stays in the cache. For rare words that would
+waste time on zeros, so the pairs of many rare words are sorted together and equal pairs are summed. Rows are complete
+and in order, so nothing has to be merged.
 """
 
 from __future__ import annotations
@@ -18,25 +18,27 @@ from numpy.typing import NDArray
 from nlptx.cooccurrence.inverted_index import InvertedIndex
 from nlptx.runtime.radix_sort import radix_argsort
 
-# Up to this window 1/d is a whole number of 1/lcm(1..window) units; beyond, it is rounded to this part of 1.
+# Up to this window, 1/d is an integer multiple of the unit 1/lcm(1..window). For larger windows 1/d is rounded to
+# multiples of 1/_FIXED_POINT.
 _LARGEST_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 26
-# Words of a cache line of 64 bytes.
+# Words per cache line of 64 bytes.
 _CACHE_LINE = 16
-# Pairs handled at once: few enough for their arrays to stay in the cache.
+# Pairs processed at once: few enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
-# Summing a row in a dense vector costs as much as sorting so many pairs, and one for every few words.
+# Summing a row in a dense vector costs as much as sorting _DENSE_PAIRS pairs, plus one pair per _DENSE_WORDS words of
+# the vocabulary.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
-# Rows of the matrix: the first, and the one after the last.
+# A range of rows of the matrix: the first row, and the row after the last.
 Task = tuple[int, int]
 
 
 def unit_weights(weighting: str, window: int) -> tuple[NDArray[np.int64], int]:
-    """Return the weights of distances 1..window in whole units, and how many units make 1.
+    """Return the weights of distances 1..window as integer numbers of units, and the number of units in 1.
 
-    Harmonic weights 1/d are exact up to window 20 and rounded to 2^-26 beyond. Sums of units are exact in
-    float64 up to 2^53 of them.
+    Harmonic weights 1/d are exact up to window 20; for larger windows they are rounded to multiples of 2^-26. Sums of
+    units are exact in float64 up to 2^53 units.
 
     >>> unit_weights("harmonic", 3)
     (array([6, 3, 2]), 6)
@@ -52,12 +54,12 @@ def unit_weights(weighting: str, window: int) -> tuple[NDArray[np.int64], int]:
 
 @dataclass(frozen=True)
 class SparseRows:
-    """Some rows of a sparse matrix.
+    """Consecutive rows of a sparse matrix.
 
     Args:
-        columns: (n,) int32, sorted within each row.
-        sums: (n,) float64 whole numbers.
-        lengths: (rows,) int64, entries of each row.
+        columns: (n,) int32 column indices, sorted within each row.
+        sums: (n,) float64 entries, which are integers.
+        lengths: (rows,) int64 number of entries of each row.
     """
 
     columns: NDArray[np.int32]
@@ -66,16 +68,17 @@ class SparseRows:
 
 
 class PairCounter:
-    """Counts the pairs of words of one document at most ``len(units)`` positions apart.
+    """Counts pairs of words that are at most ``len(units)`` positions apart in the same document.
 
-    Entry [a, b] sums over the positions of ``a`` and those of ``b`` around them, so the matrix is symmetric.
+    Entry [a, b] is a sum over all positions of ``a`` and the positions of ``b`` around them, so the matrix is
+    symmetric.
 
     Args:
-        placed: the documents, laid out with a reach of ``len(units)``.
-        units: (window,) int64, what a pair at distance 1, 2, ... adds.
+        placed: index of the documents, built with a reach of ``len(units)``.
+        units: (window,) int64 weight of a pair at distance 1, 2, ..., in units.
 
     Attributes:
-        most: entries of the rows of a task, at most.
+        most: maximum number of entries in the rows of a task.
     """
 
     def __init__(self, placed: InvertedIndex, units: NDArray[np.int64]) -> None:
@@ -84,10 +87,10 @@ class PairCounter:
         self.words = len(placed.starts) - 1
         self.weights = np.concatenate([units[::-1], [0], units]).astype(np.float64)
         self.window = len(self.weights)
-        # The window that begins at a place as one item, which is copied at once.
+        # Element i is the window that begins at position i, as a single item, so that it is copied in one piece.
         windows = len(text) - self.window + 1
         self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.window}", text.data, 0, (4,))
-        # The text from each cache line of a window on, and from its last word.
+        # Views of the text, shifted to each cache line of a window and to its last word.
         self.lines = [text[offset:] for offset in (*range(0, self.window - 1, _CACHE_LINE), self.window - 1)]
         self.step = max(1, _PAIRS // self.window)
         self.tiled = np.tile(self.weights, self.step)
@@ -95,12 +98,12 @@ class PairCounter:
         self.most = max(self.words, self.step * self.window)
 
     def pairs(self, rows: Task) -> int:
-        """Return the pairs that are counted for some rows."""
+        """Return the number of pairs to count for these rows."""
         first, after = rows
         return int(self.before[after] - self.before[first]) * self.window
 
     def tasks(self) -> Iterator[Task]:
-        """Yield all rows in order: a frequent word alone, rare ones together."""
+        """Yield all rows in order: the row of a frequent word alone, rows of rare words together."""
         dense = (_DENSE_PAIRS + self.words // _DENSE_WORDS) // self.window
         row = 0
         while row < self.words:
@@ -112,17 +115,17 @@ class PairCounter:
             row = after
 
     def count(self, rows: Task) -> SparseRows:
-        """Return these rows."""
+        """Count the pairs of these rows and return the rows."""
         first, after = rows
         return self._row(first) if after == first + 1 else self._sorted(first, after)
 
     def _around(self, first: int, after: int) -> Iterator[NDArray[np.int32]]:
-        """Yield the windows around some words, one after the other, some ``step`` at a time."""
+        """Yield the windows around words ``first`` to ``after`` (exclusive), ``step`` windows at a time."""
         places = self.placed.of(first, after)
         for start in range(0, len(places), self.step):
             some = places[start : start + self.step]
             for line in self.lines:
-                # Brings them to the cache, many at a time, where copying waits for one after the other.
+                # Loads many cache lines in parallel; the copy below would wait for one after another.
                 line.take(some, mode="wrap")
             yield self.windows[some].view(np.int32)
 
@@ -131,13 +134,13 @@ class PairCounter:
         row = np.zeros(self.words + 1)
         for around in self._around(word, word + 1):
             np.add.at(row, around, self.tiled[: len(around)])
-        columns = np.flatnonzero(row[: self.words] != 0)  # of booleans, as NumPy finds those six times as fast
+        columns = np.flatnonzero(row[: self.words] != 0)  # NumPy searches booleans six times as fast
         return SparseRows(columns.astype(np.int32), row[columns], np.array([len(columns)]))
 
     def _sorted(self, first: int, after: int) -> SparseRows:
-        """Sum several rows: their pairs are sorted by row and column, and equal ones summed."""
+        """Sum several rows: sort their pairs by row and column, and sum equal pairs."""
         around = list(self._around(first, after))
-        if not around:  # no word of these in this part of the corpus
+        if not around:  # none of these words occurs in this part of the corpus
             return SparseRows(np.empty(0, np.int32), np.empty(0), np.zeros(after - first, np.int64))
         words = np.concatenate(around).reshape(-1, self.window)
         columns = words.ravel()

@@ -1,1 +1,1 @@
-"""Word vectors, their file, the word2vec text format, and a map of them."""
+"""Word vectors: their artifact, the word2vec text format, and a map of similar words."""

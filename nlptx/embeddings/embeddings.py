@@ -28,10 +28,10 @@ class Embeddings:
     Args:
         vectors: (V, R) float32.
         vocabulary: the V words.
-        eigenvalues: (R,) float64 eigenvalues of the PCA; empty if the vectors were made by another program, as are the
-            next two.
+        eigenvalues: (R,) float64 eigenvalues of the PCA. This and the next two arrays are empty if another program made
+            the vectors.
         residuals: (R,) float64 relative residuals |Av - lv| / l.
-        explained: (R,) float64 share of the sum of squares that each component explains.
+        explained: (R,) float64 fraction of the sum of squares that each component explains.
         settings: settings of the stage that made the vectors.
         details: further facts, such as the digest of the corpus.
         made_from: header of the co-occurrence artifact.
@@ -101,7 +101,7 @@ class Embeddings:
         """Write one file, atomically: an artifact, or word2vec text if the name ends in .txt or .vec.
 
         Raises:
-            OutputError: it cannot be written, or a word cannot stand in word2vec text.
+            OutputError: the file cannot be written, or word2vec text cannot represent a word.
         """
         if file_name(path).endswith(TEXT_SUFFIXES):
             write_word2vec(path, self.vocabulary.words, self.vectors)
@@ -110,12 +110,12 @@ class Embeddings:
 
     @classmethod
     def load(cls, path: FilePath) -> Embeddings:
-        """Read what :meth:`save` or ``nlptx pca`` wrote: an artifact, or word2vec or GloVe text (.txt, .vec).
+        """Read a file written by :meth:`save` or ``nlptx pca``, or word2vec or GloVe text (.txt, .vec).
 
         Raises:
-            ArtifactError: the artifact holds something else or is damaged.
-            DataError: a line of a text file is not a word and its numbers.
-            SettingsError: there is no such file.
+            ArtifactError: the file does not contain embeddings or is damaged.
+            DataError: a line of a text file is not a word followed by numbers.
+            SettingsError: the file does not exist.
         """
         if file_name(path).endswith(TEXT_SUFFIXES):
             return cls.from_word2vec(path)
@@ -123,7 +123,7 @@ class Embeddings:
 
     @classmethod
     def from_word2vec(cls, path: FilePath) -> Embeddings:
-        """Read word2vec or GloVe text, whatever the file's name. Raises DataError and SettingsError."""
+        """Read word2vec or GloVe text from a file of any name. Raises DataError and SettingsError."""
         found = read_word2vec(path)
         return cls(found.vectors, found.vocabulary, details={"source": "word2vec text", "sha256": found.sha256})
 
@@ -169,7 +169,7 @@ def load_embeddings(path: FilePath) -> Embeddings:
     r"""Read word vectors from an artifact, or from word2vec or GloVe text; see :meth:`Embeddings.load`.
 
     Raises:
-        ArtifactError: the file does not hold embeddings.
+        ArtifactError: the file does not contain embeddings or is damaged.
         DataError: a line of a text file is not a word followed by numbers.
         SettingsError: the file does not exist.
 

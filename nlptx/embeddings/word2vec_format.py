@@ -1,4 +1,4 @@
-"""Word vectors as word2vec and GloVe text, to exchange with other programs."""
+"""Word vectors in the text formats of word2vec and GloVe, for exchange with other programs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from nlptx.io.whole_file import open_whole
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# No tokenizer produces such words, but an artifact may come from anyone.
+# Characters that a word cannot contain. No tokenizer produces them, but an artifact may come from anyone.
 _UNWRITABLE = re.compile("[ \n\ud800-\udfff]")
 _NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
 _HEADER = re.compile(rb"\d{1,18} \d{1,18} *\r?\n?")
 
 
 class WordVectors(NamedTuple):
-    """The content of such a file: (V, R) float32 vectors, the vocabulary, and the SHA-256 of the file."""
+    """The content of a file of word vectors: (V, R) float32 vectors, the vocabulary, and the SHA-256 of the file."""
 
     vectors: NDArray[np.float32]
     vocabulary: Vocabulary
@@ -66,17 +66,17 @@ def read_word2vec(path: FilePath) -> WordVectors:
         raise DataError(f"cannot be read: {error.strerror or error}", where=path) from error
 
 
-# A number beyond float32 becomes an infinity, which is refused below without NumPy's warning.
+# A number beyond the range of float32 becomes infinite, which is an error below; NumPy's warning is not needed.
 @np.errstate(over="ignore")
 def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
     seen: set[str] = set()
-    promised = width = None  # from word2vec's first line (words, components); GloVe has none
+    promised = width = None  # the first line of word2vec text (words, components); GloVe text has no such line
     for number, line in enumerate(file, start=1):
         where = f"{path}:{number}"
         try:
-            # Once the width is known, a word may contain spaces, as some of GloVe's do.
+            # Once the width is known, a word may contain spaces, because some of GloVe's words do.
             text = line.decode("utf-8").rstrip("\r\n").rstrip(" ")
             word, *numbers = text.rsplit(" ", width) if width else text.split(" ")
             if _NUMBER.fullmatch(word.rpartition(" ")[2]) and " " in word:

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from nlptx.embeddings.embeddings import Embeddings
 
-# Groups are sought among this many frequent words, at most a quarter of all, because vectors of rare words are noisy.
-# The most frequent words are left out, because they carry little meaning.
+# Groups consist of words among the AMONG most frequent, at most a quarter of all, because vectors of rare words are
+# noisy. The COMMONEST most frequent words are left out, because they carry little meaning.
 AMONG, COMMONEST = 3000, 100
 
 
@@ -24,7 +24,7 @@ def word_groups(embeddings: Embeddings, groups: int = 20, size: int = 12) -> lis
         size: words per group; fewer if there are not enough.
 
     Returns:
-        the word ids of each group, the central word first.
+        Word ids of each group, the central word first.
     """
     ids = _content_words(embeddings)
     unit = _centred(embeddings, ids)
@@ -48,7 +48,7 @@ def word_groups(embeddings: Embeddings, groups: int = 20, size: int = 12) -> lis
 
 
 def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
-    """Return the ids of frequent alphabetic words without the commonest ones; of any words if there are none."""
+    """Return the ids of frequent alphabetic words except the commonest; if there are none, the ids of any words."""
     words = embeddings.vocabulary.words
     words = words[: min(AMONG, max(len(words) // 4, 4 * COMMONEST))]
     first = min(COMMONEST, len(words) // 10)
@@ -57,7 +57,7 @@ def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
 
 
 def _centred(embeddings: Embeddings, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return unit vectors of the differences from the mean of all words."""
+    """Return the unit vectors of these words minus their mean, normalised to length 1."""
     unit = _unit(embeddings.vectors[ids].astype(np.float64))
     return _unit(unit - unit.mean(axis=0))
 

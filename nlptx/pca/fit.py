@@ -96,7 +96,7 @@ def fit_pca(
             on_round=on_round,
         )
         vectors = rows.forward(pairs.vectors)
-    # Where an eigenvalue is nothing but rounding error the component is set to 0; scaled up, it would be noise.
+    # If an eigenvalue is only rounding error, its component is set to 0, because scaling it up would give noise.
     real = pairs.values > np.finfo(dtype).eps * pairs.values[0]
     safe = np.where(real, pairs.values, 1)
     vectors *= np.where(real, safe ** ((settings.eigenvalue_weight - 1) / 2), 0)

@@ -1,4 +1,4 @@
-"""The matrix that PCA analyses, as an operator: transformed counts, standardised or not, and never densified.
+"""The matrix that PCA analyses, as an operator: transformed counts, optionally standardised, and never densified.
 
 V is the number of words, k the number of vectors that are multiplied together.
 """
@@ -15,7 +15,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from nlptx.runtime.workers import SERIAL, Workers
 
-# Number of slices a matrix is cut into, and so of threads that find work. Fixed, because it fixes the order of sums.
+# Number of slices that a matrix is cut into, which limits the number of threads. Fixed, because it determines the order
+# of summation.
 _SLICES = 8
 
 
@@ -36,12 +37,12 @@ def ppmi(counts: sp.csr_matrix, smoothing: float, workers: Workers = SERIAL) -> 
     """
     totals = np.asarray(counts.sum(axis=1)).ravel()
     smoothed = totals**smoothing
-    # A word that occurs near no other has an empty row and column, so any finite value will do for it.
+    # A word without any co-occurrences has an empty row and column, so any finite value will do.
     log_word = np.log(np.where(totals > 0, totals, 1))
     log_context = np.log(np.where(totals > 0, smoothed, 1)) - np.log(smoothed.sum() or 1)
 
     def positive(rows: slice) -> tuple[NDArray, NDArray, NDArray]:
-        """Return the entries of these rows that are above 0, their columns, and their number in each row."""
+        """Return the positive entries of these rows, their columns, and the number of them in each row."""
         starts = counts.indptr[rows.start : rows.stop + 1]
         entries = slice(starts[0], starts[-1])
         columns = counts.indices[entries]
@@ -59,7 +60,7 @@ def ppmi(counts: sp.csr_matrix, smoothing: float, workers: Workers = SERIAL) -> 
 
 
 def transform(counts: sp.csr_matrix, name: str, smoothing: float, workers: Workers = SERIAL) -> sp.csr_matrix:
-    """Compress counts, because the few largest of them would dominate everything else.
+    """Compress counts, because otherwise the few largest would dominate all others.
 
     Args:
         counts: (V, V) sparse co-occurrence counts.
@@ -74,13 +75,13 @@ def transform(counts: sp.csr_matrix, name: str, smoothing: float, workers: Worke
 
 @dataclass(frozen=True)
 class _Slice:
-    """Some rows of X = S - shift 1^T.
+    """Consecutive rows of X = S - shift 1^T.
 
     Args:
-        rows: which rows.
-        scaled: (rows, V) of S.
-        shift: (rows,) of the shift.
-        squares: sum of the squares of X in these rows.
+        rows: range of the rows.
+        scaled: (rows, V) these rows of S.
+        shift: (rows,) these entries of the shift.
+        squares: sum of the squares of the entries of X in these rows.
     """
 
     rows: slice
@@ -95,7 +96,7 @@ class _Slice:
         return product
 
     def transposed(self, block: NDArray) -> tuple[NDArray, NDArray]:
-        """Return S^T b, (V, k), and shift^T b, (k,); X^T b is the first, minus the second in every row."""
+        """Return S^T b, (V, k), and shift^T b, (k,). Subtracting the second from each row of the first gives X^T b."""
         return self.scaled.T @ block, self.shift @ block
 
 
@@ -105,13 +106,13 @@ class RowOperator:
         X = M    or, standardised,    X = D^-1 (M - mean 1^T)
 
     In the second form each row has mean 0 and standard deviation 1 (a constant row becomes 0), and D has the standard
-    deviations on its diagonal. That X is dense, so it is never formed. What is kept is the sparse matrix S = D^-1 M and
-    the vector shift = D^-1 mean. Then X = S - shift 1^T, and
+    deviations on its diagonal. This X is dense, so it is never formed. Only the sparse matrix S = D^-1 M and the vector
+    shift = D^-1 mean are stored. Then X = S - shift 1^T, and
 
         X b = S b - shift (1^T b),    X^T b = S^T b - 1 (shift^T b).
 
-    The rows are cut into a few slices X_i, and X^T X b is the sum of X_i^T (X_i b). So a thread uses at once what it
-    has just computed, and one copy of the matrix serves both products.
+    The rows are cut into a few slices X_i, and X^T X b is the sum of X_i^T (X_i b). So each thread uses its X_i b at
+    once, and a single copy of the matrix is enough for both products.
 
     Args:
         matrix: (n, V) sparse M.
@@ -146,7 +147,7 @@ class RowOperator:
         return product
 
     def _sum_transposed(self, slice_of: Callable[[_Slice], NDArray], width: int) -> NDArray:
-        """Return X^T b, given the part of b (n, k) that belongs to a slice: the sum over the slices, in their order."""
+        """Return X^T b as the sum over the slices, in order; ``slice_of`` returns the rows of b (n, k) of a slice."""
         product = np.zeros((self.shape[1], width), self.dtype)
         shift = np.zeros(width, self.dtype)
         for scaled, shifted in self._workers.map(lambda part: part.transposed(slice_of(part)), self._slices):
@@ -178,7 +179,7 @@ def _make_slice(matrix: sp.csr_matrix, rows: slice, standardize: bool, dtype: np
 
 
 def _even_slices(matrix: sp.csr_matrix) -> list[slice]:
-    """Cut the rows into slices with about equally many entries; some slices may be empty."""
+    """Cut the rows into slices with about the same number of entries; some slices may be empty."""
     goals = np.linspace(0, matrix.nnz, _SLICES + 1)
     cuts = np.searchsorted(matrix.indptr, goals)
     cuts[0], cuts[-1] = 0, matrix.shape[0]

@@ -1,14 +1,15 @@
 """The leading eigenpairs of a symmetric matrix by power iteration with deflation.
 
-The textbook form (``block=1, degree=1``) multiplies a random vector by A and normalises it, again and again, until its
-direction no longer changes: that is the leading eigenvector. It is taken out of A (deflation), and the next one is
-found in the same way.
+The textbook form (``block=1, degree=1``) repeatedly multiplies a random vector by A and normalises it, until its
+direction no longer changes; then it is the leading eigenvector. This eigenvector is removed from A (deflation), and the
+next one is found in the same way.
 
-Two refinements make this fast, and change nothing else. A *block* Q of k vectors is iterated together, and a small
-eigenproblem inside their span (Rayleigh-Ritz) separates the eigenvectors. And the last ``degree`` iterates A Q, A^2 Q,
-... of a round are kept: Rayleigh-Ritz over all of them finds the best polynomial filter of that degree (block Lanczos).
-Vectors found in earlier rounds take part, so that their remaining errors do not limit those still to be found. A round
-ends once all wanted eigenpairs are found; with the default degree that is nearly always the first.
+Two refinements make this fast, and change nothing else. First, a *block* Q of k vectors is iterated together, and a
+small eigenproblem within their span (Rayleigh-Ritz) separates the eigenvectors. Second, the last ``degree`` iterates
+A Q, A^2 Q, ... of a round are kept: Rayleigh-Ritz over all of them finds the best polynomial filter of that degree
+(block Lanczos). Eigenvectors found in earlier rounds are included, so that their remaining errors do not limit the
+accuracy of later ones. The iteration ends when all wanted eigenpairs are found; with the default degree this nearly
+always takes a single round.
 
 Sources: Golub & Van Loan, Matrix Computations, ch. 8 and 10; Stathopoulos & Wu (2002) for the orthogonalisation.
 """
@@ -29,7 +30,7 @@ from nlptx.runtime.workers import SERIAL, Workers
 Product = Callable[[NDArray], NDArray]
 # Vectors per block: enough for an efficient product. A wider block needs more products for the same degree.
 _BLOCK = 16
-# When the degree is chosen automatically: vectors kept per wanted eigenpair, and the smallest number of blocks kept.
+# For the automatic choice of the degree: number of vectors kept per wanted eigenpair, and minimum degree.
 _BASIS_PER_PAIR = 6
 _LEAST_DEGREE = 8
 
@@ -77,10 +78,11 @@ def power_iteration(
         dtype: float32 or float64.
         block: number of vectors iterated together; 0 for an automatic choice.
         degree: number of iterates kept per round; 0 for an automatic choice.
-        deflation: ``projection`` against the vectors found, or ``subtraction`` of l v v^T from A.
-        max_products: number of products with a block after which to give up.
-        workers: threads for all but ``product``; they do not change the result.
-        on_round: called after each Rayleigh-Ritz step with the eigenpairs found and the largest residual still open.
+        deflation: ``projection`` against the eigenvectors found so far, or ``subtraction`` of l v v^T from A.
+        max_products: maximum number of products of A with a block.
+        workers: threads for everything except ``product``; they do not change the result.
+        on_round: callback after each Rayleigh-Ritz step, called with the number of eigenpairs found and the largest
+            relative residual of the others.
 
     Raises:
         NlptxError: the iteration does not converge within ``max_products``.
@@ -90,7 +92,7 @@ def power_iteration(
     found = progress = spent = columns = 0
     open_residual = 1.0
     values = np.empty(0, dtype)
-    vectors = images = np.empty((size, 0), dtype)  # those found, (V, F), and A times them
+    vectors = images = np.empty((size, 0), dtype)  # eigenvectors found so far, (V, F), and A times them
 
     def multiply(b: NDArray) -> NDArray:
         nonlocal spent, columns
@@ -106,7 +108,7 @@ def power_iteration(
         goal = min(end, 2 * (wanted + block))
         basis = _Basis(vectors, images, end, 2 * block, workers)
         iterate = basis.remainder(start_image)
-        if not iterate.shape[1]:  # A is 0 on the whole block, so the block consists of eigenvectors
+        if not iterate.shape[1]:  # A maps the block to 0, so the block consists of eigenvectors
             iterate = basis.remainder(start)
         before, iterate = found, iterate[:, : end - found]
         while True:
@@ -133,7 +135,7 @@ def power_iteration(
         found = reached
         values, residuals = ritz[:found], relative[:found]
         vectors, images = candidates[:, :found], moved[:, :found]
-        # Among nearly equal eigenvalues, a vector found before may have turned into one that is not: it stays.
+        # If eigenvalues are nearly equal, an eigenvector found earlier may no longer converge: keep it in the block.
         following = slice(found, max(found, before) + block)
         start, start_image = candidates[:, following], moved[:, following]
         missing = min(block, size - found) - start.shape[1]
@@ -148,8 +150,8 @@ def power_iteration(
 def _check_residuals(values: NDArray, missed: NDArray, tolerance: float) -> tuple[NDArray[np.bool_], NDArray]:
     """Return which eigenpairs are good enough, (k,), and their relative residuals, (k,).
 
-    An eigenvalue that cannot be told from 0 has no relative residual, and any vector will do for it, so it is accepted.
-    For the others, a residual that is nothing but rounding error is accepted as well.
+    An eigenvalue that is 0 up to rounding has no relative residual, and any vector will do for it, so it is accepted if
+    its residual is within rounding error. For other eigenvalues, too, a residual within rounding error is accepted.
 
     Args:
         values: (k,) eigenvalues l, largest first.
@@ -172,26 +174,26 @@ def _no_convergence(found: int, wanted: int, spent: int, tolerance: float, resid
 
 
 class _Basis:
-    """An orthonormal basis W (V, width), with A W: the vectors found before, then the iterates of this round.
+    """An orthonormal basis W (V, width), and A W: eigenvectors found earlier, then the iterates of this round.
 
     Args:
-        found: (V, F) vectors found in earlier rounds.
-        images: (V, F) A times them.
-        capacity: largest width that the basis will have.
-        recent: largest number of columns that the last two blocks have together.
+        found: (V, F) eigenvectors found in earlier rounds.
+        images: (V, F) A times these eigenvectors.
+        capacity: maximum width of the basis.
+        recent: maximum number of columns in the last two blocks together.
         workers: threads.
     """
 
     def __init__(self, found: NDArray, images: NDArray, capacity: int, recent: int, workers: Workers) -> None:
         self.width = 0
         self._found, self._recent, self._workers = found.shape[1], recent, workers
-        self._vectors = np.empty((len(found), capacity), found.dtype, order="F")  # so the part in use is contiguous
+        self._vectors = np.empty((len(found), capacity), found.dtype, order="F")  # columns in use are contiguous
         self._images = np.empty_like(self._vectors)
         self._small = np.empty((capacity, capacity))  # W^T A W, which is symmetric: only the upper half is filled
         self.append(found, images)
 
     def append(self, block: NDArray, image: NDArray) -> None:
-        """Add a block (V, k) to the basis, given A times it."""
+        """Add a block (V, k) to the basis; ``image`` is A times the block."""
         new = slice(self.width, self.width + block.shape[1])
         self.width = new.stop
         self._vectors[:, new], self._images[:, new] = block, image
@@ -200,10 +202,10 @@ class _Basis:
     def remainder(self, block: NDArray) -> NDArray:
         """Return an orthonormal basis of the part of ``block`` (V, k) that is outside the span of this basis.
 
-        Directions that are nothing but rounding error are dropped, so the result may have fewer columns. Everything is
-        done twice, because subtraction leaves rounding errors; a column that shrinks a lot the second time was nothing
-        else. The first time, few columns of the basis matter: because A is symmetric, A times a block is orthogonal to
-        all blocks but the last two, apart from the errors of the vectors found.
+        Directions that consist only of rounding errors are dropped, so the result may have fewer columns. Everything is
+        done twice, because subtraction leaves rounding errors; a column that shrinks a lot the second time consisted
+        only of them. The first pass needs only a few columns of the basis: because A is symmetric, A times a block is
+        orthogonal to all blocks except the last two, apart from the errors of the eigenvectors found earlier.
         """
         eps = float(np.finfo(block.dtype).eps)
         recent = slice(max(self._found, self.width - self._recent), self.width)
@@ -221,10 +223,10 @@ class _Basis:
         return block
 
     def rayleigh_ritz(self, count: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return the best approximations to eigenpairs inside the span, ``count`` at most, from those of W^T A W.
+        """Return the best approximations of at most ``count`` eigenpairs within the span, from those of W^T A W.
 
         Returns:
-            Values l (k,), largest first, vectors v (V, k), A v (V, k), and residuals |A v - l v| (k,).
+            Eigenvalues l (k,), largest first, eigenvectors v (V, k), A v (V, k), and residuals |A v - l v| (k,).
         """
         values, rotation = np.linalg.eigh(self._small[: self.width, : self.width], UPLO="U")
         values, rotation = values[::-1][:count].astype(self._vectors.dtype), rotation[:, ::-1][:, :count]

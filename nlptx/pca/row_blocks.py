@@ -1,4 +1,4 @@
-"""Tall matrices in blocks of rows. The blocks do not depend on the number of threads, so neither does any sum."""
+"""Products of tall matrices, by blocks of rows. Blocks, and so sums, do not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.workers import Workers
 
-# Rows per block: enough work for a thread, and few enough that a vocabulary makes some for every thread.
+# Rows per block: enough work for a thread, but few enough that a vocabulary gives every thread several blocks.
 _ROWS = 4096
 
 
@@ -19,11 +19,11 @@ def row_slices(rows: int) -> list[slice]:
 
 
 def by_rows(work: Callable[[slice], NDArray], like: NDArray, columns: int, workers: Workers) -> NDArray:
-    """Return ``work(rows)`` for all blocks of rows, one below the other.
+    """Return ``work(rows)`` of all blocks of rows, stacked vertically.
 
     Args:
         work: function from a slice of rows to an array (rows of the block, columns).
-        like: (V, ...) array that has the rows and the dtype of the result.
+        like: (V, ...) array with the number of rows and the dtype of the result.
         columns: number of columns of the result.
         workers: threads; they do not change the result.
 
@@ -41,7 +41,7 @@ def by_rows(work: Callable[[slice], NDArray], like: NDArray, columns: int, worke
 
 
 def inner(a: NDArray, b: NDArray, workers: Workers) -> NDArray[np.float64]:
-    """Return a^T b, (k, l) float64, for tall a (V, k) and b (V, l): the sum over the blocks, in their order."""
+    """Return a^T b, (k, l) float64, for tall a (V, k) and b (V, l): the sum over the blocks of rows, in order."""
     total = np.zeros((a.shape[1], b.shape[1]))
     for part in workers.map(lambda rows: a[rows].T @ b[rows], row_slices(len(a))):
         total += part

@@ -1,1 +1,1 @@
-"""Workers, memory that processes share, and ordering of integers."""
+"""Workers, memory shared by processes, and radix sort."""

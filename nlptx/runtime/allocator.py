@@ -12,10 +12,11 @@ _LARGEST_ON_HEAP = 32 << 20
 
 
 def keep_freed_memory() -> None:
-    """Let new arrays reuse the memory of freed ones, in the whole process.
+    """Let new arrays reuse the memory of freed arrays; applies to the entire process.
 
-    By default glibc returns the memory of large arrays to the system and requests it again, zeroed page by page, which
-    takes a quarter of the time of scoring and a few percent of counting. Does nothing with another C library.
+    By default glibc returns the memory of large arrays to the system and requests it again, zeroed page by page. This
+    takes a quarter of the time of scoring and a few percent of the time of counting. Does nothing with other C
+    libraries.
     """
     _set(_M_TRIM_THRESHOLD, _KEPT)
     _set(_M_MMAP_THRESHOLD, _LARGEST_ON_HEAP)
@@ -24,22 +25,23 @@ def keep_freed_memory() -> None:
 def save_address_space() -> None:
     """Let all threads share one heap if the address space is limited (``ulimit -v``).
 
-    By default glibc reserves 64 MB of it for the heap of each thread. Such a process would run out of it early, and in
-    the middle of a small allocation, where libraries crash, instead of a large array, which is a MemoryError.
-    For the whole process, before it starts threads; does nothing with another C library.
+    By default glibc reserves 64 MB of address space for the heap of each thread. A limited process would run out of it
+    early, and during a small allocation, where libraries crash, instead of during the allocation of a large array,
+    which raises a MemoryError. Applies to the entire process; call it before starting threads. Does nothing with other
+    C libraries.
     """
     if address_space_limit() is not None:
         _set(_M_ARENA_MAX, 1)
 
 
 def address_space_limit() -> int | None:
-    """Return the number of bytes that the address space of this process is limited to, or None."""
+    """Return the limit of the address space of this process in bytes, or None if there is no limit."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if limit == resource.RLIM_INFINITY else limit
 
 
 def _set(parameter: int, value: int) -> None:
-    import ctypes  # slow to import, and --help does without
+    import ctypes  # slow to import, and --help does not need it
 
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -1,9 +1,9 @@
-"""Loads a BLAS where memory is known to suffice for it, and has it take all the memory it will ever need.
+"""Loads a BLAS only if there is enough memory for it, and makes it allocate all its memory at once.
 
-OpenBLAS maps a buffer when it is loaded, and another whenever more threads multiply at the same time than ever before.
-If there is no memory for a buffer, versions up to 0.3.30 try again for ever, and a library that is being loaded holds
-the interpreter's lock, so that no signal ends that; later versions print a line of their own and exit. Here both
-become a MemoryError, which is raised before the BLAS asks for memory.
+OpenBLAS maps a buffer when it is loaded, and another one whenever the number of threads that multiply at the same time
+reaches a new maximum. If there is no memory for a buffer, versions up to 0.3.30 retry forever; while a library is being
+loaded it holds the interpreter's lock, so no signal can interrupt this. Later versions print a message and exit. The
+functions here raise a MemoryError instead, before the BLAS requests memory.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ import mmap
 import os
 import sys
 
-# Read by each BLAS when it is loaded. Parallel work is done by workers of this program, so threads of a BLAS would only
-# take memory: a stack and a buffer each.
+# Environment variables that a BLAS reads when it is loaded. The workers of this program do the parallel work, so BLAS
+# threads would only take memory: a stack and a buffer each.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-# Address space that loading takes with one thread, its first buffer included, and what a further buffer takes: as
-# measured with the wheels of NumPy and SciPy on x86-64, and some more.
+# Address space in bytes needed to load a module with one thread, including the first buffer, and for each further
+# buffer: measured with the wheels of NumPy and SciPy on x86-64, plus a margin.
 _ROOM = {"numpy": 96 << 20, "scipy.linalg": 100 << 20}
 _BUFFER = 36 << 20
 
 
 def use_one_blas_thread() -> None:
-    """Have every BLAS that this process loads from now on start without threads."""
+    """Make every BLAS that this process loads from now on use a single thread."""
     os.environ.update(ONE_THREAD)
 
 
 def load_blas(module: str, threads: int) -> None:
-    """Import a module, and with it its BLAS.
+    """Import a module and its BLAS.
 
-    Does nothing if the module has been imported before.
+    Does nothing if the module has already been imported.
 
     Args:
         module: ``numpy`` or ``scipy.linalg``.
         threads: number of threads that will multiply at the same time.
 
     Raises:
-        MemoryError: there is no room for it.
+        MemoryError: there is not enough address space.
     """
     if module in sys.modules:
         return
@@ -51,25 +51,25 @@ def load_blas(module: str, threads: int) -> None:
 def _check_room(size: int) -> None:
     """Raise MemoryError if the address space has no room for ``size`` bytes."""
     try:
-        mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()  # as a BLAS does
+        mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()  # the same call as in a BLAS
     except OSError as error:
         raise MemoryError(f"no room for {size >> 20} MB") from error
 
 
 def _openblas_files() -> list[str]:
-    """Return the path of every OpenBLAS that is loaded."""
+    """Return the paths of all OpenBLAS libraries that are loaded."""
     from threadpoolctl import threadpool_info
 
     return [library["filepath"] for library in threadpool_info() if library["internal_api"] == "openblas"]
 
 
 def _map_buffers(path: str, count: int) -> None:
-    """Have an OpenBLAS map ``count`` buffers, which it keeps for later products."""
-    import ctypes  # slow to import, and --help does without
+    """Make an OpenBLAS map ``count`` buffers, which it keeps for later products."""
+    import ctypes  # slow to import, and --help does not need it
 
     library = ctypes.CDLL(path)
     if not hasattr(library, "blas_memory_alloc"):
-        return  # it keeps its own functions to itself
+        return  # this build does not export the allocation functions
     allocate, free = library.blas_memory_alloc, library.blas_memory_free
     allocate.argtypes, allocate.restype = [ctypes.c_int], ctypes.c_void_p
     free.argtypes, free.restype = [ctypes.c_void_p], None

@@ -1,4 +1,4 @@
-"""Reading ahead: a thread reads texts into a bounded queue, from which they are taken in groups."""
+"""Prefetching: a thread reads texts into a bounded queue; the caller takes them from it in groups."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from nlptx.runtime.workers import PAUSE, Pause
 
 K = TypeVar("K")
 
-# Characters in the queue, and in a group. One text may have more.
+# Maximum number of characters in the queue and in a group. A single text may have more.
 _QUEUE_CHARACTERS = 4_000_000
 _GROUP_CHARACTERS = 500_000
 
 
 @dataclass(frozen=True)
 class _End:
-    """Follows the last pair in the queue, and says how the source ended."""
+    """Marker after the last pair in the queue, with the error that ended the source, if any."""
 
     error: BaseException | None = None
 
 
 class _TextQueue(queue.Queue[tuple[Any, str]]):
-    """A queue of pairs (anything, text) that is bounded by their characters, too."""
+    """A queue of pairs (anything, text), bounded by the number of pairs and by the number of characters."""
 
     characters = 0
 
@@ -43,10 +43,10 @@ class _TextQueue(queue.Queue[tuple[Any, str]]):
 
 
 def prefetch(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[list[K], list[str]] | Pause]:
-    """Yield pairs of something and a text in groups, as they arrive: ``([something, ...], [text, ...])``.
+    """Yield pairs (anything, text) in groups, as they arrive: ``([anything, ...], [text, ...])``.
 
-    A group has at most ``size`` pairs, and never waits for more of them. Before the source is waited for, there is a
-    pause. An error of the source is raised after everything that came before it.
+    A group has at most ``size`` pairs, and is yielded without waiting for more. If no pair is available, a pause is
+    yielded before waiting for the source. An error of the source is raised after all pairs that precede it.
     """
     waiting = _TextQueue(2 * size)
     closed = threading.Event()
@@ -64,12 +64,12 @@ def prefetch(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[list[
             raise end.error
     finally:
         closed.set()
-        while not waiting.empty():  # so that the thread need not wait for room
+        while not waiting.empty():  # so that the thread does not block on a full queue
             waiting.get()
 
 
 def _take_group(waiting: _TextQueue, size: int) -> tuple[list[Any], list[str], _End | None]:
-    """Wait for one pair, and take with it what is there already. The third value is the end, where it is reached."""
+    """Wait for one pair, and take all pairs that are available. The third value is the end marker, or None."""
     kept: list[Any] = []
     texts: list[str] = []
     characters = 0
@@ -90,6 +90,6 @@ def _read(pairs: Iterable[tuple[Any, str]], waiting: _TextQueue, closed: threadi
             waiting.put(pair)
             if closed.is_set():
                 return
-    except BaseException as error:  # raised by the one who takes
+    except BaseException as error:  # raised in the thread that takes the pairs
         end = _End(error)
     waiting.put((end, ""))

@@ -1,7 +1,7 @@
-"""Forked processes that do what they are sent, and what the signals that stop a program mean to them.
+"""Forked processes that work on items sent to them, and their handling of stop signals.
 
-Signals are the business of the parent alone: it decides what to finish and what to keep, so its processes ignore them.
-They end with it, however it ends, because then nobody can send them anything more.
+Only the parent handles signals: it decides what to finish and what to save, so its processes ignore them. They end when
+the parent ends, for whatever reason, because that closes the pipes of their items.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from typing import Any, BinaryIO, NoReturn
 
 from nlptx.errors import NlptxError
 
-# What a user, the system or a terminal that is closed sends to end a program.
+# Signals sent by a user, the system or a closing terminal to end a program.
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _OPEN_FILES = "/proc/self/fd"
 
 
 class Process:
-    """A forked process that does ``work`` on one item after the other.
+    """A forked process that calls ``work`` on one item after another.
 
-    It has the memory of its parent as it was at the fork. Items and results travel through pipes.
+    It has a copy of the parent's memory at the time of the fork. Items and results are sent through pipes.
 
     Args:
         work: function of an item.
 
     Raises:
-        OSError: the system has no process or no pipe left.
+        OSError: the system cannot create another process or pipe.
     """
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
@@ -50,7 +50,7 @@ class Process:
         """Send an item; return a function that waits for the result and returns it.
 
         Raises:
-            NlptxError: the process was killed; so does the function, or else what ``work`` raises.
+            NlptxError: the process was killed. The returned function raises this, too, or any error of ``work``.
         """
         try:
             _send(self._items, item)
@@ -68,22 +68,23 @@ class Process:
         return result
 
     def end(self) -> None:
-        """Kill the process, whatever it does: it has nothing to put in order. Threads that wait for it are told."""
-        with suppress(ChildProcessError):  # where SIGCHLD is ignored, the end of a process leaves no trace
+        """Kill the process, which needs no clean-up. Threads that wait for its results get an error."""
+        with suppress(ChildProcessError):  # if SIGCHLD is ignored, ended processes cannot be waited for
             if os.waitpid(self._pid, os.WNOHANG) == (0, 0):
                 os.kill(self._pid, signal.SIGKILL)
                 os.waitpid(self._pid, 0)
-        with suppress(OSError):  # an item that could not be sent
+        with suppress(OSError):  # closing a pipe flushes an item that could not be sent
             self._pipes.close()
 
 
 @contextmanager
 def forked(works: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]:
-    """Yield a process for each of some functions, or none where the system cannot fork; end them with the block."""
+    """Yield one process per function, or none if the system cannot fork; end them when the block ends."""
     processes: list[Process] = []
     try:
-        # The exception of a signal would be lost within a fork. Python 3.12 and later warn where there are threads;
-        # those of the BLAS are stopped for a fork, and others must hold no lock that the work needs.
+        # An exception raised by a signal handler during a fork would be lost. Python 3.12 and later warn about forks of
+        # processes with threads; the BLAS stops its threads for a fork, and others must hold no lock that the work
+        # needs.
         with signals_held(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
             try:
@@ -98,7 +99,7 @@ def forked(works: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Let stop signals wait for the end of a block. Threads that are started in it never take one."""
+    """Delay stop signals until the block ends. Threads started within the block never receive them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     try:
         yield
@@ -129,16 +130,16 @@ def _killed() -> NlptxError:
 
 
 def _serve(work: Callable[[Any], Any], items: BinaryIO, results: BinaryIO) -> NoReturn:
-    """Do what is sent, until nobody can send anything more."""
+    """Process items until the parent closes the pipe."""
     try:
         for number in STOP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         _close_all_but(0, 1, 2, items.fileno(), results.fileno())
-        gc.freeze()  # looking through the objects of the parent would copy them
+        gc.freeze()  # garbage collection would write to the parent's objects, which copies their memory
         while True:
             _answer(work, pickle.load(items), results)
     finally:
-        os._exit(0)  # without flushing or closing anything of the parent's
+        os._exit(0)  # without flushing or closing the parent's files
 
 
 def _answer(work: Callable[[Any], Any], item: Any, results: BinaryIO) -> None:
@@ -149,7 +150,7 @@ def _answer(work: Callable[[Any], Any], item: Any, results: BinaryIO) -> None:
 
 
 def _close_all_but(*kept: int) -> None:
-    """Close what was open at the fork: others wait for the last copy of a pipe's end, or of a lock, to be closed."""
+    """Close files inherited at the fork: other processes may wait until all copies of a pipe or lock are closed."""
     for descriptor in set(map(int, os.listdir(_OPEN_FILES))).difference(kept):
-        with suppress(OSError):  # the one of the list itself
+        with suppress(OSError):  # the descriptor that listdir used is closed already
             os.close(descriptor)

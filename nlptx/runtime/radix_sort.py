@@ -1,7 +1,7 @@
 """Radix sort of integers.
 
-NumPy sorts 64-bit integers by comparison, in 8 to 60 ns each depending on the processor, and 16-bit integers by radix
-sort, in 4 ns each on all processors.
+NumPy sorts 64-bit integers by comparison, in 8 to 60 ns per integer depending on the processor, and 16-bit integers by
+radix sort, in 4 ns per integer on all processors.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _DIGIT = 16
 def radix_argsort(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return the indices that sort non-negative integers; the sort is stable.
 
-    Sorts by the lowest 16 bits, then by the next 16, and so on, as by the digits of a number.
+    Sorts by the lowest 16 bits, then by the next 16, and so on; each group of 16 bits is one digit.
 
     >>> radix_argsort(np.array([70000, 3, 70000, 1]))
     array([3, 1, 0, 2])

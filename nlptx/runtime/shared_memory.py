@@ -1,4 +1,4 @@
-"""Arrays that a process and those forked from it all see change."""
+"""Arrays in memory that a process shares with the processes forked from it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 
 def shared_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray:
-    """Return an array of zeros in memory that a fork does not copy; what nobody touches takes none."""
+    """Return an array of zeros in memory that a fork shares instead of copying; untouched pages take no memory."""
     dtype = np.dtype(dtype)
     count = math.prod(shape) if isinstance(shape, tuple) else shape
     try:
@@ -21,7 +21,7 @@ def shared_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray:
 
 
 def shared_copy(array: NDArray) -> NDArray:
-    """Return a copy in such memory."""
+    """Return a copy in shared memory."""
     copy = shared_empty(array.shape, array.dtype)
     copy[...] = array
     return copy

@@ -1,7 +1,7 @@
-"""Parallel work: threads or forked processes that share work out, while every BLAS has one thread.
+"""Parallel work by threads or forked processes, while every BLAS is limited to one thread.
 
-The cores are kept busy by workers alone. So sums depend neither on the number of cores nor on how many threads a BLAS
-would take, and no BLAS works against the workers. Results come in the order of the items.
+Only the workers run in parallel. So sums depend neither on the number of cores nor on the number of BLAS threads, and
+BLAS threads do not compete with the workers. Results are in the order of the items.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ K = TypeVar("K")
 
 
 class Pause(Enum):
-    """Stands among items where the next may be long in coming, so that results are not held back until it does."""
+    """Marker among items: the next item may take long to arrive, so pending results should be yielded first."""
 
     PAUSE = 0
 
@@ -37,14 +37,14 @@ PAUSE = Pause.PAUSE
 class Workers:
     """A number of workers. They end with their ``with`` block; within it every BLAS has one thread.
 
-    Threads share the memory of the caller, and the interpreter's lock. Forked processes never wait for that lock, but
-    see memory as it was at the fork, except for arrays of :mod:`nlptx.runtime.shared_memory`; where the system cannot
-    fork, threads do their work. Which of them work, and how many, changes no result.
+    Threads share the memory and the interpreter's lock of the caller. Forked processes never wait for that lock, but
+    see memory as it was at the fork, except for arrays of :mod:`nlptx.runtime.shared_memory`. If the system cannot
+    fork, threads do the work of processes. The kind and the number of workers do not change any result.
 
     Args:
         jobs: number of workers; all cores by default.
-        processes: whether processes may do the work that is fit for them. A fork copies locks that other threads hold,
-            without the threads, so this is for programs that know all their threads.
+        processes: whether processes may be used for work that allows it. A fork copies locks held by other threads, but
+            not the threads themselves, so set this only in programs that control all their threads.
     """
 
     def __init__(self, jobs: int | None = None, *, processes: bool = False) -> None:
@@ -57,7 +57,11 @@ class Workers:
 
     @classmethod
     def of(cls, jobs: int | Workers | None) -> Workers:
-        """Return the workers given, or so many threads. Raises SettingsError unless ``jobs`` is a positive integer."""
+        """Return ``jobs`` if it is a Workers, or else ``jobs`` threads.
+
+        Raises:
+            SettingsError: ``jobs`` is neither a Workers nor None nor a positive integer.
+        """
         if jobs is not None and not isinstance(jobs, Workers) and (not isinstance(jobs, int) or jobs < 1):
             raise SettingsError(f"`jobs` is {jobs!r}; expected an int of at least 1")
         return jobs if isinstance(jobs, Workers) else cls(jobs)
@@ -70,8 +74,8 @@ class Workers:
         from threadpoolctl import threadpool_limits
 
         if "scipy" in sys.modules:
-            # SciPy brings a BLAS of its own. Loaded later, it would escape the limit. L-BFGS, which uses it, holds the
-            # interpreter's lock, so one thread at a time needs a buffer.
+            # SciPy has a separate BLAS, which would not be limited if it were loaded later. It is used by L-BFGS, which
+            # holds the interpreter's lock, so only one thread at a time needs a buffer.
             load_blas("scipy.linalg", threads=1)
         self._limits.append(threadpool_limits(1))
         return self
@@ -81,12 +85,15 @@ class Workers:
         self._limits.pop().restore_original_limits()
 
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = False) -> Iterator[R]:
-        """Yield ``work(item)`` for each item, in order; at most ``jobs + 1`` are under way, done or with the caller.
+        """Yield ``work(item)`` for each item, in order.
+
+        At most ``jobs + 1`` items are in progress, finished but not yet yielded, or in use by the caller.
 
         Args:
             work: function of an item.
-            items: asked for one at a time.
-            isolated: whether the work changes no memory of the caller but shared arrays, so that processes may do it.
+            items: items, iterated over one at a time.
+            isolated: whether the only memory of the caller that the work changes is shared arrays, so that processes
+                may do it.
 
         Raises:
             NlptxError: a process was killed.
@@ -97,9 +104,9 @@ class Workers:
     def map_pairs(
         self, work: Callable[[T], R], pairs: Iterable[tuple[K, T] | Pause], *, isolated: bool = False
     ) -> Iterator[tuple[K, R]]:
-        """Yield ``(kept, work(item))`` for each pair ``(kept, item)``, as :meth:`map`; ``kept`` stays with the caller.
+        """Like :meth:`map`, but yield ``(kept, work(item))`` for each pair ``(kept, item)``.
 
-        At a pause, all results are yielded before the next pair is asked for.
+        ``kept`` is not passed to the workers. At a pause, all results are yielded before the next pair is requested.
         """
         if self.jobs == 1:
             for pair in pairs:
@@ -125,10 +132,10 @@ class Workers:
                     future.cancel()
 
     def run_all(self, work: Callable[[T, int], R], task: T) -> list[R]:
-        """Return ``work(task, rank)`` for each rank from 0 to ``jobs - 1``; all work at the same time.
+        """Return ``work(task, rank)`` for each rank from 0 to ``jobs - 1``; all ranks run at the same time.
 
-        If there are processes, rank 0 is the caller. The others are forked for the first task, and then wait for more
-        tasks of the same work, which takes about a tenth of a millisecond each.
+        If there are processes, the caller is rank 0. The other ranks are forked for the first task, and then wait for
+        more tasks with the same ``work``; the overhead of each is about a tenth of a millisecond.
 
         Raises:
             NlptxError: a process was killed.
@@ -144,7 +151,7 @@ class Workers:
             waits = [process.start(task) for process in self._ranks]
             outcomes = [_outcome(work, task, 0), *map(_outcome, waits)]
         except BaseException:
-            self._end_ranks()  # some results are still to come, and are not those of the next task
+            self._end_ranks()  # otherwise pending results would be taken for results of the next task
             raise
         for _, error in outcomes:
             if error is not None:
@@ -156,7 +163,7 @@ class Workers:
         self._stack.close()
 
 
-# One worker, which is the caller, for functions that are given none.
+# A single worker, which is the caller: the default of functions with a ``workers`` argument.
 SERIAL = Workers(1)
 
 
@@ -166,7 +173,7 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Have an idle process do an item; there is one for every thread that asks."""
+    """Let an idle process work on an item; there are as many processes as threads that call this."""
     process = idle.pop()
     try:
         return process.start(item)()
@@ -179,7 +186,7 @@ def _of_rank(work: Callable[[T, int], R], rank: int, task: T) -> R:
 
 
 def _outcome(work: Callable[..., Any], *arguments: Any) -> tuple[Any, Exception | None]:
-    """Return a result, or the error to raise once all have ended."""
+    """Return the result and None, or None and the error, which is raised after all ranks have finished."""
     try:
         return work(*arguments), None
     except Exception as error:

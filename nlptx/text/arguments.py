@@ -37,14 +37,14 @@ def check_text(value: Any, name: str) -> None:
 
 
 def iterate_texts(texts: Iterable[str], name: str = "texts") -> Iterator[str]:
-    """Check a collection of texts now, and each of its texts when its turn comes.
+    """Check a collection of texts now, and each text when it is iterated over.
 
     Args:
         texts: a list, tuple, array, Series or any other iterable of str.
         name: name of the argument, for messages.
 
     Raises:
-        InputTypeError: ``texts`` is a single string, a table or not iterable; while iterating: an element is no str.
+        InputTypeError: ``texts`` is a single string, a table or not iterable; while iterating: an element is not a str.
 
     >>> list(iterate_texts(["good", None]))
     Traceback (most recent call last):
@@ -78,14 +78,14 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
         content: plural noun for its elements.
 
     Raises:
-        InputTypeError: it is one string, a mapping, has more or fewer dimensions than one, or is not iterable.
+        InputTypeError: ``values`` is a single string, a mapping, not one-dimensional or not iterable.
     """
     expected = f"expected a list of {content} or another iterable of them"
     if isinstance(values, str | bytes | bytearray):
         raise InputTypeError(f"`{name}` is {with_type(values)}; {expected}", hint="Put a single one into a list.")
     if isinstance(values, Mapping) or not isinstance(values, Iterable):
         raise InputTypeError(f"`{name}` is {with_type(values)}; {expected}")
-    # Arrays, Series, sparse matrices and data frames say how many dimensions they have.
+    # Arrays, Series, sparse matrices and data frames have an attribute ``ndim``.
     dimensions = getattr(values, "ndim", 1)
     if dimensions != 1:
         raise InputTypeError(
@@ -96,7 +96,7 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
 
 
 def check_one_label_each(texts: Sized, labels: Sized, names: tuple[str, str] = ("texts", "labels")) -> None:
-    """Raise DataError unless there are as many labels as texts; ``names`` are those of the arguments."""
+    """Raise DataError unless there are as many labels as texts; ``names`` are the names of the two arguments."""
     if len(texts) != len(labels):
         raise DataError(
             f"`{names[0]}` has {len(texts):,} elements, `{names[1]}` has {len(labels):,}; expected one label per text"
@@ -104,14 +104,14 @@ def check_one_label_each(texts: Sized, labels: Sized, names: tuple[str, str] = (
 
 
 def is_missing(value: Any) -> bool:
-    """Say whether a value stands for a missing one: None, or as pandas and NumPy have it, NaN, NaT or NA."""
+    """Return whether a value represents missing data: None, or the NaN, NaT or NA of pandas and NumPy."""
     return (
         value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, Real) and value != value)
     )
 
 
 def with_type(value: Any) -> str:
-    """Return a value and its type, on a few words.
+    """Describe a value and its type in a few words.
 
     >>> with_type(3), with_type(None), with_type("a" * 100)
     ('3 (int)', 'None', "'aaaaaaaaaaaa...aaaaaaaaaaaaa' (str)")

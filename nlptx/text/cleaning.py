@@ -1,4 +1,4 @@
-"""Clean text before its tokens are found: HTML, letter case, invisible characters, composed Unicode."""
+"""Clean text before tokenization: HTML, letter case, invisible characters, Unicode composition."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import re
 import unicodedata
 from functools import lru_cache
 
-# With the semicolon: without one, `&copy=2` in a link would become a sign.
+# The semicolon is required: otherwise `&copy=2` in a link would become a copyright sign.
 _REFERENCE = r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 _TEXT_REFERENCE, _BYTES_REFERENCE = re.compile(_REFERENCE), re.compile(_REFERENCE.encode())
-# HTML line breaks, as the IMDB reviews are full of them.
+# HTML line breaks, which are very common in the IMDB reviews.
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-# Replaces them. It is not white space, so the text around a line break never forms another one.
+# Replaces line breaks. It is not white space, so the text around a line break cannot form another line break.
 SEPARATOR = "\x01"
-# Soft hyphens, joiners, marks of direction and of the form of the character before: they belong to no word.
+# Soft hyphens, joiners, direction marks and variation selectors: they are not part of any word.
 _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
 )
-# The lower case of the Turkish capital İ by Unicode's rules; a small i has its dot already.
+# Unicode's lower case of the Turkish capital İ; the combining dot is redundant, because a small i already has a dot.
 _DOTTED_I = "i\u0307"
 
 
@@ -42,12 +42,12 @@ def _decode(reference: bytes) -> bytes:
 
 
 def lower(text: str) -> str:
-    """Return ``text`` in lower case, in which İ is i."""
+    """Return ``text`` in lower case; İ becomes a plain i."""
     return text.lower() if text.isascii() else text.lower().replace(_DOTTED_I, "i")
 
 
 def clean(text: str) -> str:
-    """Return ``text`` without HTML line breaks and invisible characters, composed (NFC), its apostrophes straight."""
+    """Remove HTML line breaks and invisible characters, compose to NFC, and make apostrophes straight."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text)).replace("\u2019", "'")
     return _LINE_BREAK.sub(SEPARATOR, text) if "<" in text else text

@@ -1,7 +1,7 @@
-"""The tokens of many documents at once, found in their UTF-8 bytes with NumPy.
+"""Tokenization of many documents at once, on their UTF-8 bytes, with NumPy.
 
-Every byte gets a class; where classes change, tokens start and end. What a token is, is said by
-:mod:`nlptx.text`, a document at a time; here are the same tokens, several times as fast.
+Each byte gets a class; tokens start and end where the class changes. The tokens are the same as those of
+:mod:`nlptx.text.tokenizer`, which processes one document at a time, but are computed several times as fast.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from numpy.typing import NDArray
 from nlptx.text.cleaning import SEPARATOR, clean, decode_references_in_bytes, lower
 from nlptx.text.tokenizer import Tokenizer
 
-# What a character may be: outside all tokens, part of a word, a token of its own, or a combining mark, which is
-# part of the word before it.
+# Classes of characters: outside all tokens, part of a word, a token by itself, or a combining mark, which is part of
+# the preceding word.
 _SPACE, _WORD, _SINGLE, _MARK, _UNKNOWN = range(5)
 _APOSTROPHE, _LINE_FEED = ord("'"), ord("\n")
-# Spaces before and after the text, so that the bytes beside any of it can be asked for.
+# Number of spaces added before and after the text, so that every byte has neighbours.
 _BEFORE, _AFTER = 2, 16
-# HTML line breaks, as in :mod:`nlptx.text`, within a line.
+# HTML line breaks, as in :mod:`nlptx.text.cleaning`, within a line.
 _LINE_BREAK = re.compile(rb"<br[\t\v\f\r\x1c-\x1f ]*/?>", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Scan:
-    """Where the tokens of some documents stand.
+    """The positions of the tokens of several documents.
 
     Args:
-        text: uint8, all documents in UTF-8, one after the other.
-        starts: (N,) int64, place in ``text`` of each token's first byte.
-        ends: (N,) int64, place after its last.
-        lengths: (documents,) int64, tokens of each document.
+        text: uint8 bytes of all documents in UTF-8, one after another.
+        starts: (N,) int64 index in ``text`` of the first byte of each token.
+        ends: (N,) int64 index after the last byte of each token.
+        lengths: (documents,) int64 number of tokens per document.
     """
 
     text: NDArray[np.uint8]
@@ -44,10 +44,10 @@ class Scan:
 
 
 class Scanner:
-    """Finds tokens. One scanner serves any number of threads.
+    """Finds tokens. A scanner may be used by several threads at once.
 
     Args:
-        tokenizer: says what a token is.
+        tokenizer: the tokenizer whose tokens the scanner finds.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -55,11 +55,11 @@ class Scanner:
         self._words = tokenizer.name == "words"
         self._class_of = _class_in_words if self._words else _class_between_spaces
         self._byte_classes = np.array([self._class_of(chr(code)) for code in range(128)] + [_SPACE] * 128, np.uint8)
-        # The class of every character beyond ASCII, found out when it is first met.
+        # Classes of characters beyond ASCII, each computed when the character first occurs.
         self._classes = np.full(0x110000, _UNKNOWN, np.uint8)
 
     def scan(self, block: bytes) -> Scan:
-        """Return the tokens of a block of lines, those that ``tokenizer`` gives for each document."""
+        """Return the tokens of a block of lines, one document per line; they are the tokens of ``tokenizer``."""
         text = np.frombuffer(b" " * _BEFORE + self._clean(block) + b" " * _AFTER, np.uint8)
         first, last = self._bounds(text)
         starts, ends = np.flatnonzero(first), np.flatnonzero(last) + 1
@@ -67,7 +67,7 @@ class Scanner:
         return Scan(text, starts, ends, np.diff(edges, prepend=0))
 
     def _clean(self, block: bytes) -> bytes:
-        """Return the lines cleaned, and in lower case if it is wanted."""
+        """Clean the lines, and convert them to lower case if the tokenizer does."""
         if self._words:
             block = decode_references_in_bytes(block)
         if not block.isascii():
@@ -78,22 +78,22 @@ class Scanner:
         return block.lower() if self.tokenizer.lowercase else block
 
     def _clean_line(self, line: bytes) -> bytes:
-        """Clean a line that is not all ASCII, which NumPy cannot do byte by byte."""
+        """Clean a line with characters beyond ASCII, which cannot be processed byte by byte."""
         text = line.decode("utf-8", "surrogatepass")
         text = lower(text) if self.tokenizer.lowercase else text
         return (clean(text) if self._words else text).encode("utf-8", "surrogatepass")
 
     def _bounds(self, text: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return for every byte whether it is the first, and whether it is the last, of a token.
+        """Return for each byte whether it is the first byte, and whether it is the last byte, of a token.
 
-        Of "don't stop!", whose tokens are do, n't, stop and !, these are::
+        The tokens of "don't stop!" are do, n't, stop and !, so their first (f) and last (l) bytes are::
 
             d o n ' t   s t o p !
             f   f       f       f
               l     l         l l
         """
         classes = self._byte_classes.take(text)
-        wide = np.flatnonzero(text >= 0xC0)  # where characters of several bytes begin
+        wide = np.flatnonzero(text >= 0xC0)  # first bytes of multi-byte characters
         sizes, kinds = self._classify(text, wide)
         for byte in range(4):
             classes[wide[sizes > byte] + byte] = kinds[sizes > byte]
@@ -103,7 +103,7 @@ class Scanner:
             _join_marks(classes, np.concatenate([nots + 1, short + 1, long + 2]))
             alone |= (kinds == _MARK) & (classes[wide] != _WORD)
         word, single = classes == _WORD, classes == _SINGLE
-        single[text >= 0x80] = False  # of several bytes; such tokens get their bounds below
+        single[text >= 0x80] = False  # multi-byte characters; their bounds are set below
         starts, lasts = single | word, single | word
         starts[1:] &= ~(word[:-1] & word[1:])
         lasts[:-1] &= ~(word[1:] & word[:-1])
@@ -140,19 +140,19 @@ def _class_in_words(character: str) -> int:
     category = unicodedata.category(character)
     if category[0] == "M":
         return _MARK
-    # The zero-width space only parts words; controls and halves of surrogate pairs are nothing.
+    # The zero-width space only separates words; control characters and lone surrogates are not part of any token.
     nothing = character.isspace() or category in ("Cc", "Cs") or character == "\u200b"
     return _SPACE if nothing else _SINGLE
 
 
 def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[NDArray[np.int64], ...]:
-    """Return the places of the apostrophes in n't; of those in 's, 'm and 'd; and of those in 're, 've and 'll."""
+    """Return the positions of three groups of apostrophes: in n't; in 's, 'm and 'd; in 're, 've and 'll."""
     places = np.flatnonzero(text == _APOSTROPHE)
     before, one, two = (text[places + step] for step in (-1, 1, 2))
     after_one, after_two = (classes[places + step] != _WORD for step in (2, 3))
     one_case = (before ^ one) & 0x20 == 0
     nots = _is(before, "n") & _is(one, "t") & after_one & one_case
-    # A word also ends where n't begins. The apostrophes of 's and of 're are three and four bytes before that of n't.
+    # A word also ends where n't begins. Then the apostrophe of n't is three bytes after that of 's, or four after 're.
     to_not = np.where(nots[1:], np.diff(places), 0)
     after_one[:-1] |= to_not == 3
     after_two[:-1] |= to_not == 4
@@ -166,10 +166,10 @@ def _is(codes: NDArray[np.uint8], letter: str) -> NDArray[np.bool_]:
 
 
 def _join_marks(classes: NDArray[np.uint8], contraction_ends: NDArray[np.int64]) -> None:
-    """Make combining marks part of the word before them, if there is one; a contraction is complete."""
+    """Make combining marks part of the preceding word, if there is one; marks after a contraction do not join it."""
     marks = np.flatnonzero(classes == _MARK)
     follows = classes[marks - 1] == _WORD
     follows &= ~np.isin(marks - 1, contraction_ends)
-    first = classes[marks - 1] != _MARK  # of a run of marks, all of which share its fate
+    first = classes[marks - 1] != _MARK  # first mark of each run of marks; it decides for the other marks of the run
     joined = follows[first][np.cumsum(first) - 1]
     classes[marks[joined]] = _WORD

@@ -10,7 +10,7 @@ from functools import cache
 
 from nlptx.text.cleaning import clean, decode_references, lower
 
-# Contractions come apart as in the Penn Treebank (do n't, film 's): the parts recur, the whole does not.
+# Contractions are split as in the Penn Treebank (do n't, film 's), because their parts are far more frequent.
 _WORD_ENDS = r"(?![^\W_])"
 _NOT = rf"(?:n't|N'T){_WORD_ENDS}"
 _CONTRACTION = rf"{_NOT}|'(?:[sSmMdD]|[rR][eE]|[vV][eE]|[lL][lL])(?:{_WORD_ENDS}|(?={_NOT}))"
@@ -34,23 +34,23 @@ def split_words(text: str, lowercase: bool = False) -> list[str]:
 
 
 def split_at_spaces(text: str, lowercase: bool = False) -> list[str]:
-    """Cut text at white space alone; it is tokenised already."""
+    """Cut text only at white space, for text that is already tokenised."""
     return (lower(text) if lowercase else text).split()
 
 
 @cache
 def _unicode_token() -> re.Pattern[str]:
-    r"""Return the pattern of a token in any script; built when first needed, as that takes some milliseconds.
+    r"""Return the pattern of a token in any script. It is built on first use, because building takes milliseconds.
 
-    `\w` leaves out combining marks, which belong to the word in Indic, Hebrew, Arabic, Thai or Burmese script.
+    `\w` does not match combining marks, which are part of words in Indic, Hebrew, Arabic, Thai and Burmese script.
     """
     everything = map(chr, range(0x300, 0x1F000))  # from the first mark to the end of the last script that has some
     marks = "".join(character for character in everything if unicodedata.category(character)[0] == "M")
-    # Most words even of such a text are ASCII; a pattern of their own makes them several times as fast.
+    # Even in such a text most words are ASCII; a separate pattern for them is several times as fast.
     ascii_word = rf"{_ASCII_WORD}(?![^\x00-\x7f])"
     letter = rf"(?:(?!{_NOT})[^\W_])"
     word = rf"{letter}+(?:[{marks}]+{letter}*)*"
-    # The zero-width space only parts words, and half of a surrogate pair, which JSON can hold, is no character.
+    # The zero-width space only separates words, and a lone surrogate, which JSON can contain, is not a character.
     other = r"[^\w\s\x00-\x1f\x7f-\x9f\u200b\ud800-\udfff]|_"
     return re.compile(f"{_CONTRACTION}|{ascii_word}|{word}|{other}")
 
@@ -60,11 +60,11 @@ TOKENIZERS: dict[str, Callable[[str, bool], list[str]]] = {"words": split_words,
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """How a text becomes tokens; stored with every vocabulary, so that all stages agree.
+    """The tokenizer and its options; stored with every vocabulary, so that all stages use the same.
 
     Args:
-        name: ``words`` (:func:`split_words`) or ``spaces`` (text that is tokenised already).
-        lowercase: fold to lower case first.
+        name: ``words`` (:func:`split_words`) or ``spaces`` (:func:`split_at_spaces`, for tokenised text).
+        lowercase: whether text is converted to lower case first.
     """
 
     name: str = "words"

@@ -1,4 +1,4 @@
-"""The vocabulary: the words a stage knows, and their ids."""
+"""The vocabulary: the words that a stage knows, and their ids."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ Word = TypeVar("Word", str, bytes)
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words a stage knows; a word's id is its place in ``words``.
+    """The words that a stage knows; the id of a word is its index in ``words``.
 
     Args:
-        words: distinct words; counted ones most frequent first, ties in code-point order, then those training added.
-        counts: (V,) int64, how often each was seen.
-        tokenizer: how text is cut before look-up.
+        words: distinct words. First the counted words, most frequent first, with ties in code-point order; then the
+            words that training added.
+        counts: (V,) int64 occurrences of each word.
+        tokenizer: tokenizer of the texts to encode.
     """
 
     words: Sequence[str]
@@ -66,7 +67,7 @@ class Vocabulary:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray], tokenizer: Tokenizer) -> Vocabulary:
-        """Read a vocabulary back from :meth:`to_arrays`. Raises CorruptError where they disagree."""
+        """Build from the arrays of :meth:`to_arrays`. Raises CorruptError if they are inconsistent."""
         blob, counts = arrays["words"], arrays["word_counts"]
         try:
             text = blob.tobytes().decode("utf-8", "surrogatepass")
@@ -76,15 +77,15 @@ class Vocabulary:
 
 
 def as_text(word: bytes) -> str:
-    """Return a word given as its UTF-8 bytes; half a surrogate pair, which JSON can hold, among them."""
+    """Decode a word from UTF-8; lone surrogates, which JSON can contain, are allowed."""
     return word.decode("utf-8", "surrogatepass")
 
 
 def rank_words(counts: dict[Word, int], min_count: int, max_words: int) -> list[Word]:
-    """Return the words seen at least ``min_count`` times, most frequent first, at most ``max_words``.
+    """Return the words that occur at least ``min_count`` times, most frequent first, at most ``max_words`` of them.
 
-    Ties are in code-point order, whether words are text or its UTF-8 bytes.
+    Ties are in code-point order, both for str and for UTF-8 bytes.
     """
     kept = sorted(word for word, count in counts.items() if count >= min_count)
-    kept.sort(key=counts.__getitem__, reverse=True)  # equals stay as they are
+    kept.sort(key=counts.__getitem__, reverse=True)  # stable, also when reversed
     return kept[:max_words]

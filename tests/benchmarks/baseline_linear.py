@@ -1,4 +1,4 @@
-"""Linear models of n-grams, with scikit-learn. C is chosen on a tenth of the training texts."""
+"""Linear n-gram models with scikit-learn. C is chosen on a tenth of the training texts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from baseline_task import SEED, Answer, Task, certain, need, need_training
 
 from nlptx.text.tokenizer import Tokenizer
 
-# C of scikit-learn: weaker regularisation to the right.
+# Candidates for C of scikit-learn, from strong to weak regularisation.
 LOGISTIC_C = (0.1, 0.3, 1, 3, 10, 30)
 SVM_C = (0.01, 0.03, 0.1, 0.3, 1, 3, 10)
 
 
 def tfidf(task: Task) -> Answer:
-    """Logistic regression on TF-IDF of words and pairs seen in two texts."""
+    """Logistic regression on TF-IDF of words and word pairs that occur in at least two texts."""
     need_training(task)
     text, linear = need("sklearn.feature_extraction.text"), need("sklearn.linear_model")
 
@@ -49,16 +49,16 @@ def nblr(task: Task) -> Answer:
 
 
 def nbsvm(task: Task) -> Answer:
-    """NB-SVM: one part of a linear SVM on the same, three of naive Bayes at its scale (Wang & Manning 2012)."""
+    """NB-SVM: weights of a linear SVM (1/4) and of naive Bayes at the same scale (3/4) (Wang & Manning 2012)."""
     svm = need("sklearn.svm")
 
     def weigh(train: Any, test: Any, positive: np.ndarray, C: float) -> tuple[np.ndarray, int]:
         ratios = log_count_ratios(train, positive)
         model = svm.LinearSVC(C=C, max_iter=200, random_state=SEED)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Liblinear failed")  # a large C is judged by how far it got
+            warnings.filterwarnings("ignore", "Liblinear failed")  # a large C may not converge; use the result
             model.fit(train.multiply(ratios).tocsr(), positive)
-        # The intercepts are mixed like the weights; on its own scale, that of the SVM would outweigh the sum.
+        # The intercepts are mixed like the weights; without rescaling, the intercept of the SVM would dominate.
         scale = np.abs(model.coef_).mean()
         weights = 0.25 * model.coef_[0] + 0.75 * scale
         prior = np.log(positive.sum() / (~positive).sum())
@@ -68,13 +68,13 @@ def nbsvm(task: Task) -> Answer:
 
 
 def log_count_ratios(train: Any, positive: np.ndarray) -> np.ndarray:
-    """Return log (p/|p| / (q/|q|)) of each n-gram, p and q the texts of either kind that hold it, plus 1."""
+    """Return log (p/|p| / (q/|q|)) of each n-gram; p and q are 1 + the number of positive and other texts with it."""
     inside, outside = (np.asarray(train[kind].sum(axis=0)).ravel() + 1.0 for kind in (positive, ~positive))
     return np.log(inside / inside.sum()) - np.log(outside / outside.sum())
 
 
 def one_against_rest(task: Task, weigh: Callable[..., tuple[np.ndarray, int]], strengths: tuple, sure: bool) -> Answer:
-    """Train on each label against the others; of two labels, on the second alone."""
+    """Train one model per label against the others; for two labels, only the model of the second."""
     need_training(task)
     text = need("sklearn.feature_extraction.text")
     count = len(task.labels)
@@ -104,7 +104,7 @@ def one_against_rest(task: Task, weigh: Callable[..., tuple[np.ndarray, int]], s
 def linear_answer(
     task: Task, features: Callable[[Task], tuple[Any, Any]], fit: Callable[..., Answer], strengths: tuple
 ) -> Answer:
-    """Choose C on the held-out part, whose n-grams are counted once, and train on everything."""
+    """Choose C on the held-out part, and train on all texts; n-grams are counted once for all values of C."""
     inner, true = task.held_out()
     parts = features(inner)
     hits = {C: (fit(*parts, inner.classes, C).probabilities.argmax(axis=1) == true).mean() for C in strengths}
@@ -113,7 +113,7 @@ def linear_answer(
 
 
 def probabilities(model: Any, test: Any, count: int) -> np.ndarray:
-    """Return (texts, count); a class that the training texts do not have gets 0."""
+    """Return probabilities (texts, count); classes that do not occur in the training texts get 0."""
     table = np.zeros((test.shape[0], count))
     table[:, model.classes_] = model.predict_proba(test)
     return table

@@ -1,7 +1,7 @@
-"""The methods people would take first, each in a few lines: from texts and classes to probabilities.
+"""Common baseline methods, each in a few lines: from texts and classes to probabilities.
 
-All read the words of nlptx's own tokenizer, in lower case, except VADER, which has its own. What is to be chosen is
-chosen on a tenth of the training texts, then all of them are trained on.
+All use the tokenizer of nlptx, in lower case, except VADER, which has a separate one. Hyperparameters are chosen on a
+tenth of the training texts; then the method is trained on all of them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from nlptx.text.tokenizer import Tokenizer
 
 
 def majority(task: Task) -> Answer:
-    """Always the most frequent label of the training texts, with their frequencies as probabilities."""
+    """Predict the most frequent label of the training texts; probabilities are the label frequencies."""
     need_training(task)
     shares = np.bincount(task.classes, minlength=len(task.labels)) / len(task.classes)
     return Answer(np.tile(shares, (len(task.test), 1)), len(task.labels))
 
 
 def vader(task: Task) -> Answer:
-    """VADER (Hutto & Gilbert 2014): its compound score, from -1 to 1, cut into equal parts, one a label."""
+    """VADER (Hutto & Gilbert 2014): the range of its compound score, -1 to 1, is cut equally, one part per label."""
     if not task.ordered:
         raise Absent("it knows good from bad only, and these labels are no scale")
     judge = need("vaderSentiment.vaderSentiment").SentimentIntensityAnalyzer()
@@ -39,7 +39,7 @@ def vader(task: Task) -> Answer:
 
 
 def fasttext(task: Task) -> Answer:
-    """fastText (Joulin et al. 2017), the program: words and pairs, 10 dimensions; rate and epochs are chosen."""
+    """The fastText program (Joulin et al. 2017): words and pairs, 10 dimensions; rate and epochs are chosen."""
     need_training(task)
     if shutil.which("fasttext") is None:
         raise Absent("the program fasttext is not on the PATH")
@@ -58,7 +58,7 @@ def run_fasttext(task: Task, **settings: float) -> Answer:
     cut = Tokenizer()
     with tempfile.TemporaryDirectory() as name:
         train, test, model = (Path(name) / part for part in ("train", "test", "model"))
-        # It reads the texts as they come, and an archive has them label by label.
+        # fastText reads the texts in the given order, and an archive is sorted by label.
         mixed = np.random.default_rng(SEED).permutation(len(task.train))
         rows = (f"__label__{task.classes[row]} {' '.join(cut(task.train[row]))}\n" for row in mixed)
         train.write_text("".join(rows))

@@ -1,4 +1,4 @@
-"""What every baseline is given and what it answers."""
+"""The input and the output of all baselines."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Absent(Exception):  # noqa: N818
 
 @dataclass(frozen=True)
 class Task:
-    """What a method may see: training texts and their classes, the test texts, the labels.
+    """The input of a method: training texts and their classes, the test texts, the labels.
 
     Args:
-        train: may be empty, for methods that need no training.
-        classes: (len(train),) places in ``labels``.
-        test: the texts to judge.
-        labels: in order.
-        ordered: whether they are a scale.
+        train: training texts; may be empty, for methods that need no training.
+        classes: (len(train),) index in ``labels`` of each training text's label.
+        test: texts to classify.
+        labels: labels, in order.
+        ordered: whether the labels form a scale.
     """
 
     train: list[str]
@@ -35,7 +35,7 @@ class Task:
     ordered: bool
 
     def held_out(self) -> tuple[Task, np.ndarray]:
-        """Return the task of judging a tenth of the training texts by the others, and the true classes."""
+        """Return the task of classifying a tenth of the training texts given the others, and their true classes."""
         import pandas as pd
 
         out = folds(pd.Series(self.classes), 10, SEED) == 0
@@ -46,13 +46,13 @@ class Task:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a method says of the test texts.
+    """The output of a method for the test texts.
 
     Args:
-        probabilities: (texts, classes).
-        parameters: numbers it learned, or was given.
-        sure: False where it names a class without a probability.
-        chosen: settings found on the held-out part.
+        probabilities: (texts, classes) probability of each class.
+        parameters: number of parameters of the method.
+        sure: False if the method predicts classes without probabilities.
+        chosen: hyperparameters chosen on the held-out part.
     """
 
     probabilities: np.ndarray

@@ -1,7 +1,7 @@
 """Score a baseline on a data set, on the same texts and in the same way as ``nlptx evaluate``, and write JSON.
 
-A method that needs what is not there (the ``bench`` extra; the program ``fasttext`` on the PATH) is left out with a
-line.
+A method whose requirements are missing (the ``bench`` extra; the program ``fasttext`` on the PATH) is skipped with a
+message.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ FOLDS, SEED = 5, 1
 
 @dataclass(frozen=True)
 class Data:
-    """A data set: files below the shared folder ("" is the archive), and whether its labels are a scale.
+    """A data set: files in the shared folder ("" is the archive), and whether its labels form a scale.
 
-    One without a test file is cross-validated; one without a training file is for methods that need none.
+    A data set without a test file is cross-validated; one without a training file is for methods without training.
     """
 
     train: str | None
@@ -57,7 +57,7 @@ def read(path: Path, split: str) -> tuple[list[str], list[str]]:
 
 
 def tasks(data: Data, archive: Path, shared: Path) -> Iterator[tuple[Task, np.ndarray]]:
-    """Yield what a method is given, and the true classes of its test texts: one pair, or one a fold."""
+    """Yield the task of a method and the true classes of its test texts: a single pair, or one per fold."""
 
     def part(name: str | None, split: str) -> tuple[list[str], list[str]]:
         return ([], []) if name is None else read(shared / name if name else archive, split)
@@ -79,7 +79,7 @@ def tasks(data: Data, archive: Path, shared: Path) -> Iterator[tuple[Task, np.nd
 
 
 def score(method: str, data: Data, archive: Path, shared: Path) -> dict[str, Any]:
-    """Return the report of a method; over folds, the mean of their reports."""
+    """Return the report of a method, or the mean of its reports if there are folds."""
     reports = []
     clock = time.perf_counter()
     for task, true in tasks(data, archive, shared):

@@ -1,7 +1,6 @@
-"""Measure the stages beside their peers, alternating runs, and print medians and ratios.
+"""Time the stages and their peers in alternating runs, and print medians and ratios.
 
-Peers that are not there (the ``bench`` extra; GloVe's ``vocab_count`` and ``cooccur`` on the PATH) are left out with
-a line.
+Missing peers (the ``bench`` extra; GloVe's ``vocab_count`` and ``cooccur`` on the PATH) are skipped with a message.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def main() -> None:
 
 
 def remarks(row: Row) -> Iterator[str]:
-    """Say what else was measured."""
+    """Yield descriptions of the other measurements of a row."""
     if row.get("ratio") is None:
         yield f"{row['peer']} absent"
     else:

@@ -1,4 +1,4 @@
-"""Counting, against the C programs of GloVe."""
+"""Counting, compared with the C programs of GloVe."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WINDOW, MIN_COUNT = 5, 10
 
 
 def write_corpora(bench: Bench) -> tuple[Path, Path]:
-    """Write all reviews of the archive a line each: tokenised and in lower case, and as they are."""
+    """Write all reviews of the archive to two files, one per line: tokenised and in lower case, and unchanged."""
     clean, raw = bench.folder / "corpus.txt", bench.folder / "raw.txt"
     if not raw.exists():
         splits = ("train", "test", "unsup")
@@ -28,7 +28,7 @@ def write_corpora(bench: Bench) -> tuple[Path, Path]:
 
 
 def counting(corpus: Path | str, bench: Bench, *options: str) -> list[str]:
-    """Return the command that counts ``corpus`` as GloVe's programs do."""
+    """Return the command that counts ``corpus`` with the same settings as GloVe's programs."""
     same = ("--window", str(WINDOW), "--min-count", str(MIN_COUNT), "-q", "-o", str(output_of(bench)))
     return [sys.executable, "-m", "nlptx", "cooccur", str(corpus), *same, *options]
 
@@ -38,7 +38,7 @@ def output_of(bench: Bench) -> Path:
 
 
 def rows(bench: Bench) -> list[Row]:
-    """Clean, space-tokenised text on one line a review, against GloVe's two programs."""
+    """Count clean, space-tokenised text, one review per line, and compare with GloVe's two programs."""
     if bench.data is None:
         print("no archive of reviews: counting left out", file=sys.stderr)
         return []

@@ -1,4 +1,4 @@
-"""How time and memory grow with the input: counting under a memory limit, training with longer texts."""
+"""Growth of time and memory with the input: counting under a memory limit, training with longer texts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rows(bench: Bench) -> list[Row]:
 
 
 def growth_of_counting(bench: Bench) -> list[Row]:
-    """The corpus once, four times and sixteen times over, with the same memory."""
+    """Count the corpus once, and repeated four and sixteen times, with the same memory limit."""
     if bench.data is None:
         print("no archive of reviews: growth of counting left out", file=sys.stderr)
         return []
@@ -45,14 +45,14 @@ def growth_of_counting(bench: Bench) -> list[Row]:
 
 
 def beside_first(result: list[Row], peer: str) -> list[Row]:
-    """Compare the rows with the first of them."""
+    """Compare all rows with the first row."""
     for row in result:
         row |= {"peer": peer, "peer_seconds": result[0]["seconds"], "ratio": result[0]["seconds"] / row["seconds"]}
     return result
 
 
 def growth_of_training(bench: Bench) -> list[Row]:
-    """A step with texts of T tokens, as many texts as make 8,192 tokens."""
+    """Time a training step with texts of T tokens, for several T; the number of texts gives 8,192 tokens."""
     result: list[Row] = []
     rng = np.random.default_rng(0)
     for tokens in (64, 128, 256, 512, 1024):

@@ -1,6 +1,6 @@
-"""PCA, against other eigensolvers on the same matrix: rows standardised, 20,000 words, 100 components.
+"""PCA, compared with other eigensolvers on the same matrix: rows standardised, 20,000 words, 100 components.
 
-Every residual is |C v - l v| / l, the largest of all pairs, computed afterwards in float64.
+Each residual is the maximum of |C v - l v| / l over all eigenpairs, computed afterwards in float64.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from nlptx.runtime.workers import Workers
 
 COMPONENTS = 100
 TOLERANCE = 1e-3
-# With a window of 10, the logarithm keeps all 27 M entries of the archive's counts, PPMI about two thirds.
+# With a window of 10, the logarithm keeps all 27 M entries of the archive's counts; PPMI keeps about two thirds.
 TRANSFORMS = ("log", "ppmi")
 
-# Eigenvalues, largest first or last, and eigenvectors as columns.
+# Function that returns eigenvalues, largest first or last, and eigenvectors as columns.
 Solver = Callable[[], tuple[NDArray, NDArray]]
 
 
 def rows(bench: Bench) -> list[Row]:
-    """Every transform against every peer."""
+    """Compare with every peer, for every transform."""
     from nlptx.cooccurrence.matrix import count
     from nlptx.corpus.corpus import Corpus
     from nlptx.corpus.document import ReadOptions
@@ -72,7 +72,7 @@ def compare(name: str, matrix: sp.csr_matrix, runs: int) -> Iterator[Row]:
 
 
 def keep(kept: dict[str, Any], name: str, solver: Solver) -> Callable[[], None]:
-    """Return work to time that leaves its result in ``kept``."""
+    """Return a function to time, which stores the result of ``solver`` in ``kept``."""
 
     def work() -> None:
         kept[name] = solver()
@@ -81,7 +81,7 @@ def keep(kept: dict[str, Any], name: str, solver: Solver) -> Callable[[], None]:
 
 
 def power_iteration(operator: Any, workers: Workers) -> Solver:
-    """Ours, with one BLAS thread for each of its own, as ``fit_pca`` runs it."""
+    """Power iteration of nlptx, with one BLAS thread per worker, as in ``fit_pca``."""
     from nlptx.pca import power_iteration
 
     def solve() -> tuple[NDArray, NDArray]:
@@ -101,7 +101,7 @@ def power_iteration(operator: Any, workers: Workers) -> Solver:
 
 
 def arpack(matrix: sp.csr_matrix, workers: Workers, residual: Callable[[tuple[NDArray, NDArray]], float]) -> Solver:
-    """On our operator, all its threads included, in float32 or float64: the faster that meets the tolerance."""
+    """ARPACK on the operator of nlptx with all its threads, in the faster dtype whose result meets the tolerance."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     from nlptx.pca.operators import RowOperator
@@ -131,7 +131,7 @@ def standardized(matrix: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray]:
 
 
 def sklearn_pca(matrix: sp.csr_matrix) -> Solver | None:
-    """On the transpose, whose columns it centres without densifying it; same tolerance."""
+    """PCA of scikit-learn on the transpose, whose columns it centres without densifying it; same tolerance."""
     try:
         from sklearn.decomposition import PCA
     except ImportError:
@@ -148,7 +148,7 @@ def sklearn_pca(matrix: sp.csr_matrix) -> Solver | None:
 
 
 def sklearn_truncated_svd(matrix: sp.csr_matrix) -> Solver | None:
-    """Randomised, as it comes; it cannot centre, so it is given the dense matrix."""
+    """Randomised SVD of scikit-learn with default settings, on the dense matrix, because it cannot centre."""
     try:
         from sklearn.decomposition import TruncatedSVD
     except ImportError:

@@ -1,4 +1,4 @@
-"""Scoring, against PyTorch with the same weights, an encoder of DistilBERT's size, one core, and shorter inputs."""
+"""Scoring, compared with PyTorch with the same weights, an encoder of DistilBERT's size, one core, and fewer texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DISTILBERT_TOKENS = 256
 
 
 def rows(bench: Bench) -> list[Row]:
-    """Reviews from a file to scores in a file with the bundled model; and how time and memory grow with the input."""
+    """Time the bundled model from a file of reviews to a file of scores, and the growth of time and memory."""
     return [*_reviews(bench), *_growth(bench.folder)]
 
 
@@ -35,7 +35,7 @@ def _reviews(bench: Bench) -> list[Row]:
     stage = f"predict, {len(texts):,} reviews"
     result: list[Row] = []
     try:
-        from torch_scorer import TorchScorer, encoder_like_distilbert  # beside this file
+        from torch_scorer import TorchScorer, encoder_like_distilbert  # in this folder
     except ImportError:
         print("torch is not installed: left out", file=sys.stderr)
         result.append({"stage": stage, "peer": "PyTorch", **pair(ours, None, bench.runs)})
@@ -65,7 +65,7 @@ def _reviews(bench: Bench) -> list[Row]:
 
 
 def _growth(folder: Path) -> list[Row]:
-    """Ten times the lines should take ten times as long, in the same memory."""
+    """Measure whether ten times as many lines take ten times as long, with the same memory."""
     rng = np.random.default_rng(0)
     vocabulary = Model.load().vocabulary.words[:5000]
     result: list[Row] = []

@@ -1,4 +1,4 @@
-"""How long a command takes to start, above Python itself."""
+"""Start-up time of a command, minus the start-up time of Python."""
 
 from __future__ import annotations
 

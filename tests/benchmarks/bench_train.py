@@ -1,4 +1,4 @@
-"""Training: against the same network in PyTorch, against itself on one core, and against plain matrix products."""
+"""Training, compared with the same network in PyTorch, with a single core, and with plain matrix products."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 BATCH = 32
 REVIEWS = 1_000
-# Neither side drops or averages anything, so that both do the same work.
+# No dropout and no weight averaging, so that both sides do the same work.
 SAME: dict[str, Any] = {
     "width": 0,
     "blocks": 2,
@@ -28,8 +28,8 @@ SAME: dict[str, Any] = {
 
 
 def rows(bench: Bench) -> list[Row]:
-    """Steps of two shapes and an epoch of real reviews, against PyTorch eager on as many threads, and on one core."""
-    from torch_peer import torch_epoch  # beside this file
+    """Time steps of two shapes and an epoch of reviews, against PyTorch eager on as many threads, and on one core."""
+    from torch_peer import torch_epoch  # in this folder
 
     from nlptx.settings import TrainSettings
 
@@ -75,7 +75,7 @@ def full_texts(tokens: int, rng: np.random.Generator, words: int = 20_000) -> li
 
 
 def real_texts(bench: Bench, most: int) -> tuple[int, list[NDArray[np.int32]]]:
-    """Return the number of words, and the first ``most`` words of each of the first training reviews."""
+    """Return the vocabulary size, and the ids of the first ``most`` words of each of the first training reviews."""
     from nlptx.corpus.corpus import Corpus
     from nlptx.corpus.document import ReadOptions
     from nlptx.text.tokenizer import Tokenizer
@@ -89,7 +89,7 @@ def real_texts(bench: Bench, most: int) -> tuple[int, list[NDArray[np.int32]]]:
 
 
 def sgemm_rate(size: int = 2048, runs: int = 5) -> float:
-    """Return the floating-point operations per second of square float32 products on all cores: the best of ``runs``."""
+    """Return the floating-point operations per second of square float32 products on all cores, the best of ``runs``."""
     a, b = (np.random.default_rng(seed).standard_normal((size, size), np.float32) for seed in (1, 2))
     seconds = []
     for _ in range(runs + 1):
@@ -100,10 +100,11 @@ def sgemm_rate(size: int = 2048, runs: int = 5) -> float:
 
 
 def flops(settings: Any, width: int, lengths: NDArray[np.int64]) -> float:
-    """Return the operations of the matrix products of a pass forward and back, each text in one window.
+    """Return the number of operations of all matrix products in a forward and a backward pass, one window per text.
 
-    Per token and block 4 D^2 weights of attention and 2 D F of the feed-forward network, 2 T D for the scores and the
-    mixture; two operations each; and backward twice as many as forward.
+    A forward pass multiplies and adds, per token and block, 4 D^2 weights of attention, 2 D F weights of the
+    feed-forward network, and 2 T D entries for the scores and the means; each takes two operations. A backward pass
+    takes twice as many operations.
     """
     weights = 4 * width**2 + 2 * width * (settings.hidden or 4 * width)
     return float(3 * settings.blocks * 2 * (lengths * weights + 2 * lengths**2 * width).sum())
@@ -120,7 +121,7 @@ def our_epoch(
 ) -> Work:
     """Return a function that takes one step for each batch of the texts, in a new random order.
 
-    The workers wait for their next step until ``stack`` is left.
+    The workers stay alive until ``stack`` is closed.
     """
     from nlptx.runtime.workers import Workers
     from nlptx.text.vocabulary import Vocabulary

@@ -1,6 +1,6 @@
-"""Cross-validate ``nlptx train`` on a labelled table: stratified folds, each scored by a model of the others.
+"""Cross-validate ``nlptx train`` on a labelled table: stratified folds, each scored by a model trained on the others.
 
-Prints a table, and leaves ``evaluate.json`` in the work folder, the mean of the folds' reports.
+Prints a table, and writes the mean of the reports of all folds to ``evaluate.json`` in the work folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nlptx.metrics import wilson_interval
 
 
 def folds(labels: pd.Series, count: int, seed: int) -> np.ndarray:
-    """Return the fold, 0 to count - 1, of each row; every label spread evenly over the folds."""
+    """Return the fold, 0 to count - 1, of each row; each label is spread evenly over the folds."""
     rng = np.random.default_rng(seed)
     result = np.empty(len(labels), int)
     for label in sorted(labels.unique()):
@@ -30,7 +30,7 @@ def folds(labels: pd.Series, count: int, seed: int) -> np.ndarray:
 
 
 def pool(reports: list[dict]) -> dict:
-    """Return the mean of reports, each weighted by its texts; the interval is that of all texts together."""
+    """Return the mean of reports, weighted by their numbers of texts; the interval is that of all texts together."""
     texts = [report["texts"] for report in reports]
     pooled = {}
     for name, value in reports[0].items():

@@ -1,4 +1,4 @@
-"""Timing one thing beside another, run in turn; what every benchmark here shares."""
+"""Timing in alternating runs, and other functions shared by all benchmarks."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Bench:
-    """What a benchmark is given.
+    """The arguments of a benchmark.
 
     Args:
-        data: an aclImdb archive, or None where there is none.
-        folder: a scratch folder, shared by all benchmarks of a run.
-        runs: how often each thing is timed.
+        data: path of an aclImdb archive, or None if there is none.
+        folder: scratch folder, shared by all benchmarks of a run.
+        runs: number of times that each side is timed.
     """
 
     data: Path | None
@@ -31,13 +31,13 @@ class Bench:
 
 
 def alternate(ours: Work, peer: Work | None, runs: int, outputs: Sequence[Path] = ()) -> tuple[float, float | None]:
-    """Return the median seconds of both, run in turn so that a drifting machine hits both alike.
+    """Return the median seconds of both, in alternating runs, so that changes of the machine's speed affect both.
 
     Args:
-        ours, peer: what is timed.
-        runs: how often.
-        outputs: files that are removed before each run, outside its time: a disk may take as long to free a large file
-            that is already on it as to write a new one.
+        ours, peer: functions to time.
+        runs: number of times to run each.
+        outputs: files to remove before each run, outside the measured time, because freeing a large old file may take
+            a disk as long as writing a new one.
     """
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(runs):
@@ -61,11 +61,11 @@ def command(*arguments: str, **kwargs: Any) -> Work:
 
 
 def watched(words: Sequence[str], feed: Callable[[IO[bytes]], None] | None = None) -> tuple[float, int]:
-    """Run a command; return its seconds and, looked at fifty times a second, its peak megabytes.
+    """Run a command; return its time in seconds and its peak memory in megabytes, sampled fifty times a second.
 
     Args:
-        words: of the command.
-        feed: writes its standard input.
+        words: words of the command.
+        feed: function that writes to the standard input of the command.
     """
 
     def fill(pipe: IO[bytes]) -> None:
@@ -89,7 +89,7 @@ def watched(words: Sequence[str], feed: Callable[[IO[bytes]], None] | None = Non
 
 
 def memory_of(process: int) -> int:
-    """Return the bytes a process and those it started take now, memory they share counted once; 0 if it has ended."""
+    """Return the current memory of a process and its children in bytes, shared memory counted once; 0 after its end."""
     folder = Path(f"/proc/{process}")
     try:
         lines = (folder / "smaps_rollup").read_text().splitlines()

@@ -1,7 +1,7 @@
-"""Write the card of the bundled model: what it was made of, how good it is and where it is not.
+"""Write the card of the bundled model: its training data, quality and limitations.
 
-A model trained on everything has nothing left to be judged on. So a sister, trained in the same way on the training
-part alone, is judged on the films it has not seen, and on texts of other kinds.
+No texts are left to evaluate a model that was trained on everything. So a second model, trained in the same way only on
+the training part, is evaluated on the test films and on texts of other kinds.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from nlptx.corpus.corpus import Corpus, labelled
 from nlptx.corpus.document import ReadOptions
 from nlptx.metrics import Report, evaluate
 
-# Words up to which a text belongs to a row of the table of lengths.
+# Maximum lengths of texts, in words, for the rows of the table of lengths.
 LENGTHS = (100, 200, 400, 800)
 
 
 def read(path: str) -> tuple[list[str], list[str]]:
-    """Return texts and labels; of an archive laid out in parts, of its part test."""
+    """Return texts and labels of a file; for an archive with parts, of its test part."""
     documents = list(labelled(Corpus((path,), ReadOptions(splits=("test",)))))
     return [document.text for document in documents], [document.label or "" for document in documents]
 

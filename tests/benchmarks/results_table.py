@@ -1,4 +1,4 @@
-"""Put the recorded runs of nlptx beside those of the baselines, in one Markdown table."""
+"""Compare the recorded runs of nlptx and of the baselines in one Markdown table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pandas as pd
 
 from nlptx.metrics import wilson_interval
 
-# Folder of a run, or of a data set's baselines; the data; what the method is called there.
+# Folder of a run (or of the baselines of a data set), name of the data set, name of the method.
 RUNS = {
     "imdb": ("IMDB", "nlptx"),
     "imdb-no-distillation": ("IMDB", "nlptx without distillation"),
@@ -29,7 +29,7 @@ RUNS = {
     "trec": ("TREC", "nlptx"),
     "cr": ("CR", "nlptx, bundled model, nothing trained"),
 }
-STEPS = ("SST-5",)  # data whose labels are more than two steps of a scale
+STEPS = ("SST-5",)  # data sets whose labels form a scale of more than two steps
 BASELINES = {
     "majority": "majority",
     "vader": "VADER",
@@ -49,7 +49,7 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def read_run(folder: Path) -> dict[str, Any]:
-    """Return the report of a run, with the time of all its stages and the size of its model."""
+    """Return the report of a run, with the total time of its stages and the size of its model."""
     report = load(folder / "evaluate.json")
     if "folds" not in report:
         stages = (load(folder / f"{stage}.json") for stage in ("cooccur", "pca", "train"))
@@ -61,9 +61,9 @@ def read_run(folder: Path) -> dict[str, Any]:
 
 
 def over_seeds(reports: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the mean of reports on the same texts; the interval is that of the mean on as many texts.
+    """Return the mean of reports on the same texts; the interval is that of the mean accuracy on as many texts.
 
-    The time is that of the first, as the others go on from its word vectors.
+    The time is that of the first run, because the other runs reuse its word vectors.
     """
     mean: dict[str, Any] = {}
     for name, value in reports[0].items():
@@ -76,7 +76,7 @@ def over_seeds(reports: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def always(report: dict[str, Any]) -> dict[str, Any]:
-    """Return the report of always giving the most frequent label of the texts that were judged."""
+    """Return the report of always predicting the most frequent label of the evaluated texts."""
     hits = round(report["majority"] * report["texts"])
     return {
         "texts": report["texts"],
@@ -86,7 +86,7 @@ def always(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def rows(build: Path) -> Iterator[dict[str, str]]:
-    """Yield a row for everything recorded below ``build``, the baselines of a data set first."""
+    """Yield a row for each recorded run in ``build``; the baselines of a data set come first."""
     for name, (data, method) in RUNS.items():
         for baseline, title in BASELINES.items():
             if report := load(build / "baselines" / name / f"{baseline}.json"):

@@ -1,4 +1,4 @@
-"""Sum up an experiment from the JSON its stages printed: data, settings, quality, time and memory."""
+"""Summarise an experiment from the JSON output of its stages: data, settings, quality, time and memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STAGES = ("cooccur", "pca", "train", "evaluate")
 
 
 def summarise(folder: Path, data: str) -> pd.DataFrame:
-    """Return a table with a row per fact of the run in ``folder``."""
+    """Return a table of facts about the run in ``folder``, one per row."""
     found = {stage: folder / f"{stage}.json" for stage in STAGES}
     runs = {stage: json.loads(path.read_text()) for stage, path in found.items() if path.exists()}
     report, training = runs["evaluate"], runs.get("train")

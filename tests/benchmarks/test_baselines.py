@@ -1,4 +1,4 @@
-"""The baselines of the benchmarks: what they may see, and what is left out where something is absent."""
+"""The baselines of the benchmarks: their input, and the skipping of methods whose requirements are missing."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ BENCHMARKS = Path(__file__).parent
 
 @pytest.fixture
 def shared(tmp_path):
-    """A folder laid out as that of the real data: sst2 with 3 of 4 positive, in the test file 1 of 4."""
+    """A folder with the layout of the real data: in sst2, 3 of 4 training texts and 1 of 4 test texts are positive."""
     rows = [
         f"good film number {n}\tpos\nfine story {n}\tpos\nlovely actors {n}\tpos\nbad film {n}\tneg" for n in range(20)
     ]
@@ -72,7 +72,7 @@ def test_log_count_ratios_as_published(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     from baseline_linear import log_count_ratios
 
-    # Texts with either n-gram: 2 and 0 of the positive ones, 1 and 3 of the others; plus 1 each.
+    # Texts with the first and the second n-gram: 2 and 0 of the positive, 1 and 3 of the others; plus 1 each.
     counts = csr_array(np.array([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]], float))
     ratios = log_count_ratios(counts, np.array([True, True, False, False, False]))
     np.testing.assert_allclose(ratios, [np.log((3 / 4) / (2 / 6)), np.log((1 / 4) / (4 / 6))])

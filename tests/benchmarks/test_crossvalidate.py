@@ -1,4 +1,4 @@
-"""The cross-validation of the benchmarks: its arguments arrive as they were given."""
+"""The cross-validation of the benchmarks: arguments are passed to the commands unchanged."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def crossvalidate(tmp_path, monkeypatch):
-    """Run it with these arguments on a table of ten texts; return the commands that it gave."""
+    """Return a function that cross-validates a table of ten texts with the given arguments and returns its commands."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     import crossvalidate as module
 

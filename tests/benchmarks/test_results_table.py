@@ -1,4 +1,4 @@
-"""The table of results: what it reads from recorded runs, and how folds and seeds are summed up."""
+"""The table of results: reading of recorded runs, and averaging over folds and seeds."""
 
 import json
 import subprocess
@@ -60,7 +60,7 @@ def test_further_seeds_and_the_first_are_summed_up(tmp_path, table):
         more = {"seconds": 1, "mean_absolute_error": accuracy * 2}
         write(tmp_path / folder / "evaluate.json", **report(accuracy, **more))
         write(tmp_path / folder / "train.json", seconds=2, parameters=5)
-    write(tmp_path / "sst5/pca.json", seconds=1)  # its vectors serve the others too
+    write(tmp_path / "sst5/pca.json", seconds=1)  # the other runs use its vectors, too
     (row,) = table().values()
     assert row["accuracy"] == "42.0 (39.0 to 45.1)"
     assert row["spread"] == "± 2.0, 3 seeds"

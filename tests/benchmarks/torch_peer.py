@@ -1,4 +1,4 @@
-"""The same network in PyTorch, as its users would write it, for timing."""
+"""The network of nlptx in PyTorch, written as PyTorch users would write it, for timing."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BATCH = 32
 def torch_epoch(
     settings: Any, width: int, words: int, texts: Sequence[NDArray[np.int32]], targets: NDArray[np.int64]
 ) -> Callable[[], Any] | None:
-    """Return a function that takes one step for each batch of the texts; None where torch is absent.
+    """Return a function that takes one step for each batch of the texts, or None if torch is not installed.
 
-    Texts of about the same length share a batch, the shorter ones padded; the batches come in random order.
+    Texts of about the same length form a batch, in which shorter texts are padded; batches are in random order.
     """
     try:
         import torch

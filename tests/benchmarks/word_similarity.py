@@ -1,7 +1,7 @@
-"""Word similarity: Spearman's correlation of the vectors' cosines with what people said, on MEN and WordSim-353.
+"""Word similarity: Spearman's correlation of the vectors' cosines with human ratings, on MEN and WordSim-353.
 
-Pairs with a word the embeddings lack are left out, so two embeddings compare only where their numbers of pairs
-are the same: those left out are of rare words, often the harder ones.
+Pairs with a word that the embeddings lack are left out. These are pairs of rare words, which are often harder, so
+compare two embeddings only if their numbers of pairs are the same.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ SETS = {"MEN": "EN-MEN-TR-3k.txt", "WordSim-353 relatedness": "EN-WS-353-REL.txt
 
 
 def read_pairs(path: Path) -> list[tuple[str, str, float]]:
-    """Return the pairs of a file and their scores: two words and a number a line, tabs between."""
+    """Return the pairs of a file and their scores: two words and a number per line, separated by tabs."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return [(first, second, float(score)) for first, second, score in (line.split("\t") for line in lines)]
 
 
 def cosines(embeddings: Embeddings, pairs: list[tuple[int, int]]) -> NDArray:
-    """Return the cosine of each pair of vectors; 0 where one of them is 0."""
+    """Return the cosine of each pair of vectors; 0 if one of the vectors is 0."""
     first, second = (embeddings.vectors[list(places)].astype(np.float64) for places in zip(*pairs, strict=True))
     lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     return np.einsum("pr,pr->p", first, second) / np.where(lengths > 0, lengths, 1)
 
 
 def correlation(embeddings: Embeddings, pairs: list[tuple[str, str, float]]) -> tuple[float, int]:
-    """Return Spearman's correlation (nan below two pairs), and the number of pairs it comes from."""
+    """Return Spearman's correlation (NaN for fewer than two pairs), and the number of pairs used."""
     vocabulary = embeddings.vocabulary
     known: list[tuple[int, int]] = []
     scores: list[float] = []

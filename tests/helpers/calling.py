@@ -1,4 +1,4 @@
-"""Runs nlptx in the tests' own process, which is quick; and puts the words of commands together."""
+"""Runs nlptx in the process of the tests, which is fast, and merges repeated options of commands."""
 
 import io
 import sys
@@ -11,7 +11,7 @@ _STREAMS = ("stdin", "stdout", "stderr")
 
 
 def call(*arguments, stdin=b"", code=0):
-    """Run ``nlptx ARGUMENTS``; standard input is a pipe. ``code`` None takes any exit code."""
+    """Run ``nlptx ARGUMENTS`` with ``stdin`` as input; ``code`` is the expected exit code, None for any."""
     data = stdin.encode() if isinstance(stdin, str) else stdin
     streams = {name: io.TextIOWrapper(io.BytesIO(data if name == "stdin" else b""), "utf-8") for name in _STREAMS}
     before = {name: getattr(sys, name) for name in _STREAMS}
@@ -30,7 +30,7 @@ def call(*arguments, stdin=b"", code=0):
 
 
 def last_of_each(*words):
-    """Words of a command in which an option may stand twice, which nlptx refuses: the later one is kept."""
+    """Return the words of a command without repeated options, which nlptx rejects: the last of each is kept."""
     parts = []
     for word in map(str, words):
         if word.startswith("-") or not parts:

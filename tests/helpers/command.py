@@ -1,4 +1,4 @@
-"""Runs nlptx as its users do, in a process of its own; shared by the tests of the command line."""
+"""Runs nlptx as users do, in a separate process; shared by the tests of the command line."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from fork_server import ForkServer
 NLPTX = [sys.executable, "-m", "nlptx"]
 TIMEOUT = 60
 TRACEBACK = "Traceback (most recent call last)"
-# The start of a program in which forking warns, as it does from Python 3.12 on where there are threads.
+# Beginning of a program in which forking warns, as Python 3.12 and later do if there are threads.
 _FORK_WARNS = """
 import os
 import warnings
@@ -31,14 +31,14 @@ def fork_and_warn(fork=os.fork):
 
 os.fork = fork_and_warn
 """
-# One shell for every pipeline of the tests; `pipefail` makes the code of any stage count.
+# The shell of all pipelines in the tests; with `pipefail`, a pipeline fails if any of its stages fails.
 _SHELL = ["bash", "-o", "pipefail", "-c"]
 _NLPTX_IN_SHELL = 'nlptx() { "$TESTED_PYTHON" -m nlptx "$@"; }\n'
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a finished process left: its exit code, its output as bytes, its talk as text."""
+    """The result of a finished process: exit code, standard output as bytes, standard error as text."""
 
     code: int
     stdout: bytes
@@ -58,12 +58,12 @@ class Result:
 
     @property
     def rows(self):
-        """The lines of a TSV without a header, cut into fields."""
+        """The lines of a TSV without a header, split into at most three fields."""
         return [line.split("\t", 2) for line in self.lines]
 
 
 def environment(**changes):
-    """The variables of a child: nothing of the tester's own settings; None takes a variable away."""
+    """Return the environment of a child, without the user's settings for nlptx; None removes a variable."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NLPTX_", "_NLPTX"))}
     kept |= {"OPENBLAS_NUM_THREADS": "1", "TESTED_PYTHON": sys.executable, "TERM": "xterm"}
     for name in ("NO_COLOR", "FORCE_COLOR", "PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONUNBUFFERED"):
@@ -75,7 +75,7 @@ _FORKS = ForkServer(environment())
 
 
 def _start(words, data, cwd, env):
-    """Run a program to its end; return its exit code, output and errors."""
+    """Run a program until it ends; return its exit code, standard output and standard error."""
     done = subprocess.run(
         words, input=data, capture_output=True, cwd=cwd, env=environment(**env), timeout=TIMEOUT, check=False
     )
@@ -90,7 +90,7 @@ def _check(ended, code, traceback=False):
 
 
 def run(*arguments, stdin=b"", cwd=None, env=None, code=0, traceback=False):
-    """Run ``nlptx ARGUMENTS``; standard input is a pipe. ``code`` None takes any exit code."""
+    """Run ``nlptx ARGUMENTS`` with ``stdin`` piped in; ``code`` is the expected exit code, None for any."""
     words, data, changes = [*map(str, arguments)], _as_bytes(stdin), env or {}
     if _FORKS.can_run(changes):
         ended = _FORKS.run(words, data, cwd, environment(**changes), TIMEOUT)
@@ -100,7 +100,7 @@ def run(*arguments, stdin=b"", cwd=None, env=None, code=0, traceback=False):
 
 
 def shell(script, *, stdin=b"", cwd=None, env=None, code=0):
-    """Run a line of shell in which ``nlptx`` is the one under test."""
+    """Run a shell command in which ``nlptx`` is the version under test."""
     return _check(_start([*_SHELL, _NLPTX_IN_SHELL + script], _as_bytes(stdin), cwd, env or {}), code)
 
 
@@ -109,9 +109,14 @@ def _as_bytes(text):
 
 
 def refused(*arguments, code, says=(), untouched=None, **options):
-    """Run a command that must fail briefly: one to three lines that hold all of ``says``, and nothing else.
+    """Run a command that must fail with one to three lines of error message, and without output.
 
-    ``untouched`` is a folder whose files must be the same afterwards.
+    Args:
+        arguments: arguments of nlptx.
+        code: expected exit code.
+        says: text, or texts, that the message must contain.
+        untouched: folder whose files must not change.
+        options: options of :func:`run`.
     """
     before = contents(untouched) if untouched else None
     result = run(*arguments, code=code, **options)
@@ -124,27 +129,33 @@ def refused(*arguments, code, says=(), untouched=None, **options):
 
 
 def header_of(path):
-    """The JSON header of an artifact."""
+    """Return the JSON header of an artifact."""
     with np.load(path, allow_pickle=False) as arrays:
         return json.loads(arrays["header"].tobytes())
 
 
 def contents(folder):
-    """Every file below a folder, hidden ones too, with its bytes."""
+    """Return the bytes of all files in a folder and its subfolders, including hidden files, by relative path."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def run_forking(program):
-    """Run a Python program that forks, as that of the tests has threads; what it warns of is an error."""
+    """Run a Python program that forks in a new process, because the process of the tests has threads.
+
+    Warnings are errors.
+    """
     words = [sys.executable, "-W", "error", "-c", _FORK_WARNS + program]
     return subprocess.run(words, capture_output=True, env=environment(), check=False, text=True, timeout=TIMEOUT)
 
 
 class Running:
-    """A started ``nlptx ARGUMENTS``, with pipes all round, or a terminal in place of some.
+    """A running ``nlptx ARGUMENTS``, whose standard streams are pipes or a terminal.
 
     Args:
-        terminal: which of 0, 1, 2 (input, output, errors) are one and the same terminal.
+        arguments: arguments of nlptx.
+        terminal: numbers of the streams (0 input, 1 output, 2 errors) connected to a common terminal.
+        cwd: working directory.
+        env: changes to the environment.
     """
 
     def __init__(self, *arguments, terminal=(), cwd=None, env=None):
@@ -159,7 +170,7 @@ class Running:
             env=environment(**(env or {})),
             bufsize=0,
             start_new_session=True,
-            # A job in the background has Ctrl-C ignored, and so would its children.
+            # A background job ignores Ctrl-C, and its children inherit that.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         if slave is not None:
@@ -183,7 +194,10 @@ class Running:
         self.process.stdin.write(data)
 
     def read_until(self, mark, source=None):
-        """Read from a pipe (by default the screen, else standard output) until ``mark`` came by; return it all."""
+        """Read until ``mark`` appears, and return everything read.
+
+        ``source`` is a pipe; by default the terminal, or standard output if there is no terminal.
+        """
         source = source or (self.process.stdout if self.screen is None else None)
         descriptor = self.screen if source is None else source.fileno()
         seen, end = b"", time.monotonic() + TIMEOUT
@@ -192,7 +206,7 @@ class Running:
             assert ready, f"waited in vain for {mark!r}, got {seen!r}"
             try:
                 data = os.read(descriptor, 65536)
-            except OSError:  # a terminal nobody writes to any more
+            except OSError:  # the process has closed the terminal
                 data = b""
             if not data:
                 break
@@ -201,12 +215,12 @@ class Running:
         return seen
 
     def finish(self):
-        """Close the input, wait for the end, and return what was not read yet."""
+        """Close the input, wait until the process ends, and return the output that was not read before."""
         if self.process.stdin is not None:
             self.process.stdin.close()
             self.process.stdin = None
         screen = self.read_until(None) if self.screen is not None else b""
-        # Both at once: who waits for the end of one would wait for ever for a process that has filled the other.
+        # Read both streams at once: reading one to its end would wait forever if the process had filled the other.
         out, errors = (screen if data is None else data for data in self.process.communicate(timeout=TIMEOUT))
         result = Result(self.process.returncode, out, errors.decode(errors="replace"))
         assert TRACEBACK not in result.stderr, result.stderr
@@ -214,7 +228,7 @@ class Running:
 
 
 def on_terminal(*arguments, terminal=(0, 1, 2), **options):
-    """Run with a terminal in place of some standard streams; what it showed is in ``stdout`` and ``stderr``."""
+    """Run with some standard streams on a terminal; text shown there is in ``stdout`` and ``stderr`` of the result."""
     with Running(*arguments, terminal=terminal, **options) as running:
         return running.finish()
 
@@ -225,10 +239,10 @@ def children(running):
 
 
 def alive(pid):
-    """Whether a process runs; not one that has ended and that nobody has asked for."""
+    """Return whether a process is running; a zombie is not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):  # gone before it was opened, or before it was read
+    except (FileNotFoundError, ProcessLookupError):  # the process ended before the file was opened or read
         return False
 
 

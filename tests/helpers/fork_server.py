@@ -1,7 +1,7 @@
-"""Runs nlptx in processes that start at once: forks of one in which all its modules are imported already.
+"""Runs nlptx in processes that start immediately: forks of a server that has already imported all modules.
 
-A fresh interpreter takes half a second to import NumPy, SciPy and pandas, which is most of what a small command takes.
-The program of a fork ends as one of a fresh interpreter does: exit code, flushed streams, traceback.
+A new interpreter takes half a second to import NumPy, SciPy and pandas, which is most of the time of a small command.
+A forked program ends in the same way as in a new interpreter: exit code, flushed streams, traceback.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ import threading
 
 import nlptx.__main__
 
-# Variables that only a new interpreter, or a library as it is loaded, looks at.
+# Prefixes of variables that are only read when an interpreter starts or a library is loaded.
 _READ_AT_START = ("PYTHON", "OPENBLAS", "OMP_", "MKL_", "LD_", "MALLOC_")
 
 
 class ForkServer:
-    """Started by its first call; ends with the process that started it."""
+    """A server process. It is started by the first call, and ends with the process that started it."""
 
     def __init__(self, environment):
         self._environment = environment
@@ -35,7 +35,7 @@ class ForkServer:
         self._lock = threading.Lock()
 
     def can_run(self, changes):
-        """Say whether a fork can run with these changes of the environment."""
+        """Return whether a fork can run with these changes to the environment."""
         return not any(name.startswith(_READ_AT_START) for name in changes)
 
     def run(self, arguments, data, cwd, environment, timeout):
@@ -99,7 +99,7 @@ def _drain(descriptor, found, number):
 
 
 def serve(requests):
-    """Answer requests until nobody can send any more. Returns only in a process that is to be the program."""
+    """Answer requests until the socket is closed. Returns only in a fork that then runs the program."""
     for module in pkgutil.walk_packages(nlptx.__path__, "nlptx."):
         if module.name != "nlptx.__main__":
             importlib.import_module(module.name)
@@ -108,7 +108,7 @@ def serve(requests):
     while True:
         message, descriptors, _, _ = socket.recv_fds(requests, 16, 4)
         with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:  # those that have answered
+            while os.waitpid(-1, os.WNOHANG)[0]:  # collect children that have finished
                 pass
         if not message:
             os._exit(0)
@@ -120,7 +120,7 @@ def serve(requests):
 
 
 def _answer(connection, *streams):
-    """Fork the program, wait for its end and tell its exit code. Returns only in the program."""
+    """Fork the program, wait until it ends, and send its exit code. Returns only in the forked program."""
     with socket.socket(fileno=connection) as wire:
         with wire.makefile("r") as lines:
             call = json.loads(lines.readline())
@@ -145,7 +145,7 @@ def _answer(connection, *streams):
 
 
 def _opened(usual, descriptor):
-    """Open a standard stream as the interpreter has opened the one of the server."""
+    """Open a standard stream with the encoding and error handler of the server's stream."""
     options = {"encoding": usual.encoding, "errors": usual.errors, "closefd": False}
     return open(descriptor, "w" if descriptor else "r", 1 if descriptor == 2 else -1, **options)
 

@@ -1,4 +1,4 @@
-"""Runs many numbered mutations through a reader, and holds it to what SECURITY.md promises."""
+"""Runs many numbered mutations through a reader, and checks that it behaves as SECURITY.md promises."""
 
 import resource
 import time
@@ -10,23 +10,24 @@ SECONDS, MEGABYTES = 2, 200
 
 
 def largest():
-    """The largest resident size of this process so far, in MB (on Linux)."""
+    """Return the peak resident size of this process in MB (on Linux)."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def campaign(name, count, mutate, use, allowed, tally=None, seconds=SECONDS):
-    """Make ``count`` mutations; each must be used in peace or refused by an error of ``allowed``.
+    """Make ``count`` mutants; using each must succeed or raise one of the errors in ``allowed``.
 
     Args:
-        name: of the specimen; with the number it makes the mutation again.
-        mutate: takes a generator; returns what ``use`` takes.
-        use: does with a mutant all that can be done with it.
-        allowed: classes of errors.
-        tally: counts them.
-        seconds: most that one may take, of this process alone.
+        name: name of the specimen; the name and the number determine a mutation.
+        count: number of mutants.
+        mutate: function from a random generator to a mutant.
+        use: function that does everything with a mutant that can be done with it.
+        allowed: tuple of error classes.
+        tally: Tally that counts the mutants, or None.
+        seconds: maximum CPU time per mutant.
 
     Returns:
-        how often what came out.
+        Number of mutants by outcome: "accepted" or the name of the error.
     """
     outcomes = Counter()
     before = largest()

@@ -1,4 +1,4 @@
-"""Hand-derived gradients against central differences, in float64."""
+"""Compares hand-derived gradients with central differences, in float64."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from nlptx.nn import Gradients, Layer, Layout, flatten
 
 # Central differences err by STEP^2 f'''/6 from curvature and by about 1e-16 |loss| / STEP from rounding; for losses
-# around 1 both are near 1e-10 here, so the tolerances leave room for little else.
+# around 1 both are near 1e-10 here, so the tolerances allow for little else.
 STEP = 1e-5
 RELATIVE = 1e-6
 ABSOLUTE = 2e-9
@@ -22,16 +22,16 @@ Arrays = Mapping[str, tuple[NDArray, NDArray]]
 
 
 class GradientError(AssertionError):
-    """Some gradients are wrong; a line for each array tells where, and both values."""
+    """Some gradients are wrong; the message has one line per array, with the position and both values."""
 
 
 def check_gradients(loss: Callable[[], float], arrays: Arrays, small: int = SMALL) -> None:
-    """Raise GradientError unless each gradient is that of ``loss``.
+    """Raise GradientError unless each gradient is the gradient of ``loss``.
 
     Args:
-        loss: computes the loss from the present contents of the arrays.
+        loss: function that computes the loss from the current contents of the arrays.
         arrays: name -> (value, gradient). Values are changed in place, and restored.
-        small: arrays of at most this size are checked entry by entry too.
+        small: maximum size of arrays that are also checked entry by entry.
     """
     faults = []
     for name, (value, gradient) in arrays.items():
@@ -55,11 +55,13 @@ def layer_gradients(
     generator: Callable[[], np.random.Generator | None] = lambda: None,
     objective: Callable[[NDArray], tuple[float, NDArray]] | None = None,
 ) -> tuple[Callable[[], float], dict[str, tuple[NDArray, NDArray]]]:
-    """Return what :func:`check_gradients` takes, for the input and all parameters of a flattened layer.
+    """Return the arguments of :func:`check_gradients` for the input and all parameters of a flattened layer.
 
     Args:
-        generator: makes the source of dropout masks anew for each evaluation, so that all see the same ones.
-        objective: from the layer's output to a loss and its gradient; by default a sum with random weights.
+        generator: function that returns a new generator of dropout masks for each evaluation, so that the masks are
+            always the same.
+        objective: function from the output of the layer to a loss and its gradient; by default a sum with random
+            weights.
     """
 
     def forward() -> tuple[NDArray, Any]:
@@ -76,14 +78,14 @@ def layer_gradients(
 
 
 def randomise(layer: Layer, seed: int = 3, dtype: DTypeLike = np.float64) -> NDArray:
-    """Flatten a layer and fill it with noise: zeros and ones, the usual start, hide wrong gradients."""
+    """Flatten a layer and fill it with noise, because zeros and ones, the usual start, hide wrong gradients."""
     flat = flatten(layer, dtype)
     flat[...] = np.random.default_rng(seed).normal(0, 0.5, flat.shape)
     return flat
 
 
 def _probes(shape: tuple[int, ...], small: int) -> Iterator[tuple[str, NDArray]]:
-    """Yield random unit directions, which a wrong entry anywhere disturbs, then each entry of a small array."""
+    """Yield random unit directions, which reveal a wrong entry anywhere, then each entry if the array is small."""
     rng = np.random.default_rng(7)
     for number in range(DIRECTIONS):
         direction = rng.normal(size=shape)

@@ -1,4 +1,4 @@
-"""Small valid corpora in every format, and reading them to the end; for the fuzz tests."""
+"""Small valid corpora in all formats, and functions that read them completely; for the fuzz tests."""
 
 import bz2
 import csv
@@ -36,7 +36,7 @@ def _archive(form):
 
 
 def corpora():
-    """The bytes of each corpus by its file name."""
+    """Return the bytes of each corpus by file name."""
     flat = [(" ".join(text.split()), label) for text, label in ROWS]
     made = {
         "a.txt": "".join(f"{text}\n" for text, _ in flat).encode(),
@@ -54,7 +54,7 @@ def corpora():
 
 
 def documents(path):
-    """Read a corpus, whatever it is, and check what every document promises."""
+    """Read a corpus of any format, and check the invariants of every document."""
     corpus = Corpus([str(path)], ReadOptions())
     found = []
     for document in corpus:
@@ -67,7 +67,7 @@ def documents(path):
 
 
 def vectors(path):
-    """Read word vectors from text, and ask for neighbours."""
+    """Read word vectors from text, and compute nearest neighbours."""
     found = Embeddings.from_word2vec(path)
     found.nearest(
         found.vocabulary.words[0].lower() if found.vocabulary.tokenizer.lowercase else found.vocabulary.words[0]

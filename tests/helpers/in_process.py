@@ -1,4 +1,4 @@
-"""Runs a command in the tests' own process, which is quicker than a new one where that is not the point."""
+"""Runs a command in the process of the tests, which is faster, for tests that do not need a new process."""
 
 import inspect
 
@@ -8,7 +8,7 @@ from nlptx.cli.main import nlptx
 from nlptx.cli.option_names import as_options
 from nlptx.errors import NlptxError
 
-# Before click 8.2 the two streams are one unless this is asked for.
+# Before click 8.2, standard output and standard error are mixed unless this option is given.
 _APART = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
 
 

@@ -1,7 +1,7 @@
-"""Kills ``nlptx`` at chosen moments, or sends it signals there, to see what it leaves.
+"""Kills ``nlptx``, or sends it signals, at chosen moments, so that tests can check which files it leaves.
 
-:func:`killed_at` and :func:`signalled_at` strike at a point of the work, whatever the speed of the machine.
-:func:`killed_after` kills after some seconds, wherever the command is then; :func:`survives` does that many times over.
+:func:`killed_at` and :func:`signalled_at` act at a given function call, so they do not depend on the speed of the
+machine. :func:`killed_after` kills after a number of seconds; :func:`survives` does so several times.
 """
 
 import json
@@ -66,24 +66,24 @@ STEP = ("nlptx.training.trainer", "Trainer", "take_step")
 JUDGE = ("nlptx.training.supervised", "SupervisedTrainer", "after_epoch")
 SAVE = ("nlptx.training.checkpoint", "Checkpoint", "save")
 KEEP = ("nlptx.classifier.model", "Model", "save")
-# Work before the first step: the encoding of the texts, and the features of n-grams.
+# Work before the first step: encoding the texts, and computing the n-gram features.
 ENCODE = ("nlptx.training.fit", "", "encode")
 FEATURES = ("nlptx.training.fit", "", "add_ngram_features")
-# Each entry of a file that is being written passes here.
+# Function called for each entry of a file that is being written.
 ENTRY = ("nlptx.artifacts.container", "", "write_array")
 REPLACE = ("os", "", "replace")
 REMOVE = ("nlptx.training.checkpoint", "Checkpoint", "remove")
 
 
 def killed_at(point, number, *words, when="before", cwd=None):
-    """Run ``nlptx WORDS`` until it calls ``point`` for the ``number``-th time, and SIGKILL it there.
+    """Run ``nlptx WORDS`` until it calls ``point`` for the ``number``-th time, then kill it with SIGKILL.
 
     Args:
         point: module, class ("" for none) and name of a function, such as STEP.
-        number: from 1.
-        words: of the command.
+        number: number of the call, from 1.
+        words: arguments of the command.
         when: ``before`` or ``after`` the call.
-        cwd: folder to run in.
+        cwd: working directory.
     """
     words = [sys.executable, "-c", _DRIVER, *point, str(number), when, *map(str, words)]
     done = subprocess.run(
@@ -94,13 +94,14 @@ def killed_at(point, number, *words, when="before", cwd=None):
 
 
 def signalled_at(strikes, *words, force_after=1000, cwd=None):
-    """Run ``nlptx WORDS``, which sends itself signals at points of its work; return its exit code and standard error.
+    """Run ``nlptx WORDS``, which sends itself signals at given calls; return its exit code and standard error.
 
     Args:
-        strikes: (point, number, signal) of each: a function such as STEP, which of its calls, and a name.
-        words: of the command.
-        force_after: seconds after the first signal from which on Ctrl-C forces an end.
-        cwd: folder to run in.
+        strikes: (point, number, signal) of each signal: a function such as STEP, the number of its call, and the name
+            of the signal.
+        words: arguments of the command.
+        force_after: seconds after the first signal from which Ctrl-C forces the command to end.
+        cwd: working directory.
     """
     strikes = json.dumps([(*point, number, name) for point, number, name in strikes])
     words = [sys.executable, "-c", _SIGNAL_DRIVER, strikes, str(force_after), *map(str, words)]
@@ -112,7 +113,7 @@ def signalled_at(strikes, *words, force_after=1000, cwd=None):
 
 
 def killed_after(seconds, *words, cwd=None):
-    """Run ``nlptx WORDS`` for so long, then SIGKILL it; tell whether it was still running."""
+    """Run ``nlptx WORDS`` for ``seconds``, then kill it with SIGKILL; return whether it was still running."""
     process = subprocess.Popen(
         [*NLPTX, *map(str, words)],
         stdin=subprocess.DEVNULL,
@@ -130,15 +131,16 @@ def killed_after(seconds, *words, cwd=None):
 
 
 def survives(fractions, words, output, cwd):
-    """Kill ``nlptx WORDS -o OUTPUT`` after these shares of its time, each time going on with ``--resume``.
+    """Kill ``nlptx WORDS -o OUTPUT`` after each fraction of its running time, then continue with ``--resume``.
 
-    Every kill starts from an empty place. The file made in the end must have the bytes of one made without a kill,
-    and nothing else may be left beside it.
+    Each kill starts with an empty folder. The final file must have the same bytes as a file made without a kill, and
+    no other file may be left in the folder.
 
     Args:
-        fractions: of the time a run takes from start to end, each from 0 to 1.
-        words: of the command, without its output.
-        output: name of the file, in the folder ``cwd`` that is otherwise empty.
+        fractions: fractions of the time of an uninterrupted run, each from 0 to 1.
+        words: arguments of the command, without its output.
+        output: name of the output file.
+        cwd: working directory, which must be empty.
     """
     start = time.monotonic()
     run(*words, "-q", "-o", output, cwd=cwd)
@@ -148,7 +150,7 @@ def survives(fractions, words, output, cwd):
         moment = fraction * seconds
         (cwd / output).unlink()
         while not killed_after(moment, *words, "-q", "-o", output, cwd=cwd):
-            moment /= 2  # the machine was slower when the time was taken
+            moment /= 2  # the command ended before the kill, because the machine was slower during the timed run
             (cwd / output).unlink()
         run(*words, "-q", "--resume", "-o", output, cwd=cwd)
         assert os.listdir(cwd) == [output], f"after a kill at {fraction:.3f} of the time"

@@ -1,14 +1,14 @@
-"""Folders that are made once for all the processes that share out the tests."""
+"""Folders that are made only once for all processes of a parallel test run."""
 
 import fcntl
 import os
 
 
 def made_once(tmp_path_factory, name, make):
-    """Return a folder that ``make(folder)`` has filled, in whichever process of pytest-xdist came first."""
+    """Return a folder filled by ``make(folder)``, which only the first process of pytest-xdist calls."""
     base = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
-        base = base.parent  # of the folders of all workers
+        base = base.parent  # common parent of the folders of all workers
     folder, done = base / f"once-{name}", base / f"once-{name}.done"
     with open(base / f"once-{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

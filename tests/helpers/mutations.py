@@ -14,7 +14,7 @@ TEXTS = ["", "x", "\0", "\x1b[2J", "\u202e", "\ud800", "a\nb", "--output", "../.
 
 
 def any_value(rng):
-    """A JSON value somebody might put where it does not belong."""
+    """Return a random JSON value that may be invalid in its position."""
     simple = [None, True, False, -1, 10**400, -(10**30), *WHOLE, *FLOATS, *TEXTS]
     value = rng.choice(simple)
     for _ in range(rng.choice([0, 0, 0, 1, 2, 50])):
@@ -61,7 +61,7 @@ def _places(value, path=()):
 
 
 def mutate_json(rng, value):
-    """Replace, remove, add or exchange values anywhere in a JSON value; return it and what was done."""
+    """Replace, remove, add or exchange values anywhere in a JSON value; return it and a description of the change."""
     value = copy.deepcopy(value)
     done = []
     for _ in range(rng.choice([1, 1, 1, 2, 4])):
@@ -90,7 +90,7 @@ def mutate_json(rng, value):
 
 
 def mutate_array(rng, array):
-    """Return an array of the same name somebody might have put in place of ``array``."""
+    """Return a random array that an attacker might have put in place of ``array``."""
     kind = rng.randrange(9)
     flat = np.array(array).ravel()
     if kind <= 2 and flat.size:
@@ -122,14 +122,14 @@ def mutate_array(rng, array):
 
 
 def npy(array):
-    """The bytes of a .npy entry."""
+    """Return an array as the bytes of a .npy entry."""
     file = io.BytesIO()
     np.save(file, array)
     return file.getvalue()
 
 
 def forged_npy(rng, array):
-    """A .npy entry that NumPy would not write like this: other orders, types, shapes and lengths than its data."""
+    """Return a .npy entry that NumPy would not write: its order, type, shape or length does not match its data."""
     dtype = rng.choice([array.dtype.str, ">f4", ">i8", "|O", "|V8", "<c16", "<U4", "|b1", "<M8[s]", "<f4"])
     shape = rng.choice([array.shape, (10**12,), (2**31, 2**31), (-1,), (0, 10**17), (1,) * 70, (10**30,), array.size])
     order = rng.choice([True, False, False, None])
@@ -143,7 +143,7 @@ def forged_npy(rng, array):
 
 
 class Specimen:
-    """An artifact taken apart, to be put together again with valid checksums around wrong contents."""
+    """The parts of an artifact, which can be reassembled with wrong contents but valid checksums."""
 
     def __init__(self, data):
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
@@ -151,7 +151,7 @@ class Specimen:
         self.header = json.loads(self.arrays.pop("header").tobytes().decode("utf-8", "surrogatepass"))
 
     def mutant(self, rng):
-        """The bytes of an artifact whose container is sound; and which parts of it were changed."""
+        """Return the bytes of an artifact with a valid container but changed contents, and the names of the changes."""
         header, arrays, changed = self.header, dict(self.arrays), []
         forged = {}
         for _ in range(rng.choice([1, 1, 2, 3])):
@@ -177,10 +177,10 @@ class Specimen:
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w") as container:
             for name, data in entries.items():
-                container.writestr(zipfile.ZipInfo(f"{name}.npy"), data)  # of 1980, and not of now
+                container.writestr(zipfile.ZipInfo(f"{name}.npy"), data)  # with a fixed date (1980)
         return file.getvalue(), changed
 
 
 def numbered(seed, number):
-    """The generator of one mutation."""
+    """Return the random generator of a mutation."""
     return random.Random(f"{seed}/{number}")

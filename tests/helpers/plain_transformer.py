@@ -1,4 +1,4 @@
-"""The transformer of Vaswani et al. (2017) a number at a time, on a model's own weights: a second opinion."""
+"""The transformer of Vaswani et al. (2017) in scalar arithmetic, with the weights of a model, as a reference."""
 
 import math
 from dataclasses import replace
@@ -14,7 +14,7 @@ ACTIVATIONS = {
 
 
 def plain_probabilities(model, text, **changes):
-    """Return the probabilities of a text; ``changes`` replace settings of the model."""
+    """Return the probabilities of a text; ``changes`` override settings of the model."""
     return PlainTransformer(model, **changes).probabilities(model.vocabulary.encode(text))
 
 
@@ -23,7 +23,7 @@ class PlainTransformer:
         self.model = model
         self.settings = replace(model.settings, **changes)
         self.weights = {name: parameter.value for name, parameter in model.network.parameters()}
-        self.attention = []  # of the last text: for each window and block a list of (T, T), one a head
+        self.attention = []  # attention weights of the last text: per window and block a list of (T, T), one per head
 
     def probabilities(self, ids):
         s = self.settings
@@ -39,7 +39,7 @@ class PlainTransformer:
         return softmax(outputs)
 
     def encode(self, x):
-        """From the word vectors of one window to vectors in context."""
+        """Turn the word vectors of one window into contextual vectors."""
         s, w = self.settings, self.weights
         if "encoder.projection.W" in w:
             x = x @ w["encoder.projection.W"]
@@ -102,7 +102,7 @@ class PlainTransformer:
 
 
 def mix(q, k, v, scale, causal):
-    """Return for each query the mean of the values, weighted by the softmax over its keys; and the weights."""
+    """Return for each query the mean of the values, weighted by the softmax over the keys, and these weights."""
     weights = np.zeros((len(q), len(k)))
     for t in range(len(q)):
         seen = t + 1 if causal else len(k)

@@ -1,4 +1,4 @@
-"""Short ways to write inputs and read them back through ``Corpus``; shared by the corpus tests."""
+"""Functions to write inputs and read them through ``Corpus``; shared by the corpus tests."""
 
 import bz2
 import gzip
@@ -14,7 +14,7 @@ from nlptx.errors import DataError
 BOM = b"\xef\xbb\xbf"
 PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 
-# One file, written anew for each example, is all the property tests keep between examples.
+# The health check is suppressed because the only state that examples share is one file, which each of them rewrites.
 quick = settings(
     derandomize=True, deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -35,7 +35,7 @@ def write(path, content):
 
 
 def refused(path, *parts, error=DataError, **options):
-    """Reading ``path`` must raise ``error`` with a message that holds all ``parts``."""
+    """Check that reading ``path`` raises ``error`` with a message that contains all ``parts``."""
     with pytest.raises(error) as caught:
         read(path, **options)
     for part in parts:

@@ -1,4 +1,4 @@
-"""Made-up reviews whose label lies in their words, and models trained on them; shared by the method tests."""
+"""Synthetic reviews whose words reveal their label, and models trained on them; shared by the method tests."""
 
 from functools import cache
 
@@ -12,14 +12,14 @@ from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
 LABELS = ("neg", "pos")
 KINDS = {"cooccur": "cooccurrence", "pca": "embeddings", "train": "model"}
-# The transformer of the articles: post-norm, nothing dropped or averaged.
+# The transformer of the articles: post-norm, without dropout or weight averaging.
 TAUGHT = {"norm": "post", "dropout": 0.0, "word_dropout": 0.0, "weight_averaging": 0.0}
-# The step of the textbook alone, and nothing beside the transformer.
+# Only the textbook training step, and only the transformer, without n-grams.
 PLAIN = {"ngrams": 0, "dropout": 0.0, "word_dropout": 0.0, "weight_averaging": 0.0}
 
 
 def make_reviews(count, plain_words=40, shortest=9, longest=15, seed=0):
-    """Return texts and labels: three words in ten praise or damn, nearly always as the label does."""
+    """Return texts and labels: three words in ten are positive or negative, nearly always in line with the label."""
     rng = np.random.default_rng(seed)
     texts, labels = [], []
     for number in range(count):
@@ -37,7 +37,7 @@ def make_reviews(count, plain_words=40, shortest=9, longest=15, seed=0):
 
 
 WINDOW = 6
-# As short as a word, as long as the window, and longer.
+# Lengths of texts in words: a single word, shorter than the window, equal to it, and longer.
 LENGTHS = (1, 3, 6, 7, 15)
 TEXTS = [" ".join(text.split()[:n]) for text, n in zip(make_reviews(5, shortest=15)[0], LENGTHS, strict=True)]
 
@@ -49,9 +49,9 @@ def small_embeddings(components=8):
 
 
 def small_fit(texts=None, labels=None, **settings):
-    """Train for an epoch on a few reviews, or on the texts given; what is not named stays at its default.
+    """Train for one epoch on a few synthetic reviews, or on the given texts, without n-gram features.
 
-    But without the evidence of n-grams, which is beside the transformer.
+    ``settings`` override the settings used here; all others have their default values.
     """
     if texts is None:
         texts, labels = make_reviews(40)
@@ -60,7 +60,7 @@ def small_fit(texts=None, labels=None, **settings):
 
 
 def as_float64(model, noise=0.3):
-    """Turn a model's weights into float64, all of them away from the zeros and ones they start at."""
+    """Convert the weights of a model to float64, and add noise so that none keeps its initial zero or one."""
     rng = np.random.default_rng(3)
     model.flat = flatten(model.network, np.float64)
     model.flat += rng.normal(0, noise, model.flat.shape)

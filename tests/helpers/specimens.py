@@ -1,4 +1,4 @@
-"""Small valid artifacts of every kind and shape, and every use the commands make of one; for the fuzz tests."""
+"""Small valid artifacts of all kinds and shapes, and everything that commands do with them; for the fuzz tests."""
 
 import contextlib
 import io
@@ -46,7 +46,7 @@ def make(folder):
 
 
 def use(path):
-    """Do with an artifact, of whatever kind, all that the commands do."""
+    """Do everything with an artifact of any kind that the commands do."""
     artifact = artifacts.read(str(path))
     if artifact.kind == "cooccurrence":
         counts = artifacts.build(artifact, Cooccurrence.from_artifact, str(path))
@@ -67,7 +67,7 @@ def use(path):
 
 
 def use_vectors(vectors, path):
-    """Ask for neighbours, and write as text."""
+    """Compute nearest neighbours and an analogy, and write the vectors as text."""
     word = vectors.vocabulary.words[0].lower()
     vectors.nearest(word)
     vectors.analogy(word, word, word)

@@ -1,4 +1,4 @@
-"""The steps of ``fit`` one by one, for tests that look between them."""
+"""The steps of ``fit``, one by one, for tests of intermediate results."""
 
 from nlptx.runtime.workers import Workers
 from nlptx.settings import TrainSettings
@@ -16,7 +16,7 @@ def make_context(seed=1, jobs=1, on_progress=lambda progress: None, stop=lambda:
 
 
 def untrained(texts, labels, embeddings, settings=None, unlabelled=(), jobs=1):
-    """Return the model as :func:`nlptx.fit` starts to train it, and the data to train it on."""
+    """Return the initial model of :func:`nlptx.fit`, before training, and the data to train it on."""
     settings, context = settings or TrainSettings(), make_context(jobs=jobs)
     encoded = encode(LabelledTexts.of(texts, labels, None, unlabelled), embeddings, settings, context)
     data, ngram_features = add_ngram_features(split(encoded, settings, context), encoded, settings, context)

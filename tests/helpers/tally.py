@@ -1,4 +1,4 @@
-"""Counts what the torture tests did, and shows it in a table at the end of the run."""
+"""Counts faults, runs and compared bytes of the stress tests, and shows them in a table at the end of the run."""
 
 from collections import defaultdict
 
@@ -7,7 +7,7 @@ _KEY = "tally"
 
 
 class Tally:
-    """The counts of one test. They travel with its report, so they reach the table from other processes too."""
+    """The counts of one test. They are stored in its report, so they reach the table from other processes, too."""
 
     def __init__(self, request, item):
         self.counts = dict.fromkeys(COLUMNS, 0) | {"item": item}
@@ -17,24 +17,24 @@ class Tally:
         self.counts["faults injected"] += 1
 
     def survived(self):
-        """All that was asked after the last fault holds."""
+        """Count a fault after which all checks passed."""
         self.counts["survived"] += 1
 
     def ran(self):
         self.counts["runs"] += 1
 
     def note(self, text):
-        """Show a measured figure below the table."""
+        """Add a measurement to the notes below the table."""
         self.counts.setdefault("notes", []).append(text)
 
     def same(self, one, other, what=""):
-        """Fail unless the bytes are the same, and count them."""
+        """Fail unless both byte strings are equal; count their bytes."""
         assert one == other, f"{what}: {len(one):,} and {len(other):,} bytes that differ"
         self.counts["bytes compared"] += len(one)
 
 
 def table(reports):
-    """Return the lines of the table, a row per item, with the seconds its tests took; and of the notes below it."""
+    """Return the lines of the table, one row per item with the time of its tests, and the notes below it."""
     notes = []
     rows = defaultdict(lambda: dict.fromkeys((*COLUMNS, "tests", "seconds"), 0))
     for report in reports:
