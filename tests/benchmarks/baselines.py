@@ -21,8 +21,9 @@ from baseline_methods import METHODS
 from baseline_task import Absent, Task
 from crossvalidate import folds, pool
 
-from nlptx.corpus.corpus import Corpus, labelled
+from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.metrics import evaluate
 from nlptx.training.labels import order_labels
 
@@ -52,7 +53,7 @@ DATA = {
 
 def read(path: Path, split: str) -> tuple[list[str], list[str]]:
     """Return texts and labels."""
-    documents = list(labelled(Corpus([str(path)], ReadOptions(splits=(split,)))))
+    documents = list(LabelledDocuments(Corpus([str(path)], ReadOptions(splits=(split,)))))
     return [document.text for document in documents], [document.label or "" for document in documents]
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from nlptx.classifier.model import Model
-from nlptx.corpus.corpus import Corpus, labelled
+from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.metrics import Report, evaluate
 
 # Maximum lengths of texts, in words, for the rows of the table of lengths.
@@ -24,7 +25,7 @@ LENGTHS = (100, 200, 400, 800)
 
 def read(path: str) -> tuple[list[str], list[str]]:
     """Return texts and labels of a file; for an archive with parts, of its test part."""
-    documents = list(labelled(Corpus((path,), ReadOptions(splits=("test",)))))
+    documents = list(LabelledDocuments(Corpus((path,), ReadOptions(splits=("test",)))))
     return [document.text for document in documents], [document.label or "" for document in documents]
 
 

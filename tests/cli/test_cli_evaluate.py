@@ -432,7 +432,7 @@ def test_explain_reads_standard_input_and_draws_a_table(model):
 
 
 @pytest.mark.parametrize(
-    ("words", "says"), [(("zzz qqq",), "no word"), (("great", "--label", "meh"), ("'meh'", "neg, pos"))]
+    ("words", "says"), [(("zzz qqq",), "no word"), (("great", "--label", "meh"), ("--label", "'meh'", "'neg', 'pos'"))]
 )
 def test_explain_refuses_what_it_cannot_explain(words, says, model):
     refused("explain", "-m", model, *words, code=3, says=says)

@@ -177,7 +177,7 @@ def test_predicting_imports_only_what_it_needs(work):
     """A single line is answered at once: what trains, counts, judges and draws stays away."""
     rows, imported = imported_for("predict", "-m", str(work / "model.npz"), str(work / "test.tsv"), "--format", "text")
     assert len(rows.splitlines()) == 31
-    assert "numpy" in imported
+    assert any(name.startswith("numpy.") for name in imported)
     unwanted = {"nlptx.training", "nlptx.metrics"}
     if not np.__version__.startswith("1."):  # which imports them itself
         unwanted |= {"numpy.random", "numpy.ma"}
@@ -188,7 +188,7 @@ def test_counting_a_small_corpus_needs_no_scipy(work, tmp_path):
     _, imported = imported_for(
         "cooccur", str(work / "test.tsv"), "--min-count", "1", "-q", "-o", str(tmp_path / "c.npz")
     )
-    assert "numpy" in imported
+    assert any(name.startswith("numpy.") for name in imported)
     assert imported & {"scipy", "pandas", "matplotlib"} == set()
 
 

@@ -56,9 +56,9 @@ def orphans():
 
 def hashed():
     """Let words stand in the order of a set."""
-    from nlptx import text
+    from nlptx.cooccurrence import count
 
-    text.rank_words = lambda counts, least, most: list(set(counts))[:most]
+    count.rank_words = lambda counts, least, most: list(set(counts))[:most]
 
 
 def counts_its_jobs():

@@ -10,7 +10,7 @@ import pytest
 
 from nlptx.metrics import wilson_interval
 
-BENCHMARKS = Path(__file__).parent
+BENCHMARKS = Path(__file__).parent / "benchmarks"
 
 
 @pytest.fixture

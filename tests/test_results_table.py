@@ -9,7 +9,7 @@ import pytest
 
 from nlptx.metrics import wilson_interval
 
-BENCHMARKS = Path(__file__).parent
+BENCHMARKS = Path(__file__).parent / "benchmarks"
 
 
 def write(path, **report):
