@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import sys
+import time
 
 
 def early():
@@ -127,6 +128,24 @@ def moody():
 
     honest = prediction_writer.PredictionWriter._short
     prediction_writer.PredictionWriter._short = lambda *arguments: f"{honest(*arguments)}{os.getpid()}"
+
+
+def puzzled():
+    """Take a lack of memory for something else."""
+    from nlptx.cli import main
+
+    main.describe_shortage = lambda error, command: None
+
+
+def endless():
+    """Try again for ever where there is no memory."""
+    from nlptx.cli import main
+
+    def describe_shortage(error, command):
+        while True:
+            time.sleep(1)
+
+    main.describe_shortage = describe_shortage
 
 
 DEFECTS = {name: value for name, value in globals().items() if callable(value) and not name.startswith("_")}

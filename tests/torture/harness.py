@@ -133,10 +133,10 @@ class End:
     orphans: list = field(default_factory=list)
 
 
-def end(process):
+def end(process, timeout=TIMEOUT):
     """Wait for a process, and for those it started; kill what stays."""
     try:
-        process.wait(TIMEOUT)
+        process.wait(timeout)
     finally:
         if process.poll() is None:
             process.kill()

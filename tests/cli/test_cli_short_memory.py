@@ -1,0 +1,132 @@
+"""Too little memory ends a command soon, with one message that says so, and leaves nothing behind."""
+
+import errno
+import subprocess
+
+import pytest
+from calling import call
+from command import TIMEOUT, contents, environment
+from conftest import COUNT, PCA, TRAIN
+from short_memory import check_shortage_message, limited, linux_only, options_in
+
+from nlptx.cli.main import COMMANDS
+from nlptx.cli.shortage import describe_shortage
+
+# In MB, and far from what is enough on any machine: Python starts with 60, and no command runs with 200. Some need much
+# more, and meet the larger limits later: where SciPy is loaded, or where workers are started.
+LIMITS = [
+    *((command, 150) for command in COMMANDS),
+    ("cooccur", 100),
+    ("pca", 250),
+    ("train", 100),
+    ("train", 300),
+]
+
+
+def words_of(command, work):
+    """Return a command that works on little data, and writes in the working folder if it writes a file."""
+    return {
+        "cooccur": ("cooccur", work / "corpus.txt", *COUNT, "-q", "-o", "out"),
+        "pca": ("pca", work / "cooccur.npz", *PCA, "-q", "-o", "out"),
+        "train": ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "-q", "-o", "out"),
+        "predict": ("predict", work / "test.tsv", "-m", work / "model.npz", "-q", "-o", "out"),
+        "evaluate": ("evaluate", work / "test.tsv", "-m", work / "model.npz"),
+        "neighbors": ("neighbors", work / "embeddings.npz", "film"),
+        "explain": ("explain", "a great film", "-m", work / "model.npz"),
+        "info": ("info", work / "model.npz"),
+    }[command]
+
+
+@linux_only
+@pytest.mark.parametrize(("command", "megabytes"), LIMITS)
+def test_a_command_without_enough_memory_says_so_and_leaves_nothing(command, megabytes, work, tmp_path):
+    for name in ("here", "tmp"):
+        (tmp_path / name).mkdir()
+    done = subprocess.run(
+        [*limited(megabytes), *map(str, words_of(command, work))],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        cwd=tmp_path / "here",
+        env=environment(TMPDIR=str(tmp_path / "tmp"), PYTHONDONTWRITEBYTECODE="1"),
+        check=False,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    check_shortage_message(done.stderr)
+    assert f"(ulimit -v: {megabytes} MB)" in done.stderr
+    assert options_in(done.stderr) <= options_in(call(command, "--help").text)
+    assert contents(tmp_path) == {}
+
+
+# ---------------------------------------------------------------- which errors mean a shortage
+
+LOADER = "libscipy_openblas.so: failed to map segment from shared object"
+
+
+def raised_from(cause):
+    """Return an error that was raised because of another one."""
+    error = ValueError("cannot be used")
+    error.__cause__ = cause
+    return error
+
+
+def raised_while_handling(context):
+    error = ValueError("cannot be used")
+    error.__context__ = context
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        OSError(errno.ENOMEM, "Cannot allocate memory", "corpus.txt"),
+        ImportError(LOADER),
+        ImportError("libm.so.6: cannot map zero-fill pages: Cannot allocate memory"),
+        raised_from(MemoryError()),
+        raised_from(ImportError(LOADER)),
+        raised_while_handling(OSError(errno.ENOMEM, "Cannot allocate memory")),
+    ],
+    ids=repr,
+)
+def test_an_error_that_means_a_lack_of_memory(error):
+    assert describe_shortage(error, "predict").startswith("out of memory")
+
+
+def test_a_thread_that_cannot_be_started():
+    said = describe_shortage(RuntimeError("can't start new thread"), "predict")
+    assert said.startswith("no thread can be started")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("out of memory"),
+        RuntimeError("something else"),
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.ENOENT, "No such file or directory"),
+        ImportError("No module named 'scipy'"),
+        ModuleNotFoundError("No module named 'pyarrow'"),
+        KeyError("word"),
+        raised_from(ValueError("a cause")),
+    ],
+    ids=repr,
+)
+def test_an_error_that_means_something_else(error):
+    assert describe_shortage(error, "predict") is None
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("limit", [None, 150 << 20])
+def test_the_advice_names_only_options_that_the_command_has(limit, command, monkeypatch):
+    monkeypatch.setattr("nlptx.cli.shortage.address_space_limit", lambda: limit)
+    said = describe_shortage(MemoryError(), command)
+    assert options_in(said) <= options_in(call(command, "--help").text)
+    assert ("raise the limit" in said) == ("ulimit -v: 150 MB" in said) == (limit is not None)
+    assert len(said.splitlines()) == 2
+
+
+def test_before_a_command_is_known_the_advice_names_no_option():
+    assert options_in(describe_shortage(MemoryError(), None)) == set()

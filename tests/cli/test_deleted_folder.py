@@ -1,0 +1,46 @@
+"""In a working folder that was deleted, every command names the file that it cannot read or write."""
+
+import shlex
+
+import pytest
+from command import shell
+from conftest import COUNT, PCA, one_step
+
+# Goes to a folder that no longer exists.
+GONE = 'mkdir gone && cd gone && rmdir "$PWD" && '
+
+
+def run_in_deleted_folder(words, folder, code):
+    result = shell(f"{GONE} nlptx {shlex.join(map(str, words))}", cwd=folder, code=code)
+    assert result.stdout == b""
+    assert len(result.stderr.splitlines()) <= 2, result.stderr
+    assert not list(folder.iterdir())
+    return result.stderr
+
+
+@pytest.mark.parametrize("command", ["cooccur", "pca", "train", "predict"])
+def test_an_output_that_cannot_be_written(command, work, tmp_path):
+    words = {
+        "cooccur": ("cooccur", work / "corpus.txt", *COUNT),
+        "pca": ("pca", work / "cooccur.npz", *PCA),
+        "train": one_step(work),
+        "predict": ("predict", work / "test.tsv", "-m", work / "model.npz"),
+    }[command]
+    said = run_in_deleted_folder((*words, "-q", "-o", "result.npz"), tmp_path, code=1)
+    assert said.startswith("nlptx: error: result.npz: cannot be written: the working folder was deleted\n")
+
+
+@pytest.mark.parametrize("command", ["cooccur", "pca", "train", "predict", "evaluate", "neighbors", "explain", "info"])
+def test_an_input_that_cannot_be_read(command, work, tmp_path):
+    words = {
+        "cooccur": ("cooccur", "given.npz", "-o", tmp_path / "out"),
+        "pca": ("pca", "given.npz", "-o", tmp_path / "out"),
+        "train": ("train", "given.npz", "-e", work / "embeddings.npz", "-o", tmp_path / "out"),
+        "predict": ("predict", "given.npz", "-m", work / "model.npz"),
+        "evaluate": ("evaluate", "given.npz", "-m", work / "model.npz"),
+        "neighbors": ("neighbors", "given.npz", "film"),
+        "explain": ("explain", "a great film", "-m", "given.npz"),
+        "info": ("info", "given.npz"),
+    }[command]
+    said = run_in_deleted_folder(words, tmp_path, code=2)
+    assert said.startswith("nlptx: error: given.npz: no such file")
