@@ -1,10 +1,10 @@
-# Everything runs in a virtual environment of its own, .venv, made on first use.
+# All targets use the virtual environment .venv, which is created on first use.
 
 PYTHON ?= python3
 VENV := .venv
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-# Real corpora, for the experiments and some tests; see `make imdb`.
+# Folder of real corpora, for the experiments and some tests; see `make imdb`.
 NLPTX_SHARED_DATA ?= ../shared/data
 export NLPTX_SHARED_DATA
 DATA ?= $(NLPTX_SHARED_DATA)/aclImdb_dev.tar.gz
@@ -23,10 +23,10 @@ help:  ## Show this help.
 INSTALLED := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
-# Continuous integration installs exact versions; everybody else the newest that setup.cfg allows.
+# Continuous integration installs pinned versions. Otherwise the newest versions that setup.cfg allows are installed.
 PINNED := $(if $(CI),-c .ci/constraints.txt)
 
-# Where the venv module is missing (some Linux distributions), virtualenv takes its place.
+# Use virtualenv if the venv module is missing, as in some Linux distributions.
 $(VENV)/bin/python:
 	@echo "making the virtual environment $(VENV)"
 	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || { rm -rf $(VENV); \
@@ -43,9 +43,9 @@ $(TOOLS): $(INSTALLED)
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) -e '.[dev]'
 	@touch $@
 
-# -- Everyday ------------------------------------------------------------------------------------------------
+# -- Development ---------------------------------------------------------------------------------------------
 
-demo: $(INSTALLED)  ## Install, run the four stages on the bundled sentences, score some text.
+demo: $(INSTALLED)  ## Install, run the four stages on the bundled sentences, and score some text.
 	@mkdir -p build/demo
 	nlptx cooccur data/train.tsv --min-count 2 -o build/demo/cooccur.npz
 	nlptx pca build/demo/cooccur.npz --components 64 -o build/demo/embeddings.npz
@@ -56,20 +56,20 @@ demo: $(INSTALLED)  ## Install, run the four stages on the bundled sentences, sc
 test: $(INSTALLED)  ## Install and run the tests.
 	$(VENV)/bin/python -m pytest -n auto --dist loadgroup
 
-# TORTURE_SCALE=0.1 for a tenth of it; PYTEST="-k crashes" for a part.
-torture: $(INSTALLED)  ## Strike the stages while they work, and count what survives (tens of minutes).
+# TORTURE_SCALE=0.1 runs a tenth of the repetitions; PYTEST="-k crashes" selects tests.
+torture: $(INSTALLED)  ## Kill and disturb running stages, and check what survives (tens of minutes).
 	$(VENV)/bin/python -m pytest -m torture -n auto $(PYTEST) tests/torture
 
-# LOWEST_PYTHON: one that has wheels of the oldest versions.
+# LOWEST_PYTHON: a Python version for which wheels of the oldest versions exist.
 LOWEST_PYTHON ?= python3.11
-lowest:  ## Run the tests with the oldest versions of everything that setup.cfg allows.
+lowest:  ## Run the tests with the oldest versions of all dependencies that setup.cfg allows.
 	$(MAKE) VENV=.venv-lowest PYTHON=$(LOWEST_PYTHON) PINNED='-c .ci/lowest.txt' test
 
-audit: $(INSTALLED)  ## Look up the installed versions in the database of known vulnerabilities (needs the network).
+audit: $(INSTALLED)  ## Check the pinned versions for known vulnerabilities (needs the network).
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
 	$(VENV)/bin/python -m pip_audit --requirement .ci/constraints.txt --no-deps --disable-pip --strict
 
-check: $(TOOLS)  ## Lint, check formatting and types.
+check: $(TOOLS)  ## Run the linter, and check formatting and types.
 	ruff check .
 	ruff format --check .
 	mypy nlptx
@@ -79,19 +79,19 @@ format: $(TOOLS)  ## Format the code.
 	ruff check --fix .
 	ruff format .
 
-bench: $(INSTALLED)  ## Measure the stages beside their peers (those that are installed).
+bench: $(INSTALLED)  ## Benchmark the stages against other libraries (those that are installed).
 	@mkdir -p build
 	$(VENV)/bin/python tests/benchmarks/bench.py --data $(DATA) --json build/bench.json
 
 build: $(TOOLS)  ## Build the wheel and the source distribution.
 	$(VENV)/bin/python -m build --quiet --outdir dist .
 
-clean:  ## Remove everything made here, the virtual environment too.
+clean:  ## Remove all generated files, including the virtual environment.
 	rm -rf build dist $(VENV) $(VENV)-bootstrap .venv-lowest *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # -- Experiments ---------------------------------------------------------------------------------------------
-# File targets: a stage runs again when its input, or one of its own settings here, has changed. Data files count as
-# changed when their name or content has, not when they are newer: another archive may be older than the results.
+# The stages are file targets. A stage runs again if its input or its settings in this file have changed. Data files
+# are compared by name and content, not by time, because another archive may be older than the results.
 
 imdb_COOCCUR =
 imdb_PCA =
@@ -101,34 +101,35 @@ goldstraw_PCA = --preset goldstraw
 goldstraw_TRAIN = --preset goldstraw
 bloem_COOCCUR = --preset bloem
 bloem_PCA = --preset bloem
-# The article trains for 80 epochs; one shows that it learns. BLOEM_EPOCHS=80 for all of them.
+# The article trains for 80 epochs. One epoch is enough to show that the model learns; use BLOEM_EPOCHS=80 for all.
 BLOEM_EPOCHS ?= 1
 bloem_TRAIN = --preset bloem --epochs $(BLOEM_EPOCHS)
-# Reviews without labels help with sentences too. Few short texts gain by n-grams seen once, by leaving out more words
-# and by every label there is.
+# Reviews without labels also improve the classification of sentences. With few, short texts it also helps to use
+# n-grams that occur once, to drop more words, and to train on all labels.
 sst2_TRAIN = --epochs 4 --ngram-min-texts 1 --word-dropout 0.2 --valid-share 0 --unlabelled $(DATA)
 sst5_TRAIN = $(sst2_TRAIN)
-# Questions turn on rarer words and on how they are used: vectors of narrow windows, standardised and whitened, which
-# gives every component the same say, suit them better; so do n-grams seen once. Five thousand short texts have no
-# components that help.
+# In questions, rarer words and the way they are used matter more. So word vectors from narrow windows, standardised and
+# whitened (which gives all components equal weight), work better, and so do n-grams that occur once. LSA components of
+# only five thousand short texts do not help.
 trec_COOCCUR = --window 5
 trec_PCA = --smoothing 0.75 --standardize --eigenvalue-weight 0
 trec_TRAIN = --label-order none --ngram-min-texts 1 --lsa-components 0 --width 128 --blocks 2 --word-dropout 0.2 --valid-share 0 --epochs 5
 FOLDS ?= 5
-# SEEDS="2 3": train imdb, sst2 and sst5 with each of these seeds too; `make results` shows mean and spread of all.
+# SEEDS="2 3": train imdb, sst2 and sst5 with each of these seeds too. `make results` shows mean and spread of all runs.
 SEEDS ?=
 
-imdb: build/imdb/table.txt $(SEEDS:%=build/imdb/seed-%/evaluate.json)  ## Reviews: the default settings on IMDB, start to finish.
-goldstraw: build/goldstraw/table.txt  ## The same with the settings of the first article.
-bloem: build/bloem/table.txt  ## The same with the settings of the second article, fewer epochs.
+imdb: build/imdb/table.txt $(SEEDS:%=build/imdb/seed-%/evaluate.json)  ## Reviews: all stages on IMDB with the default settings.
+goldstraw: build/goldstraw/table.txt  ## The same with the settings of the article by Goldstraw.
+bloem: build/bloem/table.txt  ## The same with the settings of the article by Bloem, with fewer epochs.
 sst2: build/sst2/table.txt $(SEEDS:%=build/sst2/seed-%/evaluate.json)  ## Sentences: SST-2 with word vectors from IMDB.
 sst5: build/sst5/table.txt $(SEEDS:%=build/sst5/seed-%/evaluate.json)  ## The same with five labels: SST-5.
 trec: build/trec/table.txt  ## Six classes: TREC questions, five-fold cross-validation.
-cr: build/cr/table.txt  ## Another domain: the bundled model on customer reviews, nothing trained.
+cr: build/cr/table.txt  ## Another domain: the bundled model on customer reviews, without training.
 imdb goldstraw bloem sst2 sst5 trec cr:
 	@cat $<
 
-# build/NAME/STAGE.args changes only when the settings NAME_STAGE do. The + keeps `make -n` honest: it looks too.
+# build/NAME/STAGE.args changes only when the settings NAME_STAGE change. Lines with + also run under `make -n`, so its
+# output is correct.
 build/%.args: FORCE
 	+@mkdir -p $(@D)
 	+@echo '$($(subst /,_,$*))' | cmp -s - $@ || echo '$($(subst /,_,$*))' > $@
@@ -150,7 +151,7 @@ $(eval $(call DATA_STAMP,cr,$(CR)))
 $(DATA):
 	@echo "$(DATA) is not here. Get aclImdb_v1.tar.gz from https://ai.stanford.edu/~amaas/data/sentiment/ and say DATA=path/to/it" >&2; exit 1
 
-# $(call COUNTS,NAME) and $(call VECTORS,NAME,COUNTS OF): the first two stages with the settings of NAME.
+# $(call COUNTS,NAME) and $(call VECTORS,NAME,COUNTS OF): rules for the first two stages with the settings of NAME.
 define COUNTS
 build/$(1)/cooccur.npz: build/imdb.data build/$(1)/COOCCUR.args | $$(INSTALLED)
 	nlptx cooccur $$(DATA) $$($(1)_COOCCUR) -o $$@ --json > build/$(1)/cooccur.json
@@ -159,8 +160,8 @@ define VECTORS
 build/$(1)/embeddings.npz: build/$(2)/cooccur.npz build/$(1)/PCA.args
 	nlptx pca $$< $$($(1)_PCA) -o $$@ --json > build/$(1)/pca.json
 endef
-# $(call RUN,FOLDER,NAME,VECTORS OF,DATA SET,TRAINED ON,TESTED ON,MORE): a model with the settings of NAME, and its
-# evaluation.
+# $(call RUN,FOLDER,NAME,VECTORS OF,DATA SET,TRAINED ON,TESTED ON,MORE): rules for a model with the settings of NAME and
+# for its evaluation. MORE: further options of nlptx train.
 define RUN
 build/$(1)/model.npz: build/$(4).data build/$(3)/embeddings.npz build/$(2)/TRAIN.args
 	@mkdir -p $$(@D)
@@ -168,7 +169,7 @@ build/$(1)/model.npz: build/$(4).data build/$(3)/embeddings.npz build/$(2)/TRAIN
 build/$(1)/evaluate.json: build/$(1)/model.npz
 	nlptx evaluate $(6) -m $$< --json > $$@
 endef
-# $(call TABLE,NAME,DATA): what it is worth, to read.
+# $(call TABLE,NAME,DATA): rule for a table of the results, as text.
 define TABLE
 build/$(1)/table.txt: build/$(1)/evaluate.json tests/benchmarks/run_table.py
 	$$(VENV)/bin/python tests/benchmarks/run_table.py build/$(1) --data $(2) > $$@
@@ -183,7 +184,7 @@ endef
 $(foreach name,imdb goldstraw bloem,$(eval $(call REVIEWS,$(name))))
 $(eval $(call RUN,imdb/seed-%,imdb,imdb,imdb,$$(DATA),$$(DATA),--seed $$*))
 
-# $(call SENTENCES,NAME,FOLDER OF ITS DATA)
+# $(call SENTENCES,NAME,DATA FOLDER): rules for a corpus of sentences, with word vectors from imdb.
 define SENTENCES
 $(call RUN,$(1),$(1),imdb,$(1),$(2)/train.tsv,$(2)/dev.tsv)
 $(call RUN,$(1)/seed-%,$(1),imdb,$(1),$(2)/train.tsv,$(2)/dev.tsv,--seed $$*)
@@ -205,12 +206,12 @@ build/cr/evaluate.json: build/cr.data nlptx/default_model.npz | $(INSTALLED)
 	nlptx evaluate $(CR) --json > $@
 $(eval $(call TABLE,cr,$$(CR)))
 
-# What each part is worth: the run of imdb without it, same seed, same word vectors.
+# Ablations: the imdb run without one part, with the same seed and the same word vectors.
 imdb-no-distillation_TRAIN = --distill 0
 imdb-no-unlabelled_TRAIN = --split train
 imdb-no-lsa_TRAIN = --lsa-components 0 --distill 0
 imdb-no-ngrams_TRAIN = --ngrams 0
-# And with what is not the default.
+# The imdb run with one option that is off by default.
 imdb-passages_TRAIN = --passages 1
 imdb-every-label_TRAIN = --valid-share 0
 ABLATIONS := imdb-no-distillation imdb-no-unlabelled imdb-no-lsa imdb-no-ngrams imdb-passages imdb-every-label
@@ -219,23 +220,23 @@ $(call RUN,$(1),$(1),imdb,imdb,$$(DATA),$$(DATA),--resume)
 $(call TABLE,$(1),$$(DATA))
 endef
 $(foreach name,$(ABLATIONS),$(eval $(call ABLATION,$(name))))
-ablations: $(ABLATIONS:%=build/%/table.txt)  ## IMDB again without each of the parts, and with others (12 minutes).
+ablations: $(ABLATIONS:%=build/%/table.txt)  ## IMDB without each part of the model, or with an optional part (12 minutes).
 
-similarity: build/imdb/embeddings.npz  ## Word vectors of the reviews beside what people say of word pairs.
+similarity: build/imdb/embeddings.npz  ## Compare the word vectors of the reviews with human similarity ratings of word pairs.
 	$(VENV)/bin/python tests/benchmarks/word_similarity.py $< --data $(NLPTX_SHARED_DATA)/wordsim
 
 build/imdb/curve.png: build/imdb/model.npz
 	nlptx info $< --plot $@ -q
 build/imdb/map.png: build/imdb/embeddings.npz
 	nlptx info $< --plot $@ -q
-pictures: build/imdb/curve.png build/imdb/map.png  ## The learning curve and a map of the words (pip install '.[plot]').
+pictures: build/imdb/curve.png build/imdb/map.png  ## Plot the learning curve and a map of the words (pip install '.[plot]').
 
-# -- Beside the baselines ------------------------------------------------------------------------------------
-# What a baseline needs and is not there is left out (pip install '.[bench]'; fastText's program on the PATH), as is
-# data that is not there.
+# -- Baselines -----------------------------------------------------------------------------------------------
+# Baselines whose requirements are missing (pip install '.[bench]'; the fastText program on the PATH) are skipped, and
+# so are missing data sets.
 
 METHODS := majority vader tfidf nblr nbsvm fasttext
-# $(call BASELINES,NAME,METHODS)
+# $(call BASELINES,NAME,METHODS): rules for the baselines of one data set.
 define BASELINES
 build/baselines/$(1): $(2:%=build/baselines/$(1)/%.json)
 .PHONY: build/baselines/$(1)
@@ -249,18 +250,18 @@ $(eval $(call BASELINES,cr,vader))
 HERE := $(if $(wildcard $(DATA)),imdb) $(foreach name,sst2 sst5 trec cr,$(if $(wildcard $(NLPTX_SHARED_DATA)/$(name)),$(name)))
 RUNS := $(wildcard $(foreach name,imdb $(ABLATIONS) goldstraw bloem sst2 sst5 trec cr,build/$(name)/table.txt))
 
-results: $(RUNS) $(HERE:%=build/baselines/%)  ## The runs made so far beside the baselines, as one table.
+results: $(RUNS) $(HERE:%=build/baselines/%)  ## Compare the runs made so far with the baselines, in one table.
 results: $(foreach name,imdb sst2 sst5,$(SEEDS:%=build/$(name)/seed-%/evaluate.json))
 	@$(VENV)/bin/python tests/benchmarks/results_table.py build
 
-# The model that comes with nlptx: all labelled texts at hand, small enough for the wheel. What its card says of it was
-# measured on a sister that has not seen the part test.
+# The bundled model: trained on all available labelled texts, and small enough for the wheel. The accuracies on its card
+# were measured on the same model trained without the test part (sister.npz).
 default_TRAIN = --passages 1 --new-word-min-count 0 --ngram-min-texts 7 --float16 --valid-share 0.04 --valid-max 10000
 default_TEXTS = $(DATA) data/train.tsv data/opinions.tsv
 DEFAULT := build/default
-# Kernels that every x86-64 processor of the last ten years has, so that all of them give the same bytes.
+# Use BLAS kernels that all x86-64 processors of the last ten years support, so that all of them give the same bytes.
 default-model: export OPENBLAS_CORETYPE = Haswell
-default-model: $(INSTALLED) $(DATA)  ## Train again the model that predict uses without -m.
+default-model: $(INSTALLED) $(DATA)  ## Retrain the bundled model, which predict uses without -m.
 	@mkdir -p $(DEFAULT)
 	nlptx cooccur $(default_TEXTS) --max-words 27000 -o $(DEFAULT)/cooccur.npz
 	nlptx pca $(DEFAULT)/cooccur.npz --components 64 -o $(DEFAULT)/embeddings.npz

@@ -1,10 +1,10 @@
-"""Text classification from raw text to a trained transformer, in NumPy and SciPy alone.
+"""Text classification from raw text to a trained transformer, with only NumPy and SciPy.
 
     >>> import nlptx
     >>> nlptx.Model.load().predict(["I loved it"])           # the model that comes with nlptx
     ['pos']
 
-Or in three stages, with a model of one's own:
+Or train your own model in three stages:
 
     >>> texts, labels = ["a good film", "a bad film", "so good", "so bad"] * 5, [1, 0, 1, 0] * 5
     >>> counts = nlptx.count(texts)                          # sparse word-by-word co-occurrence
@@ -16,7 +16,7 @@ Or in three stages, with a model of one's own:
     >>> nlptx.evaluate(nlptx.Model.load("model.npz"), texts, labels)
     <Report: 20 texts, accuracy ...>
 
-Everything is imported on first use, so that importing nlptx costs nothing.
+Submodules are imported on first use, so ``import nlptx`` itself is fast.
 """
 
 from __future__ import annotations

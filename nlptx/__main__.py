@@ -1,11 +1,11 @@
-"""``nlptx``, and ``python -m nlptx``."""
+"""Entry point of ``nlptx`` and ``python -m nlptx``."""
 
 import signal
 
 
 def main() -> None:
     """Run the command line."""
-    # Until it is there to answer, Ctrl-C just ends the program: otherwise it would show where an import stood.
+    # During the imports Ctrl-C ends the program silently; otherwise it would print the traceback of an import.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from nlptx.runtime.allocator import save_address_space

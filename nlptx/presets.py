@@ -1,4 +1,4 @@
-"""Presets: the settings of two articles, for the same commands.
+"""Presets: the settings used in two articles, as defaults of the commands.
 
 - ``goldstraw``: Goldstraw, "Transformers", an article on building one from scratch for sentiment analysis, with the
   public repositories RustTransformer and WordEmbeddings.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-# Raw counts, standardised, and plain PCA with 50 components; texts of 12 words, 2 blocks of 3 wide heads, plain SGD.
+# Standardised raw counts and plain PCA with 50 components; texts of 12 words, 2 blocks with 3 wide heads, plain SGD.
 _GOLDSTRAW: dict[str, dict[str, Any]] = {
     "cooccur": {"window": 4, "weighting": "linear", "min_count": 50},
     "pca": {"components": 50, "transform": "none", "standardize": True, "eigenvalue_weight": 1.0},
@@ -41,7 +41,7 @@ _GOLDSTRAW: dict[str, dict[str, Any]] = {
     },
 }
 
-# Texts of up to 512 words, a model 128 wide with 6 blocks of 8 heads, Adam with a long warm-up.
+# Texts of up to 512 words, a model of width 128 with 6 blocks of 8 heads, Adam with a long warm-up.
 _BLOEM: dict[str, dict[str, Any]] = {
     "cooccur": {"min_count": 1, "max_words": 50_000},
     "pca": {"components": 128},
@@ -69,7 +69,7 @@ _BLOEM: dict[str, dict[str, Any]] = {
     },
 }
 
-# Preset -> command -> settings, by name.
+# Preset -> command -> setting -> value.
 PRESETS = {"goldstraw": _GOLDSTRAW, "bloem": _BLOEM}
-# Preset -> author, title and year of the article.
+# Preset -> author, title and, if known, year of the article.
 ARTICLES = {"goldstraw": 'Goldstraw, "Transformers"', "bloem": 'Peter Bloem, "Transformers from scratch", 2019'}

@@ -1,16 +1,16 @@
-"""Charts made of characters."""
+"""Charts drawn with text characters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-# Dots of a braille character by row and column; each character holds 4 x 2.
+# Dots of a braille character by row and column; each character has 4 x 2 dots.
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
 def bar(share: float, width: int) -> str:
-    """Draw a share from -1 to 1 as a bar; a minus sign leads a negative one.
+    """Draw a fraction from -1 to 1 as a bar, with a minus sign in front if it is negative.
 
     >>> bar(0.5, 4), bar(-1, 2)
     ('██', '-██')
@@ -20,12 +20,12 @@ def bar(share: float, width: int) -> str:
 
 
 def curve(points: Sequence[tuple[float, float]], width: int = 60, height: int = 10) -> list[str]:
-    """Draw points (x, y) as a curve in braille dots, the y axis labelled at both ends.
+    """Draw points (x, y) as a curve of braille dots. The y axis is labelled at both ends.
 
     Args:
-        points: at least one, x increasing.
-        width: in characters.
-        height: in characters.
+        points: one or more points, with increasing x.
+        width: width in characters.
+        height: height in characters.
     """
     xs, ys = [x for x, _ in points], [y for _, y in points]
     low, high = min(ys), max(ys)

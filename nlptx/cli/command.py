@@ -1,4 +1,4 @@
-"""The click classes of all commands: help in groups, options given once, a note on unknown environment variables."""
+"""Click classes of all commands: grouped help, no repeated options, a note on unknown environment variables."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import click
 from nlptx.cli.environment import note_unknown_variables
 from nlptx.settings import GROUPS, MAIN
 
-# A path that completion offers files and folders for; whoever opens it reports what is wrong with it.
+# A path for which completion offers files and folders. Problems are reported by the code that opens it.
 PATH = click.Path(readable=False, allow_dash=True)
-# Columns of option names; a longer name has a line of its own.
+# Maximum width of the column of option names; longer names get a separate line.
 _NAMES = 30
 
 
 class Option(click.Option):
-    """An option with a place in the help text.
+    """An option that belongs to a section of the help text.
 
     Args:
-        group: the section of the help text, one of :data:`nlptx.settings.GROUPS`.
+        group: section of the help text, one of :data:`nlptx.settings.GROUPS`.
     """
 
     def __init__(self, *names: Any, group: str = MAIN, **details: Any) -> None:
@@ -29,7 +29,7 @@ class Option(click.Option):
         self.group = group
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        """Return the names and the description with the default."""
+        """Return the names, and the description followed by the default."""
         names = ", ".join(sorted(self.opts, key=len))
         if self.secondary_opts:
             names = names.replace("--", "--[no-]", 1)
@@ -55,10 +55,10 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command whose options are of the class :class:`Option`."""
+    """A command whose options are instances of :class:`Option`."""
 
     def make_parser(self, ctx: click.Context) -> Any:
-        """Return a parser that refuses an option given twice, where click's own takes the last."""
+        """Return a parser that rejects repeated options; click's default parser uses the last value."""
         parser = super().make_parser(ctx)
         parse = parser.parse_args
 
@@ -81,7 +81,7 @@ class Command(click.Command):
         for option in self.get_params(ctx):
             record = option.get_help_record(ctx)
             if isinstance(option, click.Option) and record is not None:
-                sections[getattr(option, "group", GROUPS[-1])].append(record)  # click's own --help has no group
+                sections[getattr(option, "group", GROUPS[-1])].append(record)  # click's own --help option has no group
         for group, records in sections.items():
             if records:
                 with formatter.section(group):
@@ -97,7 +97,7 @@ class Command(click.Command):
 
 
 def _refuse_repeated(ctx: click.Context, order: Sequence[click.Parameter]) -> None:
-    """Raise click.UsageError for an option that was given twice and has one value."""
+    """Raise click.UsageError if an option that takes a single value was given twice."""
     given = [parameter for parameter in order if isinstance(parameter, click.Option) and not parameter.multiple]
     if any("--help" in option.opts for option in given):
         return

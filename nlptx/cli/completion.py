@@ -1,4 +1,4 @@
-"""What the shell is told when it asks for completions."""
+"""Shell completion."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from click.shell_completion import shell_complete
 
 
 def complete(command: click.Command, instruction: str) -> int:
-    """Print the script or the completions a shell asks for (``bash_source`` and the like); return the exit code."""
+    """Print the completions, or the completion script (``bash_source`` etc.), for a shell; return the exit code."""
     if instruction == "bash_complete":
         _join_values()
     return shell_complete(command, {}, "nlptx", "_NLPTX_COMPLETE", instruction)
 
 
 def _join_values() -> None:
-    """Take out the = of ``--option=value``, which bash passes as a word of its own, so that the value is completed."""
+    """Remove the = of ``--option=value``, which bash passes as a separate word, so that the value can be completed."""
     words, current = os.environ["COMP_WORDS"].split("\n"), int(os.environ["COMP_CWORD"])
     for place in range(min(current, len(words)) - 1, 0, -1):
         if words[place] == "=" and words[place - 1].startswith("--"):

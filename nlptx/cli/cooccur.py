@@ -51,10 +51,10 @@ def cooccur(
     nlptx cooccur reviews/ -o cooccur.npz
     zcat corpus.txt.gz | nlptx cooccur - --window 10 --min-count 20 -o cooccur.npz
 
-    INPUT is a text file (a document a line), a table (.csv, .tsv, .jsonl), a folder (a document per .txt
-    file), a .tar.gz of one, or - for standard input; any of them compressed. The result is a sparse
-    word-by-word matrix with its vocabulary, which scipy.sparse.load_npz reads too. Counting is exact and
-    needs no random numbers; --seed is there as it is for every stage.
+    INPUT is a text file (one document per line), a table (.csv, .tsv, .jsonl), a folder (one document per
+    .txt file), a .tar.gz of one, or - for standard input. Files may be compressed. The result is a sparse
+    word-by-word matrix with its vocabulary; scipy.sparse.load_npz can read it. Counting is exact and uses no
+    random numbers; --seed has no effect on it.
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs)

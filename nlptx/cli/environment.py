@@ -1,4 +1,4 @@
-"""Environment variables named NLPTX_*: each sets one option of one command; any other is worth a note."""
+"""Environment variables named NLPTX_*: each sets one option of one command. Unknown ones cause a note."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import click
 
 from nlptx.cli.reporter import print_note
 
-# Variables that set no option: one shows tracebacks, one tells tests where to find data.
+# Variables that are not options: one enables tracebacks, the other is the path of the test data.
 _NO_OPTIONS = ("NLPTX_DEBUG", "NLPTX_SHARED_DATA")
-# Similarity from which a variable of the same command is taken for the one that was meant.
+# Minimum similarity for suggesting a variable of the same command.
 _SIMILAR = 0.8
 
 
 def note_unknown_variables(ctx: click.Context) -> None:
-    """Note on standard error each NLPTX_* variable that sets no option; those of other commands are their affair."""
+    """Print a note for each NLPTX_* variable that sets no option, except those with the prefix of another command."""
     parent = ctx.parent
     if parent is None or not isinstance(parent.command, click.Group):
         return

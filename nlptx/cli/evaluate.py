@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from nlptx.classifier.model import Model
     from nlptx.metrics import Report
 
-# Labels up to which the table of confusions is drawn, and confusions named where there are more.
+# Maximum number of labels for which the confusion matrix is drawn, and number of confusions listed if there are more.
 _LARGEST_SHOWN, _SHOWN = 12, 10
 
-# What it means for the figures that the model has seen the data before.
+# Notes about the measures if the model has seen the data before.
 _SEEN = {
     "training": "the model was trained on this data: expect worse figures on other texts",
     "validation": "the model was validated on this data, which chose its epoch and its temperature:"
@@ -47,12 +47,12 @@ def evaluate(
     nlptx evaluate -m model.npz test.tsv
     nlptx evaluate -m model.npz aclImdb.tar.gz --json --min-accuracy 0.9
 
-    The report names model, training seed and data, and has accuracy with its 95 % interval, balanced accuracy
-    (mean recall of the labels), macro-F1, ROC-AUC, log-loss, calibration error (ECE), precision, recall and F1
-    of each label, and the confusion matrix. Beside the calibration error stands what a perfectly calibrated
-    model would show by chance on as many texts. A text without a known word counts as one of the most frequent
-    label in the training data, with the share of each label there as its probabilities; the report says how
-    many there are.
+    The report contains model, training seed and data, accuracy with its 95 % interval, balanced accuracy (mean
+    recall of the labels), macro-F1, ROC-AUC, log-loss, calibration error (ECE), precision, recall and F1 of each
+    label, and the confusion matrix. It also gives the calibration error that a perfectly calibrated model would
+    show by chance on as many texts. A text without a known word gets the most frequent label in the training
+    data and, as its probabilities, the fraction of each label there; the report gives the number of such
+    texts.
     """
     data = inputs_or_stdin(data)
     check_names(*data, model)
@@ -115,7 +115,7 @@ def evaluate(
 
 
 def _seen_in(model: Model, sha256: str) -> str | None:
-    """Return in which part of its making a model has seen the data with this digest: training or validation."""
+    """Return how the data with this digest was used to make the model: training, validation, or None."""
     for use, names in (("training", ("sha256", "labelled_sha256")), ("validation", ("valid_sha256",))):
         if sha256 in [model.source.get(name) for name in names]:
             return use
@@ -137,7 +137,7 @@ def _as_json(report: Report) -> dict[str, Any]:
 
 
 def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[str, str, int]]:
-    """Return (true label, predicted label, texts) of the most frequent errors."""
+    """Return (true label, predicted label, number of texts) of the most frequent errors."""
     wrong = [
         (labels[true], labels[predicted], count)
         for true, row in enumerate(confusion)

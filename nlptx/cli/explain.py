@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from nlptx.classifier.explain import Explanation
     from nlptx.classifier.model import Model
 
-# Widest bar, in characters.
+# Maximum width of a bar, in characters.
 _BAR = 12
-# Digits after the point of worth and attention in JSON.
+# Decimal places of worth and attention in JSON.
 _WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
 
 
@@ -32,20 +32,20 @@ _WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
 @option("--attention", is_flag=True, help="With --json: the whole attention matrices too.")
 @run_options(json_help="Print one JSON object.")
 def explain(text: str | None, model: str | None, label: str | None, attention: bool, run: Run) -> None:
-    """Show what each word of a text is worth to its label, beside what the attention heads look at.
+    """Show how much each word of a text is worth to its label, and how much attention it gets.
 
     \b
     nlptx explain "The plot is thin, but the acting is wonderful."
     head -1 reviews.txt | nlptx explain -m model.npz --json
 
     The worth of a word is how much the label's probability falls when the text is scored without it. The columns
-    b1h1, b1h2, ... (block, head) show the fraction of attention the word gets, averaged over the words that look.
-    Attention shows where information can flow, worth what came of it. Words that the model does not know are marked
-    "unknown", and those beyond the head of the text that it reads, "not read".
+    b1h1, b1h2, ... (block, head) show the fraction of attention the word gets, averaged over all query words.
+    Attention shows where information can flow; worth shows its effect. Words that the model does not know are marked
+    "unknown". Words after the part of the text that the model reads are marked "not read".
 
-    --json prints label, probability and words: word, known, worth and attention[block][head] of each, the latter two
-    null for a word that was not read. --attention adds attention[block][head][looking word][word looked at] of the
-    words that were read, and its shape.
+    --json prints label, probability and words: word, known, worth and attention[block][head] of each. The latter two
+    are null for a word that was not read. --attention adds attention[block][head][query word][key word] of the words
+    that were read, and its shape.
     """
     check_names(model)
     if attention and not run.json:
@@ -72,7 +72,7 @@ def explain(text: str | None, model: str | None, label: str | None, attention: b
 
 
 class _Word(NamedTuple):
-    """A word of the text; worth and attention, by block and head, are None unless the model read it."""
+    """A word of the text. Worth and attention (by block and head) are None if the model did not read it."""
 
     word: str
     known: bool
@@ -83,7 +83,7 @@ class _Word(NamedTuple):
 def _words(model: Model, seen: Explanation) -> list[_Word]:
     """Return all words of the text, known or not."""
     words = [_Word(token, token in model.vocabulary.index) for token in seen.tokens]
-    received = [block.mean(axis=1).T.tolist() for block in seen.attention]  # of each block (T, H)
+    received = [block.mean(axis=1).T.tolist() for block in seen.attention]  # (T, H) per block
     for row, (place, worth) in enumerate(zip(seen.positions, seen.worth.tolist(), strict=True)):
         words[place] = words[place]._replace(worth=worth, attention=[block[row] for block in received])
     return words
@@ -101,7 +101,7 @@ def _as_json(words: list[_Word]) -> list[dict[str, Any]]:
 
 
 def _matrices(seen: Explanation) -> dict[str, Any]:
-    """Return what --attention adds: the matrices of each block, (H, T, T), and the shape of all of them."""
+    """Return the output that --attention adds: the (H, T, T) matrices of each block, and their common shape."""
     matrices = [block.astype(float).round(_ATTENTION_DIGITS).tolist() for block in seen.attention]
     return {"attention_shape": [len(matrices), *(seen.attention[0].shape if matrices else ())], "attention": matrices}
 

@@ -18,9 +18,9 @@ from nlptx.training.history import loss_curve, reason_for_best
 if TYPE_CHECKING:
     from nlptx.artifacts.container import Artifact
 
-# Facts of a card that the report begins with.
+# Entries of a model card that come first in the report.
 _FIRST = ("purpose", "accuracy", "labels")
-# Labels up to which the purpose of a model names them all.
+# Maximum number of labels that the purpose of a model lists.
 _NAMED = 6
 
 
@@ -34,16 +34,16 @@ _NAMED = 6
 )
 @run_options(json_help="Print one JSON object.")
 def info(artifact: str | None, plot: str | None, run: Run) -> None:
-    """Describe an artifact: its purpose, accuracy and labels, its settings, and the commands that make it again.
+    """Describe an artifact: its purpose, accuracy, labels and settings, and the commands that reproduce it.
 
     \b
     nlptx info
     nlptx info model.npz
     nlptx info embeddings.npz --plot map.png
 
-    Without ARTIFACT it describes the bundled model. For a model it shows the card, if it has one, and draws the loss
-    curve of the training. The corpus is named by the SHA-256 of its texts; for a text file in UTF-8 whose lines all
-    end in a line feed, that is what sha256sum prints.
+    The default is the bundled model. For a model the output includes its card, if it has one, and the loss curve of
+    the training. The corpus is identified by the SHA-256 of its texts. For a UTF-8 text file whose lines all end in
+    a line feed, sha256sum prints the same.
     """
     from nlptx.artifacts import container, provenance
     from nlptx.classifier.model import Model, bundled_path
@@ -115,7 +115,7 @@ def _draw(
 
 
 def _purpose(details: dict[str, Any]) -> dict[str, Any]:
-    """Return what a model is for, how good it is, and its labels: from its card, else from its training."""
+    """Return the purpose, accuracy and labels of a model, from its card or else from its training."""
     labels = [str(label) for label in details["labels"]]
     several = f"{', '.join(labels[:-1])} and {labels[-1]}" if len(labels) <= _NAMED else f"{len(labels):,} labels"
     told = {
@@ -135,13 +135,13 @@ def _purpose(details: dict[str, Any]) -> dict[str, Any]:
 
 
 def _calibration(found: Artifact) -> dict[str, Any]:
-    """Return what the training recorded of it."""
+    """Return the calibration results recorded by the training."""
     told = found.details["history"].get("calibration", {})
     return told if isinstance(told, dict) else {}
 
 
 def _rows(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield a card's facts, one line each; what belongs to a name stands below it."""
+    """Yield the entries of a card as (name, value) lines. The name is empty in further lines of the same entry."""
     for name, value in told.items():
         if isinstance(value, dict):
             lines = [f"{part}: {fact}" for part, fact in value.items()]

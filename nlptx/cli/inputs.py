@@ -1,4 +1,4 @@
-"""Checks of the file names a command is given."""
+"""Checks of the file names given to a command."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import click
 
 
 def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the inputs; standard input if there are none and something is piped in.
+    """Return the inputs, or standard input if there are none and it is not a terminal.
 
     Raises:
-        click.UsageError: no inputs at a terminal.
+        click.UsageError: there are no inputs, and standard input is a terminal or closed.
     """
     if inputs:
         return inputs
@@ -21,7 +21,7 @@ def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def check_names(*names: str | None) -> None:
-    """Raise click.UsageError if more than one of ``names`` is ``-``, or one is empty, as an unset variable is."""
+    """Raise click.UsageError if more than one name is ``-``, or if one is empty (for example an unset variable)."""
     if "" in names:
         raise click.UsageError("the name of a file is empty.")
     if names.count("-") > 1:

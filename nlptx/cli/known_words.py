@@ -1,4 +1,4 @@
-"""Count the texts of which a model knows few words or none, and say so."""
+"""Notes on texts in which the model knows few or no words."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nlptx.classifier.scoring import Scored
 
-# Maximum number of texts that are named.
+# Maximum number of texts that a note lists.
 _NAMED = 3
-# A large vocabulary knows 40 to 60 % of the words of another Western language (names, punctuation, short words), and
-# 80 % or more of its own.
+# Minimum fraction of known words. A large vocabulary covers 80 % or more of the words of texts in its language, and 40
+# to 60 % in other Western languages (names, punctuation, short words).
 _FEW = 0.6
 
 
 class KnownWords:
-    """How much of the scored texts a model knows.
+    """Counts of the words in scored texts that the model knows.
 
     Attributes:
-        unknown: number of texts without a known word.
+        unknown: number of texts without any known word.
     """
 
     def __init__(self) -> None:
@@ -29,17 +29,17 @@ class KnownWords:
         self._known = 0
 
     def add(self, where: str, scored: Scored) -> None:
-        """Count one text; ``where`` names it."""
+        """Count the words of one text; ``where`` is its position in the input."""
         if not scored.known_words:
             self.unknown += 1
             if len(self._named) < _NAMED:
                 self._named.append(where)
-        elif not scored.truncated:  # the known words after the cut are not counted
+        elif not scored.truncated:  # known words after the truncation point are not counted
             self._words += scored.tokens
             self._known += scored.known_words
 
     def notes(self, consequence: str) -> Iterator[str]:
-        """Yield what is worth knowing; ``consequence`` says what becomes of texts without a known word."""
+        """Yield notes for the user; ``consequence`` describes how texts without known words are treated."""
         if self.unknown:
             places = ", ".join(self._named) + (", ..." if self.unknown > len(self._named) else "")
             yield f"note: no known word in {self.unknown:,} text{'s' * (self.unknown > 1)} ({places}): {consequence}"

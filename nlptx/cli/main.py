@@ -1,4 +1,4 @@
-"""The entry point: finds the command, runs it, and turns its outcome into an exit code."""
+"""The entry point: find a command, run it, and convert its outcome to an exit code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nlptx.cli.shortage import describe_shortage
 from nlptx.cli.stop_signal import SIGNALLED, StopSignal, Terminated
 from nlptx.errors import NlptxError
 
-# What help says of each; its module, of the same name, is imported only to run it.
+# Command -> help text. The module of the same name is imported only if the command is used.
 COMMANDS = {
     "cooccur": "Count which words occur near each other.",
     "pca": "Turn counts into word vectors.",
@@ -30,12 +30,12 @@ COMMANDS = {
     "info": "Describe an artifact and where it came from.",
 }
 INTERRUPTED, READER_GONE = 130, 141
-# What the system says of a device that takes no more.
+# Error codes of the system for a device that cannot be written to any more.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class LazyGroup(click.Group):
-    """Imports a command's module only when it is needed."""
+    """A group that imports the module of a command only when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -71,7 +71,7 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, "--version", message="nlptx %(version)s")
 def nlptx() -> None:
-    """Text classification from raw text to a trained transformer, in NumPy and SciPy alone.
+    """Text classification from raw text to a trained transformer, with only NumPy and SciPy.
 
     \b
     nlptx cooccur reviews/ -o cooccur.npz                       count which words occur together
@@ -84,7 +84,7 @@ def nlptx() -> None:
 
 
 def main() -> NoReturn:
-    """Run the command line and exit with the code the outcome calls for."""
+    """Run the command line and exit with its exit code."""
     stop = StopSignal()
     stop.install()
     closed = _mend_streams()
@@ -99,7 +99,7 @@ def main() -> NoReturn:
         if os.environ.get("NLPTX_DEBUG"):
             raise
         _drop_stdout()
-        if code == 0:  # else an error has been told, maybe this one: the buffer keeps what could not be written
+        if code == 0:  # else an error was printed already, maybe this one: the buffer keeps unwritten data
             where = _place_of(error, closed)
             print_error(f"error: {where}: {error.strerror}" if where else f"error: {error.strerror or error}")
             code = 1
@@ -107,15 +107,15 @@ def main() -> NoReturn:
 
 
 def _place_of(error: OSError, closed: bool) -> str | None:
-    """Return the file, or what else, that an error of the system is about; None if nothing tells.
+    """Return a description of the file or stream that caused a system error, or None if unknown.
 
     Args:
-        error: the error.
+        error: error raised by the system.
         closed: whether standard output was closed at the start.
     """
     if error.filename:
         return os.fsdecode(error.filename)
-    # An error in writing anywhere else comes with the name of the file.
+    # Errors while writing to other files contain the file name.
     if error.errno in _FULL or (closed and error.errno == errno.EBADF):
         return "standard output"
     if error.errno == errno.ENOENT:
@@ -127,7 +127,7 @@ def _place_of(error: OSError, closed: bool) -> str | None:
 
 
 def _leave(code: int) -> NoReturn:
-    """Exit, without waiting for a thread that may still be reading standard input."""
+    """Exit without waiting for a thread that may still be reading standard input."""
     if any(thread.daemon for thread in threading.enumerate()):
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.flush()
@@ -136,16 +136,16 @@ def _leave(code: int) -> NoReturn:
 
 
 def _mend_streams() -> bool:
-    """Let nothing else take the place of a closed stream, and no character stop a report.
+    """Replace closed standard streams, and let unencodable characters be replaced instead of raising errors.
 
     Returns:
         whether standard output is closed.
     """
     closed = sys.stdout is None
     if sys.stdin is None:
-        os.open(os.devnull, os.O_RDONLY)  # takes descriptor 0, which another file would get else
+        os.open(os.devnull, os.O_RDONLY)  # takes descriptor 0; otherwise another file would get it
     if sys.stdout is None:
-        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115  # results that go there are lost: fail
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115  # make writing results fail
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     for name in ("stdout", "stderr"):
@@ -154,7 +154,7 @@ def _mend_streams() -> bool:
 
 
 def _complete() -> int:
-    """Answer the shell if it asks for completions; 0 if it does not."""
+    """Print completions and exit if the shell requests them, else return 0."""
     instruction = os.environ.get("_NLPTX_COMPLETE")
     if not instruction:
         return 0
@@ -165,7 +165,7 @@ def _complete() -> int:
 
 
 def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
-    """Run a command line; return its exit code, after an error was printed."""
+    """Run a command line, print its error if there is one, and return the exit code."""
     context: click.Context | None = None
     try:
         with nlptx.make_context("nlptx", arguments, obj=stop) as context:
@@ -180,7 +180,7 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
     except NlptxError as error:
         if os.environ.get("NLPTX_DEBUG"):
             raise
-        from nlptx.cli.option_names import as_options  # with the settings, which --help does without
+        from nlptx.cli.option_names import as_options  # imports the settings, which --help does not need
 
         print_error(f"error: {as_options(str(error))}")
         return error.exit_code
@@ -192,7 +192,7 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
         return SIGNALLED + error.number
     except Exception as error:
         shortage = describe_shortage(error, context.invoked_subcommand if context else None)
-        # Of other failures of the system, main knows whether the reader went away.
+        # main() handles other system errors, for example a closed pipe.
         if os.environ.get("NLPTX_DEBUG") or (isinstance(error, OSError) and not shortage):
             raise
         unexpected = f"unexpected {type(error).__name__}: {error}\n  Set NLPTX_DEBUG=1 to see where."
@@ -201,12 +201,12 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
 
 
 def _with_notes(text: str, error: BaseException) -> str:
-    """Add the notes of an exception to a text, on the same line."""
+    """Append the notes of an exception to a text, on the same line."""
     return ": ".join([text, *getattr(error, "__notes__", ())])
 
 
 def _with_variable(error: click.ClickException) -> click.ClickException:
-    """Name the environment variable that a bad value came from, if it did."""
+    """Add the name of the environment variable to the message if an invalid value came from one."""
     if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None or not error.param.name:
         return error
     if error.ctx.get_parameter_source(error.param.name) is not click.core.ParameterSource.ENVIRONMENT:
@@ -216,6 +216,6 @@ def _with_variable(error: click.ClickException) -> click.ClickException:
 
 
 def _drop_stdout() -> None:
-    """Point standard output nowhere, so that the interpreter's last flush does not fail too."""
+    """Redirect standard output to the null device, so that the final flush of the interpreter does not fail too."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

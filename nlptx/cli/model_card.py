@@ -1,4 +1,4 @@
-"""The model card that ``train --card`` keeps in a model."""
+"""The model card that ``train --card`` stores in a model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def read_card(path: str) -> dict[str, Any]:
 
     Raises:
         DataError: the file does not contain one JSON object of moderate size.
-        SettingsError: there is no such file.
+        SettingsError: the file does not exist.
     """
     if not os.path.exists(path):
         raise SettingsError(f"{path}: no such file")

@@ -16,7 +16,7 @@ from nlptx.errors import DataError
 if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import Embeddings
 
-# How an .npz file begins, which is a zip file, and how the name of a file of vectors may end.
+# First bytes of a zip file (an .npz file is one), and name endings of files with word vectors.
 _ZIP = b"PK\x03\x04"
 _ENDINGS = (".npz", ".txt", ".vec")
 
@@ -37,8 +37,8 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
     nlptx neighbors embeddings.npz --analogy man king woman
 
     EMBEDDINGS is the output of nlptx pca or nlptx train, or word2vec text (*.txt, *.vec); without it the words are
-    those of the bundled model. The first argument is taken for a file if it is -, has a slash, ends in .npz, .txt or
-    .vec, or is an .npz file by its content. With -m FILE every argument is a word.
+    those of the bundled model. The first argument is a file if it is -, contains a slash, ends in .npz, .txt or .vec,
+    or is an .npz file by its content. With -m FILE every argument is a word.
     """
     if model is None and _is_file(words[0]):
         model, *rest = words
@@ -71,7 +71,7 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
 
 
 def _is_file(argument: str) -> bool:
-    """Tell whether the first argument is meant as a file of vectors, not as a word."""
+    """Return whether the first argument is a file of word vectors rather than a word."""
     if argument in ("", "-") or os.sep in argument or argument.lower().endswith(_ENDINGS):
         return True
     if not os.path.isfile(argument) or not os.access(argument, os.R_OK):
@@ -81,7 +81,7 @@ def _is_file(argument: str) -> bool:
 
 
 def _load(path: str | None) -> Embeddings:
-    """Load word vectors; without a path, those of the bundled model."""
+    """Load word vectors; the default is the bundled model."""
     from nlptx.artifacts import container
     from nlptx.classifier.model import Model
     from nlptx.embeddings.embeddings import TEXT_SUFFIXES, Embeddings, load_embeddings

@@ -1,4 +1,4 @@
-"""Names of settings and arguments in the library's messages, turned into the options that set them."""
+"""Replace names of settings and arguments in library messages by command-line options."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
 _SETTINGS = (CountSettings, PcaSettings, TrainSettings, ReadOptions)
-# Arguments of library functions that are options under the same name.
+# Arguments of library functions that are also options with the same name.
 _ARGUMENTS = {"jobs", "label", "memory", "resume", "seed", "tmp_dir", "unlabelled", "valid"}
 _NAMES = _ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}
 _IRREGULAR = {"format": "--input-format", "splits": "--split", "splits=()": "--split all"}
@@ -17,7 +17,7 @@ _NAMED = re.compile(r"`([a-z_0-9]+)(?:=([^`\s]+))?`")
 
 
 def as_options(text: str) -> str:
-    """Return a message of the library as the command line says it.
+    """Return a library message with setting and argument names replaced by options.
 
     >>> as_options("`min_count` is 0; give `min_count=1`, `lowercase=False` or `resume=True`")
     '--min-count is 0; give --min-count 1, --no-lowercase or --resume'

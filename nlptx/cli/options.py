@@ -1,4 +1,4 @@
-"""The options commands share, and those drawn from the settings classes."""
+"""Options shared by several commands, and options generated from the settings classes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from nlptx.runtime.blas import load_blas
 from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, SEED, Settings
 
 Function = Callable[..., Any]
-# What the model that comes with nlptx is called, which has no path worth knowing.
+# Name of the bundled model in help and reports, instead of its path.
 BUNDLED = "bundled"
 
 
 @dataclass(frozen=True)
 class Run:
-    """What every command is told: how to talk, with how many jobs, and whether to answer in JSON."""
+    """Options that every command has: the reporter, the number of jobs, and whether to print JSON."""
 
     talk: Reporter
     jobs: int | None
@@ -35,7 +35,7 @@ class Run:
 def run_options(
     *, json_help: str = "Print the summary as one JSON object on standard output."
 ) -> Callable[[Function], Function]:
-    """Add the options every command has; they arrive as ``run``."""
+    """Add the options that every command has; the command receives them as ``run``."""
 
     def decorate(function: Function) -> Function:
         @option("-j", "--jobs", type=click.IntRange(1), show_default="all", help="Number of cores to use.")
@@ -50,7 +50,7 @@ def run_options(
             run = Run(Reporter(quiet, verbose, not no_color), jobs, json)
             from nlptx.runtime.workers import default_jobs
 
-            load_blas("numpy", 1 + (jobs or default_jobs()))  # while the data takes no memory yet
+            load_blas("numpy", 1 + (jobs or default_jobs()))  # before the data takes up memory
             return function(*args, run=run, **kwargs)
 
         return wrapped
@@ -97,7 +97,7 @@ class Size(click.ParamType):
 
 
 def memory_options(function: Function) -> Function:
-    """Add how much memory a stage may take, and where temporary files go."""
+    """Add the options for the memory limit of a stage and the folder of its temporary files."""
 
     def check(context: click.Context, parameter: click.Parameter, value: int) -> int:
         if value < LEAST_MEMORY:
@@ -125,7 +125,7 @@ def memory_options(function: Function) -> Function:
 
 
 def settings_options(cls: type[Settings]) -> Callable[[Function], Function]:
-    """Add one option per field of a settings class; they arrive together as ``settings``."""
+    """Add one option per field of a settings class; the command receives them as ``settings``."""
     names = [item.name for item in fields(cls)]
 
     def decorate(function: Function) -> Function:
@@ -168,10 +168,10 @@ def preset_option(function: Function) -> Function:
 
 
 def reading_options(splits: tuple[str, ...], *, labelled: bool = False) -> Callable[[Function], Function]:
-    """Add how inputs are read; they arrive as ``reading``.
+    """Add the options for reading inputs; the command receives them as ``reading``.
 
     Args:
-        splits: parts read by default of folders laid out as train, test and unsup.
+        splits: parts that are read by default of a corpus with folders train, test and unsup.
         labelled: whether texts need labels.
     """
     help = "Leave out rows without text or label, and say how many."

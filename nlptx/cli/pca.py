@@ -10,7 +10,7 @@ from nlptx.cli.options import Run, output_option, preset_option, run_options, se
 from nlptx.cli.stage_run import StageRun
 from nlptx.settings import PcaSettings
 
-# Components shown one by one at the end.
+# Maximum number of rows in the table of components.
 _SHOWN = 8
 
 
@@ -29,7 +29,7 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
     nlptx pca cooccur.npz --components 50 --transform none --block 1 --degree 1 -o textbook.npz
 
     COOCCUR is the output of nlptx cooccur, or - for standard input. The table at the end lists eigenvalues,
-    the variance they explain and the residual |Av - lv| / l of each pair.
+    their explained variance, and the residual |Av - lv| / l of each pair.
     """
     check_names(counts)
     stage = StageRun(run, output, [counts])

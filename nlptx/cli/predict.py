@@ -15,7 +15,7 @@ from nlptx.cli.prediction_format import FORMATS, choose_format
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import SettingsError
 
-# Characters of a text up to which the hint on how to score it repeats it.
+# Maximum length, in characters, of a text that the hint on scoring text repeats.
 _LONGEST_QUOTED = 60
 
 
@@ -49,14 +49,14 @@ def predict(
     reading: ReadOptions,
     run: Run,
 ) -> None:
-    """Score text: a label, how sure the model is, and a score from -1 to 1 where labels have an order.
+    """Score text: a label, its confidence, and a score from -1 to 1 if the labels have an order.
 
     \b
     nlptx predict -m model.npz reviews.txt > scores.tsv
     cut -f3 reviews.tsv | nlptx predict | sort -t$'\\t' -k2,2nr | head
 
-    Plain text, one document per line, gives lines of label, score and text (confidence in place of score for labels
-    without an order). A folder or archive, one document per file, gives the path in place of the text. Tables keep
+    Plain text, one document per line, gives lines of label, score and text (confidence instead of score if labels
+    have no order). A folder or archive, one document per file, gives the path instead of the text. Tables keep
     their format and columns, and gain label, confidence, score and prob_<label>. --details adds n_tokens, known_words
     and truncated; in plain text they come before the last column. An output named *.csv, *.tsv, *.jsonl or *.txt has
     that format; .gz, .bz2 or .xz at the end of the name compresses it.
@@ -100,7 +100,7 @@ def predict(
 
 
 def _check_there(inputs: tuple[str, ...]) -> None:
-    """Raise SettingsError for an input that is no file, and say how to score a text itself."""
+    """Raise SettingsError for an input that does not exist, with a hint on scoring a text directly."""
     for name in inputs:
         if name != "-" and not os.path.exists(name):
             text = shlex.quote(name) if " " in name and len(name) <= _LONGEST_QUOTED else '"I love it"'

@@ -1,4 +1,4 @@
-"""The format of predictions, as the options and the name of the output say it."""
+"""Choose the format of predictions from the options and the name of the output."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _NOT_WRITTEN = (".json", ".parquet", ".xls", ".xlsx")
 
 
 def choose_format(asked: str, json: bool, output: str, *, by_variable: bool = False) -> str:
-    """Return one of FORMATS; ``auto``, the format of the input, where nothing says another.
+    """Return one of FORMATS. ``auto`` means the format of the input; it is used if no other format is given.
 
     Args:
-        asked: the value of ``--format``.
+        asked: value of ``--format``.
         json: whether ``--json`` was given.
-        output: the name of the output; ``.gz``, ``.bz2`` or ``.xz`` at its end say nothing of the format.
-        by_variable: whether ``asked`` comes from an environment variable; the command line wins over it.
+        output: name of the output; an ending ``.gz``, ``.bz2`` or ``.xz`` is ignored.
+        by_variable: whether ``asked`` comes from an environment variable; the command line takes precedence.
 
     Raises:
-        click.UsageError: they contradict each other, or the name is that of a format that is not written.
+        click.UsageError: options and name contradict each other, or the name has the ending of an unsupported format.
     """
     name = os.path.splitext(output)[0] if is_packed(output) else output
     ending = os.path.splitext(name)[1].lower()

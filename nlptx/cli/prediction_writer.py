@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from nlptx.corpus.sources import Source
 
 
-# The label of a text without a known word, about which the model knows nothing.
+# Label of a text without any known word.
 NO_LABEL = "?"
-# Output for inputs whose own format is not one to write.
+# Input format -> output format, for input formats that cannot be written.
 _LAYOUTS = {"document": "text", "parquet": "csv"}
 
-# Of probabilities and scores in tables.
+# Decimal places of probabilities and scores in tables.
 _DIGITS = 6
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _TSV_BREAKS = str.maketrans("\t\r\n", "   ")
@@ -35,16 +35,16 @@ _CSV_END = "\r\n"
 
 
 class PredictionWriter:
-    """Writes one row per text. The format, if ``auto``, is that of the first text's input.
+    """Writes one row per text. If the format is ``auto``, the input format of the first text is used.
 
     Args:
-        out: where the bytes go.
-        layout: auto, text, csv, tsv or jsonl.
-        model: names the labels.
-        details: add ``n_tokens``, ``known_words`` and ``truncated``.
-        guard: keep spreadsheets from running the text of cells, see :func:`guarded`.
-        live: whether somebody may be waiting for the rows.
-        terminal: whether a person sees the text as it is.
+        out: output for the bytes.
+        layout: format: auto, text, csv, tsv or jsonl.
+        model: model that made the predictions, for its labels.
+        details: whether to add ``n_tokens``, ``known_words`` and ``truncated``.
+        guard: whether to prevent spreadsheets from evaluating text as formulas, see :func:`guarded`.
+        live: whether :meth:`flush` flushes the output, because a reader may be waiting for the rows.
+        terminal: whether the output is a terminal; control characters are then replaced.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class PredictionWriter:
         self._cells(row.values())
 
     def write_header(self, source: Source) -> None:
-        """Write the header of a table that had no rows."""
+        """Write the header for an input table without rows."""
         layout = source.format if self.layout == "auto" else self.layout
         columns = ["text"] if source.format == "text" else source.columns
         if columns and layout in ("csv", "tsv"):
@@ -93,14 +93,14 @@ class PredictionWriter:
             self._cells(self._full(Document("", fields=dict.fromkeys(columns)), nothing))
 
     def flush(self) -> None:
-        """Hand over what has been written, if somebody may be waiting for it."""
+        """Flush the output if a reader may be waiting for it."""
         if self.live:
             self.out.flush()
 
     def _short(self, document: Document, scored: Scored) -> str:
-        """Return a line of text: label, score, details, and the text; the file's name where a text is a file."""
+        """Return a line of text: label, score, details, and the text, or the file name if the text is a file."""
         number = scored.probabilities[scored.best] if self.model.values is None else scored.score
-        # A line is given back as it was; a cell of several lines must become one.
+        # A line is written unchanged, but a table cell with several lines must become one line.
         text = document.text.replace("\r\n", " ").replace("\n", " ")
         text = text if document.line else document.source.translate(_TSV_BREAKS)
         text = guarded(text) if self.guard else text
@@ -138,26 +138,26 @@ class PredictionWriter:
             values = [guarded(value) if isinstance(value, str) else value for value in values]
         cells = [_cell(value) for value in values]
         if self.layout == "tsv":
-            # TSV has no quoting, so what would break a row becomes a space.
+            # TSV has no quoting, so tabs and line breaks become spaces.
             self._line("\t".join(cell.translate(_TSV_BREAKS) for cell in cells))
             return
         line = io.StringIO()
-        # Before Python 3.13 only the line breaks named here are quoted within a cell.
+        # Before Python 3.13, csv quotes a cell with line breaks only if they occur in lineterminator.
         csv.writer(line, lineterminator=_CSV_END).writerow(cells)
         self._line(line.getvalue().removesuffix(_CSV_END))
 
     def _line(self, text: str) -> None:
         if self.terminal:
             text = neutralised(text)
-        # A lone surrogate cannot be UTF-8; written as \udXXX it is still what JSON calls it.
+        # A lone surrogate cannot be encoded in UTF-8. The escape \udXXX is valid in JSON.
         self.out.write(text.encode("utf-8", "backslashreplace") + b"\n")
 
 
 def rounded(probabilities: Sequence[float]) -> list[float]:
     """Round probabilities to six digits so that they still sum to 1.
 
-    All are rounded down, and what is missing goes, a millionth each, to those that lost most (the method of largest
-    remainders).
+    All are rounded down. Those with the largest remainders then get a millionth each until the sum is 1 (largest
+    remainder method).
     """
     unit = 10**_DIGITS
     floors = [int(p * unit) for p in probabilities]
@@ -168,12 +168,12 @@ def rounded(probabilities: Sequence[float]) -> list[float]:
 
 
 def guarded(text: str) -> str:
-    """Put a quote before what a spreadsheet would take for a formula (OWASP, "CSV Injection")."""
+    """Prefix text that a spreadsheet would treat as a formula with a single quote (OWASP, "CSV Injection")."""
     return "'" + text if text.startswith(_FORMULA_STARTS) else text
 
 
 def _place(document: Document) -> dict[str, Any]:
-    """Return the columns of a text that has none: where it stands, if it is a file, and the text."""
+    """Return the columns for a text that is not from a table: the file name, if the text is a file, and the text."""
     return {"text": document.text} if document.line else {"file": document.source, "text": document.text}
 
 
@@ -185,7 +185,7 @@ def _cell(value: Any) -> str:
 
 @contextmanager
 def open_writer(output: str, layout: str, model: Model, *, details: bool, guard: bool) -> Iterator[PredictionWriter]:
-    """Open the output: standard output at once; a file atomically at the end, compressed if its name says so."""
+    """Open the output. A file is written atomically at the end, and compressed if its name ends in .gz, .bz2 or .xz."""
     if output == STDOUT:
         terminal = sys.stdout.isatty()
         yield PredictionWriter(

@@ -1,4 +1,4 @@
-"""The only place that draws: notes, errors, progress and tables, all on standard error or for a person."""
+"""Output for people: notes, errors, progress and tables. No other module draws."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Everything a terminal might obey: C0 and C1 controls (but tab), and the marks that reverse text.
+# Characters that can control a terminal: C0 and C1 controls except tab, and marks that change the text direction.
 _CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-# Columns of a table where no terminal sets them.
+# Width of tables, in characters, if the output is not a terminal.
 _WIDTH = 120
-# Seconds between progress lines where nobody watches a bar.
+# Seconds between progress lines if standard error is not a terminal.
 _LINE_EVERY = 10.0
 
 
 def neutralised(text: str) -> str:
-    """Replace what could command a terminal."""
+    """Replace characters that could control a terminal."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -32,33 +32,33 @@ def print_error(text: str) -> None:
 
 
 def print_note(text: str) -> None:
-    """Print a note; commands do it through their :class:`Reporter`, which knows whether they are quiet."""
+    """Print a note. Commands use their :class:`Reporter` instead, because it respects ``--quiet``."""
     _say(text)
 
 
 def _say(text: str) -> None:
-    """Print on standard error, safely; that nobody can listen (a full disk, a closed pipe) stops no work."""
+    """Print on standard error without control characters. Ignore failures (a full disk, a closed pipe)."""
     with suppress(OSError, ValueError):
         print("\n".join(neutralised(line) for line in text.splitlines()), file=sys.stderr, flush=True)
 
 
 class Meter(Protocol):
-    """Progress of a piece of work.
+    """Progress display of a task.
 
-    Call it with the completed fraction (0 to 1, None if unknown) and a line about the state; ``keep`` leaves the line
-    on the screen, and ``title`` names the step, if the work has several.
+    Call it with the completed fraction (0 to 1, None if unknown) and a line about the state. With ``keep`` the line
+    stays on the screen. ``title`` is the name of the step, if the task has several.
     """
 
     def __call__(self, share: float | None, state: str, keep: bool = False, title: str = "") -> None: ...
 
 
 class Reporter:
-    """What a command says beside its result.
+    """Messages of a command: everything it prints except its result.
 
     Args:
-        quiet: only errors.
-        verbose: more than usual.
-        color: False for none; by default terminals get it, unless NO_COLOR is set.
+        quiet: whether to print only errors.
+        verbose: whether to print more details.
+        color: whether to use colors on terminals, unless the variable NO_COLOR is set.
     """
 
     def __init__(self, quiet: bool = False, verbose: bool = False, color: bool = True) -> None:
@@ -72,7 +72,7 @@ class Reporter:
 
         class Loud(Console):
             def on_broken_pipe(self) -> None:
-                raise  # inside Rich's handler; its own answer would be exit code 1
+                raise  # called in an exception handler of Rich, which would exit with code 1
 
         console = Loud(stderr=stderr, no_color=not self.color, highlight=False)
         if not console.is_terminal:
@@ -80,19 +80,19 @@ class Reporter:
         return console
 
     def note(self, text: str) -> None:
-        """Say something worth knowing."""
-        from nlptx.cli.option_names import as_options  # with the settings, which --help does without
+        """Print a note, unless the command is quiet."""
+        from nlptx.cli.option_names import as_options  # imports the settings, which --help does not need
 
         if not self.quiet:
             _say(as_options(text))
 
     def detail(self, text: str) -> None:
-        """Say something only ``--verbose`` asks for."""
+        """Print a note only if ``--verbose`` is given."""
         if self.verbose:
             self.note(text)
 
     def summary(self, title: str, rows: Iterable[tuple[str, Any]]) -> None:
-        """Draw a small table of what a stage did."""
+        """Draw a small table of the results of a stage, unless the command is quiet."""
         if not self.quiet:
             self.facts(title, rows, stderr=True)
 
@@ -109,7 +109,7 @@ class Reporter:
         self._print(stderr, Text(neutralised(title), style="bold"), table)
 
     def table(self, title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], stderr: bool = False) -> None:
-        """Draw a table; numbers stand right."""
+        """Draw a table. Columns of numbers are right-aligned."""
         from rich.table import Table
         from rich.text import Text
 
@@ -123,13 +123,13 @@ class Reporter:
         self._print(stderr, Text(neutralised(title), style="bold"), table)
 
     def drawing(self, title: str, lines: Iterable[str]) -> None:
-        """Print lines as they are."""
+        """Print a title and lines without changing them."""
         from rich.text import Text
 
         self._print(False, Text(title, style="bold"), Text("\n".join(lines)))
 
     def _print(self, stderr: bool, *parts: Any) -> None:
-        # A summary that cannot be shown is no reason to fail; a result that cannot be is.
+        # Failure to print a summary is ignored; failure to print a result is an error.
         with suppress(OSError) if stderr else nullcontext():
             console = self.console(stderr)
             if console.is_terminal:
@@ -137,13 +137,13 @@ class Reporter:
                 return
             with console.capture() as caught:
                 console.print(*parts, sep="\n")
-            # Without the blanks that fill a table's last column.
+            # Strip the spaces that pad the last column of a table.
             console.file.writelines(f"{line.rstrip()}\n" for line in caught.get().removesuffix("\n").split("\n"))
             console.file.flush()
 
     @contextmanager
     def meter(self, what: str) -> Iterator[Meter]:
-        """Show progress: a bar on a terminal, else a plain line now and then."""
+        """Show progress: a bar on a terminal, otherwise a plain line from time to time."""
         if self.quiet:
             yield lambda share, state, keep=False, title="": None
         elif sys.stderr.isatty():
@@ -181,7 +181,7 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(16), TextColumn("{task.fields[state]}"))
     progress = Progress(*columns, console=console, transient=True)
-    with signals_held():  # for good in the thread that draws: during a fork it would let in what is held here
+    with signals_held():  # blocks them permanently in the drawing thread, which could receive them during a fork
         progress.start()
     try:
         task = progress.add_task(what, total=None, state="")

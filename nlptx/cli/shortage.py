@@ -1,4 +1,4 @@
-"""Errors that mean a shortage of memory or threads: how to tell them, and what to say."""
+"""Recognise errors caused by a shortage of memory or threads, and describe them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import errno
 
 from nlptx.runtime.allocator import address_space_limit
 
-# What the dynamic loader says when it has no memory for a library; Python passes it on as an ImportError.
+# Messages of the dynamic loader if there is not enough memory for a library; Python raises them as ImportError.
 _LOADER_SAYS = ("failed to map segment", "cannot allocate memory", "cannot map")
 _NO_THREAD = "can't start new thread"
-# What takes less memory, by command; only options that the command has.
+# Command -> advice on using less memory, with options of that command only.
 _ADVICE = {
     "cooccur": "Give a smaller --memory or --max-words, or --jobs 1",
     "pca": "Give fewer --components, or --jobs 1",
@@ -20,11 +20,11 @@ _ADVICE = {
 
 
 def describe_shortage(error: BaseException, command: str | None) -> str | None:
-    """Return what to say of a shortage of memory or threads; None if the error means something else.
+    """Return a message about a shortage of memory or threads, or None if the error has another cause.
 
     Args:
-        error: the error that ended the command.
-        command: the name of the command.
+        error: error that ended the command.
+        command: name of the command.
     """
     if isinstance(error, RuntimeError) and _NO_THREAD in str(error):
         what = "no thread can be started, for lack of memory or because the number of processes is limited"
@@ -39,7 +39,7 @@ def describe_shortage(error: BaseException, command: str | None) -> str | None:
 
 
 def _is_memory_error(error: BaseException | None) -> bool:
-    """Tell whether an error, or what it was raised from, means that there is no memory."""
+    """Return whether an error or one of its causes means that memory ran out."""
     while error is not None:
         if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
             return True

@@ -1,4 +1,4 @@
-"""What the three stages that write an artifact have in common."""
+"""Code shared by the three stages that write an artifact."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from nlptx.cli.options import Run
 from nlptx.cli.reporter import print_json
 from nlptx.io.atomic_write import STDOUT, check_writable
 
-# Endings of names that promise something else than an artifact.
+# Name endings of other formats, which an artifact must not have.
 _OTHER_FORMATS = (".csv", ".tsv", ".jsonl", ".gz", ".bz2", ".xz")
 
 
 class StageRun:
-    """A running stage: checks the output first, keeps the time, and sums up at the end.
+    """A running stage: checks the output first, measures the time, and prints a summary at the end.
 
     Args:
-        run: the shared options.
-        output: where the artifact goes.
-        inputs: what it is made from.
+        run: options shared by all commands.
+        output: path of the artifact, or ``-`` for standard output.
+        inputs: paths of the inputs.
 
     Raises:
-        click.UsageError: ``--json`` together with an artifact on standard output, or one to a terminal; the output has
-            the name of another format, or would take the place of an input.
+        click.UsageError: the artifact goes to a terminal, or to standard output together with ``--json``; or the output
+            has the name ending of another format, or is one of the inputs.
         OutputError: the output cannot be written.
     """
 
@@ -49,7 +49,7 @@ class StageRun:
         self.started = time.perf_counter()
 
     def finish(self, title: str, facts: dict[str, Any]) -> None:
-        """Report what was done: as JSON on standard output, or as a table on standard error."""
+        """Print a summary: as JSON on standard output, or as a table on standard error."""
         facts = {**facts, "seconds": round(time.perf_counter() - self.started, 3), "peak_memory_mb": peak_memory()}
         if self.run.json:
             print_json({"output": self.output, **facts})
@@ -62,7 +62,7 @@ class StageRun:
 
 
 def peak_memory() -> int:
-    """Return the largest resident size so far, of this process or one of its workers, in MB."""
+    """Return the peak resident memory of this process or of one of its workers, whichever is larger, in MB."""
     per_unit = 1 if sys.platform == "darwin" else 1024
     largest = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return round(largest * per_unit / 1e6)

@@ -1,14 +1,14 @@
-"""What Ctrl-C, SIGTERM and SIGHUP do: the whole policy.
+"""Handling of Ctrl-C, SIGTERM and SIGHUP.
 
-The first of them ends a command. It does so at once, by an exception that removes temporary files on its way out; a
-command whose work so far is worth keeping asks between two pieces of work instead, finishes in order and saves.
+The first signal ends a command. Usually it raises an exception at once, and temporary files are removed while the
+exception propagates. A command that can save its work so far polls for signals instead, finishes the current step and
+saves.
 
-Further SIGTERMs and SIGHUPs change nothing, because neither cleaning up nor saving is to be interrupted: service
-managers, batch systems and closing terminals all send more than one. A Ctrl-C more than a second after the first
-signal forces an end, whatever is going on; an earlier one is taken for the same keystroke, or for the signal that a
-shell or make passes on.
+Further SIGTERM and SIGHUP signals are ignored, because they must not interrupt cleaning up or saving: service
+managers, batch systems and closing terminals send more than one. A Ctrl-C more than a second after the first signal
+always forces an exit. An earlier one is ignored, because it may be the same keystroke, passed on by a shell or make.
 
-A signal that is ignored when the program starts, as nohup and scripts arrange, stays ignored.
+A signal that is ignored when the program starts, for example under nohup, stays ignored.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ import time
 from types import FrameType
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# A process that a signal ends has this exit code plus the signal's number.
+# The exit code after a signal is this number plus the number of the signal.
 SIGNALLED = 128
-# Seconds after the first signal from which on Ctrl-C forces an end.
+# Seconds after the first signal before Ctrl-C forces an exit.
 _FORCE_AFTER = 1.0
 
 
 class Terminated(BaseException):
-    """SIGTERM or SIGHUP came. Not an Exception, which some reader on the way could take for damage in what it reads."""
+    """SIGTERM or SIGHUP was received.
+
+    It is not an Exception, because code that reads files could mistake an Exception for damaged data.
+    """
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -36,26 +39,26 @@ class Terminated(BaseException):
 
 
 class StopSignal:
-    """The first signal to stop that came, if any."""
+    """The first stop signal that was received, if any."""
 
     def __init__(self) -> None:
         self.number: int | None = None
         self._came = 0.0
-        self.waits = False  # whether a signal waits until it is asked for
+        self.waits = False  # whether a signal is only recorded, for requested()
 
     def install(self) -> None:
-        """Handle the signals from now on; for the main thread of a program that ends with its command."""
+        """Install the signal handlers. Call this in the main thread of a program that ends with its command."""
         for number in STOP_SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, self._handle)
 
     @property
     def exit_code(self) -> int:
-        """The exit code of a command that a signal stopped."""
+        """Exit code of a command that was stopped by a signal."""
         return SIGNALLED + (self.number or 0)
 
     def requested(self) -> bool:
-        """Tell whether a signal came. From the first call on, a signal waits for the next one."""
+        """Return whether a signal was received. After the first call, the first signal does not raise an exception."""
         self.waits = True
         return self.number is not None
 

@@ -28,7 +28,7 @@ from nlptx.errors import OutputError
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
 from nlptx.training.history import reason_for_best
 
-# Measures of an epoch, the one that decides first.
+# Measures of an epoch. The first one determines the best epoch.
 _MEASURES = ("valid_loss", "valid_accuracy", "loss", "accuracy")
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ def train(
     nlptx train aclImdb.tar.gz -e embeddings.npz --blocks 2 --epochs 3 --lr 5e-4 -o model.npz
 
     DATA is a table with the columns text and label, or a folder or archive with a sub-folder per label (unsup: no
-    label). Training stops when held-out texts no longer gain, and keeps the best weights; so does Ctrl-C. After a
-    stop or a kill, --resume continues from the checkpoint beside the output, to the same bytes as uninterrupted.
+    label). Training stops when held-out results no longer improve, and keeps the best weights; so does Ctrl-C. After
+    a stop or a kill, --resume continues from the checkpoint next to the output and gives a byte-identical model.
     """
     data = inputs_or_stdin(data)
     given = (*data, embeddings, *unlabelled, *valid)
@@ -158,7 +158,7 @@ def train(
 
 
 def _what_is_left(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
-    """Say what a training that ended at once leaves."""
+    """Describe what remains of a training that was ended at once."""
     going_on = _going_on(checkpoint) if checkpoint else ""
     if stop.waits:
         return going_on or "the training is lost"
@@ -166,12 +166,12 @@ def _what_is_left(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
 
 
 def _going_on(checkpoint: Checkpoint) -> str:
-    """Say where ``--resume`` goes on, if there is such a place."""
+    """Return a note that names the checkpoint for ``--resume``, or an empty string if there is none."""
     return f"--resume goes on from {checkpoint.path.name}" if checkpoint.path and checkpoint.is_there else ""
 
 
 def _keep(model: Model, found: TrainingTexts, stage: StageRun, checkpoint: Checkpoint) -> None:
-    """Save the model, if it got so far, and say what there is now."""
+    """Save the model if it has a best epoch, and report the outcome."""
     history = model.history
     best = history["best_epoch"]
     going_on = _going_on(checkpoint)

@@ -7,10 +7,10 @@ from nlptx.training.progress import EpochProgress, Progress
 
 
 def show(progress: Progress, meter: Meter) -> None:
-    """Write the progress of a step of the training into the meter.
+    """Show the progress of a training step on the meter.
 
-    The lines that are kept, one per epoch, fit into 80 columns. The number that decides which weights are kept, the
-    validation loss, comes first and says so.
+    Lines that stay on the screen, one per epoch, fit into 80 columns. The validation loss comes before the accuracy
+    and is marked as best or not, because it determines which weights are kept.
     """
     if not isinstance(progress, EpochProgress):
         meter(progress.fraction, progress.detail, title=progress.title)

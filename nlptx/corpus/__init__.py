@@ -1,4 +1,4 @@
-"""Every input format becomes one stream of documents that know where they came from.
+"""Inputs of every format become one stream of documents, each with its position in the input.
 
 files, folders, archives, stdin  --sources-->  byte streams  --formats-->  Document
 """

@@ -1,4 +1,7 @@
-"""Compressed files: read in little memory whatever the file says, and whole or with an error; and written."""
+"""Read and write compressed files.
+
+Reading takes little memory, whatever the file asks for. A truncated or damaged file is an error.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ from typing import Any, BinaryIO, cast
 from nlptx.io.whole_file import open_whole
 
 _BLOCK = 1 << 16
-# An .xz file names the memory it wants, up to 4 GiB; the strongest preset, xz -9, takes half of this.
+# An .xz file states how much memory its decompression needs, up to 4 GiB. The strongest preset, xz -9, needs half of
+# this limit.
 _XZ_MEMORY = 128 << 20
 
 
@@ -36,7 +40,7 @@ _BY_MAGIC = {b"\x1f\x8b": _open_gzip, b"BZh": _open_bz2, b"\xfd7zXZ\0": _open_xz
 
 
 def is_packed(name: str) -> bool:
-    """Say whether the name is that of a compressed file."""
+    """Return whether the name is that of a compressed file."""
     return os.path.splitext(name)[1].lower() in _BY_SUFFIX
 
 
@@ -46,16 +50,16 @@ def open_by_name(name: str) -> BinaryIO:
 
 
 def open_by_content(name: str) -> BinaryIO:
-    """Open a file for reading, decompressed if its first bytes are those of a compressed one."""
+    """Open a file for reading, decompressed if it starts like a compressed file."""
     with open(name, "rb") as file:
         start = file.read(6)
     return next((opener for magic, opener in _BY_MAGIC.items() if start.startswith(magic)), open_whole)(name)
 
 
 def compressed(file: BinaryIO, name: str) -> AbstractContextManager[BinaryIO]:
-    """Wrap a file to write, so that its bytes are compressed if ``name`` ends in .gz, .bz2 or .xz.
+    """Wrap an output file so that its bytes are compressed if ``name`` ends in .gz, .bz2 or .xz.
 
-    The same contents give the same bytes, because neither a name nor a time is stored. ``file`` stays open.
+    Equal contents give equal bytes, because neither a file name nor a time is stored. ``file`` stays open.
     """
     return cast(Any, _WRITERS.get(os.path.splitext(name)[1].lower(), nullcontext))(file)
 
@@ -74,7 +78,7 @@ def _open_streams(name: str, new_stream: Callable[[], Any]) -> BinaryIO:
 
 
 class _GzipDecompressor:
-    """One stream of a .gz file, its checksum checked, behind the methods of BZ2Decompressor."""
+    """Decompressor of one stream of a .gz file, with the interface of BZ2Decompressor. It verifies the checksum."""
 
     def __init__(self) -> None:
         self._inner = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
@@ -90,20 +94,20 @@ class _GzipDecompressor:
 
     def decompress(self, packed: bytes, most: int) -> bytes:
         data = self._inner.decompress(self._inner.unconsumed_tail + packed, most)
-        # A full answer may leave more behind, even when all input has gone in.
+        # If the output has reached its maximum size, more may follow, even after all input has been consumed.
         self.needs_input = not self._inner.unconsumed_tail and len(data) < most
         return data
 
 
 class _Streams(io.RawIOBase):
-    """The contents of a compressed file, which is a row of compressed streams.
+    """The decompressed contents of a file, which is a sequence of compressed streams.
 
-    The classes of the standard library take an empty .gz file for a sound one, damage after the first stream of
-    a .bz2 or .xz file for its end, and let an .xz file have all the memory it asks for.
+    The classes of the standard library accept an empty .gz file as valid, treat damage after the first stream of
+    a .bz2 or .xz file as its end, and allocate all the memory that an .xz file asks for.
 
     Args:
-        file: the compressed bytes; closed together with this one.
-        new_stream: makes a decompressor of one stream.
+        file: compressed file; closed together with this object.
+        new_stream: function that returns a decompressor of one stream.
     """
 
     def __init__(self, file: BinaryIO, new_stream: Callable[[], Any]) -> None:
@@ -122,7 +126,7 @@ class _Streams(io.RawIOBase):
         while True:
             packed = b""
             if self._stream.eof:
-                # Between streams there may be zeros.
+                # Streams may be separated by zero bytes.
                 packed = self._stream.unused_data.lstrip(b"\0")
                 while not packed and (block := self._file.read(_BLOCK)):
                     packed = block.lstrip(b"\0")

@@ -1,4 +1,4 @@
-"""Recognise inputs that are not text, and tables that are read as text, by their first bytes."""
+"""Recognise, by their first bytes, inputs that are not text and tables that would be read as text."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-# Bytes to look at: what one read of a file gives at least.
+# Number of bytes to look at. One read of a file returns at least as many.
 HEAD = 4096
 
 
 class NotText(NamedTuple):
-    """What an input is instead of text, and what to do about it."""
+    """Kind of an input that is not text, and advice for the user."""
 
     kind: str
     advice: str
@@ -25,7 +25,7 @@ _AS_CSV = "Save the sheet as CSV (UTF-8) and give that file."
 _AS_TEXT = "Save the document as plain text (UTF-8) and give that file."
 _UNPACK = "Unpack it first ({}), or give the file itself, with a name that ends in {}."
 _CONVERT = "Convert it to UTF-8 first: iconv -f {} -t UTF-8."
-# The first bytes of each kind. The mark of UTF-16 begins that of UTF-32, which comes first.
+# First bytes -> kind of file. UTF-32 comes before UTF-16, because its byte order mark starts with that of UTF-16.
 _SIGNATURES = {
     b"PK\x03\x04": NotText("a zip archive", "Unpack it first (unzip), and give the files in it."),
     b"\x1f\x8b": NotText("gzip-compressed data", _UNPACK.format("gzip -dc", ".gz")),
@@ -53,7 +53,7 @@ _SIGNATURES = {
     codecs.BOM_UTF16_BE: NotText("UTF-16 text", _CONVERT.format("UTF-16")),
 }
 _SIGNATURE = re.compile(b"|".join(map(re.escape, _SIGNATURES)))
-# What the name of an entry says of a zip archive.
+# Kind of a zip archive by the start of the name of an entry.
 _ZIP_ENTRIES = (
     (b"xl/", NotText("an Excel workbook", _AS_CSV)),
     (b"word/", NotText("a Word document", _AS_TEXT)),
@@ -62,10 +62,10 @@ _ZIP_ENTRIES = (
     (b"header.npy", NotText("an artifact of nlptx", "Text is expected here; nlptx info FILE describes the artifact.")),
 )
 _ZIP_ENTRY = re.compile(rb"PK\x03\x04.{26}", re.DOTALL)
-# Minimum number of bytes to count, and the bytes that text hardly ever has.
+# Minimum number of bytes for statistics, and the bytes that are very rare in text.
 _FEWEST = 16
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r\f\x1b"})
-# Kinds of files, by their names, that do not hold plain text.
+# File name suffix -> kind of file that does not contain plain text.
 _NAMES = {
     ".xlsx": "an Excel workbook",
     ".xls": "an Excel workbook",
@@ -77,7 +77,7 @@ _NAMES = {
     ".zip": "a zip archive",
     ".npz": "a NumPy archive",
 }
-# A text may have one of these; only a page has both.
+# A text may match one of these; only an HTML page matches both.
 _HTML_START = re.compile(
     rb"(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*(?:<!doctype\s+html\b|<html[\s>])", re.IGNORECASE | re.DOTALL
 )
@@ -86,14 +86,14 @@ _XML_START = re.compile(rb"<\?xml\s+version\s*=")
 _KEY = r'"(?:[^"\\\n]|\\.)*+"\s*+:'
 _ARRAY_OF_OBJECTS = re.compile(rf"\[\s*+\{{\s*+{_KEY}")
 _OBJECT_OVER_LINES = re.compile(rf"\{{\s*\n\s*+{_KEY}")
-# Whole arrays of texts, or of rows of them; and the first bytes of longer ones.
+# Complete arrays of strings or of arrays of strings, and the first bytes of longer ones.
 _STRING = r'"(?:[^"\\\x00-\x1f]|\\.)*+'
 _OPEN, _CLOSE = r"\[\s*+(?:\[\s*+)?+", r"\s*+(?:\]\s*+)?+"
 _AND_NEXT = rf'(?:{_STRING}"{_CLOSE},\s*+(?:\[\s*+)?+)'
 _ARRAY = re.compile(rf'{_OPEN}{_AND_NEXT}*+{_STRING}"\s*+\]{_CLOSE}(?:\[.*)?', re.DOTALL)
 _ARRAY_START = re.compile(rf'{_OPEN}{_AND_NEXT}++(?:{_STRING}(?:\\|"{_CLOSE})?+)?+', re.DOTALL)
 _LONG_TEXT_START = re.compile(rf"{_OPEN}{_STRING}\\?+", re.DOTALL)
-# One of these among the names in a row makes it a header.
+# A row that contains one of these names is a header.
 _USUAL_COLUMN = re.compile(
     "text|label|id|title|body|content|message|comment|review|sentence|tweet|sentiment|rating|stars|score|category",
     re.IGNORECASE,
@@ -102,7 +102,7 @@ _COLUMN_NAME = re.compile(r'"?[^\W\d](?:[\w .-]{0,40}\w)?"?')
 
 
 def not_text(head: bytes) -> NotText | None:
-    """Return what an input is if its first bytes are not those of UTF-8 text, else None.
+    """Return the kind of an input whose first bytes are not those of UTF-8 text, else None.
 
     Only strong evidence counts, because a text may begin with ``<`` or ``[``.
     """
@@ -110,7 +110,7 @@ def not_text(head: bytes) -> NotText | None:
 
 
 def kind_by_name(name: str) -> str | None:
-    """Return the kind of file that a name stands for if files of that kind do not hold plain text, else None."""
+    """Return the kind of file by its name if that kind does not contain plain text, else None."""
     return _NAMES.get(os.path.splitext(name)[1].lower())
 
 
@@ -135,7 +135,10 @@ def _zip(head: bytes) -> NotText | None:
 
 
 def _unmarked_utf16(head: bytes) -> str:
-    """Return the encoding if it is UTF-16 in either byte order: one byte of most letters is zero, always the same."""
+    """Return the encoding if it is UTF-16, else an empty string.
+
+    In UTF-16, one byte of most letters is zero: always the first one or always the second one.
+    """
     even, odd = (head[parity::2].count(0) / (len(head) // 2) for parity in (0, 1))
     if max(even, odd) < 0.4 or min(even, odd) > 0.1:
         return ""
@@ -144,7 +147,7 @@ def _unmarked_utf16(head: bytes) -> str:
 
 def _is_utf8(head: bytes) -> bool:
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be cut
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be incomplete
     except UnicodeDecodeError:
         return False
     return True
@@ -178,7 +181,7 @@ def _json_document(head: bytes) -> NotText | None:
 
 
 def table_note(head: bytes, text_column: str) -> str | None:
-    """Return a note if the first line of a text looks like that of a table, else None."""
+    """Return a note if the first line of a text looks like the first line of a table, else None."""
     line = head.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").partition("\n")[0].rstrip("\r")
     if line == text_column:
         return f"the first line is {line!r}, which looks like the name of a column; it is read as a text"

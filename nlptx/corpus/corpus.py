@@ -1,4 +1,4 @@
-"""A corpus: the documents of some files, read one at a time."""
+"""A corpus: the documents of one or more inputs, read one at a time."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ T = TypeVar("T")
 
 @dataclass
 class Corpus:
-    """The documents of some inputs, read one at a time; iterate once.
+    """The documents of one or more inputs, read one at a time. Iterate once.
 
-    After the iteration ``documents``, ``sha256`` and ``source`` (the last one) describe what was read. The
-    digest covers texts and labels, not file names or compression: a corpus has the same one as a file, in a
-    pipe or in pieces.
+    After the iteration, ``documents`` is the number of documents, ``sha256`` their digest, and ``source`` the last
+    source that was read. The digest covers texts and labels, not file names or compression. So a corpus has the same
+    digest as one file, through a pipe, or split into several files.
 
     Args:
         inputs: paths of files, folders and archives, or ``-`` for standard input.
-        options: how to read them.
-        on_note: called with what is worth knowing of an input, such as a text file that looks like a table.
+        options: options for reading.
+        on_note: called with notes about an input, for example that a text file looks like a table.
     """
 
     inputs: Iterable[str]
@@ -43,13 +43,13 @@ class Corpus:
         return self._from_each_source(self._documents)
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the texts alone, as blocks of lines, see :mod:`nlptx.text.blocks`."""
+        """Yield only the texts, as blocks of lines (see :mod:`nlptx.text.blocks`)."""
         for some in cut(self._from_each_source(self._lines), BLOCK // 2):
             yield b"".join(some)
 
     def _from_each_source(self, read: Callable[[Source], Iterator[T]]) -> Iterator[T]:
         for name in self.inputs:
-            # Damage may show while an input is opened, and at any document of it.
+            # Damage may be detected while an input is opened or at any of its documents.
             with damage_reported(name):
                 for source in open_input(name, self.options):
                     self.source = source
@@ -57,7 +57,7 @@ class Corpus:
                     yield from read(source)
 
     def _check_content(self, source: Source) -> None:
-        """Raise DataError for an input that is not text, and tell of a table that is about to be read as text."""
+        """Raise DataError for an input that is not text. Add a note about a table that would be read as text."""
         if source.format == "parquet":
             return
         head = cast(io.BufferedReader, source.stream).peek(HEAD)[:HEAD]
@@ -83,7 +83,7 @@ class Corpus:
         if source.format != "text":
             yield from (as_lines([document.text]) for document in self._documents(source))
             return
-        # Nothing of a line but its text is asked for, so it needs no Document.
+        # Only the text of each line is needed, so no Document is created.
         for block, lines in read_blocks(source, self.options):
             self.documents += lines
             self._digest.update(block)
@@ -95,12 +95,12 @@ class Corpus:
 
     @property
     def sha256(self) -> str:
-        """Digest of what has been read so far; of an unlabelled text file whose lines end in LF, that of its bytes."""
+        """Digest of the documents read so far; for an unlabelled text file with LF line ends, that of its bytes."""
         return self._digest.hexdigest()
 
 
 def digest(documents: Iterable[Document]) -> str:
-    """Return the digest that a corpus of these documents has."""
+    """Return the digest of a corpus that consists of these documents."""
     sha256 = hashlib.sha256()
     for document in documents:
         sha256.update(_to_bytes(document))

@@ -1,4 +1,4 @@
-"""A document, and the options that say how documents are read."""
+"""A document, and the options for reading documents."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
 
 
 class Document(NamedTuple):
-    """One text, its label where it has one, and its place in the input.
+    """One text, its label if it has one, and its position in the input.
 
     Args:
         text: the text, without its line end.
         label: the label, or None.
-        source: the file, as the user named it; ``archive:member`` inside an archive.
-        line: its first line in that file, from 1; 0 where the file is one document.
-        fields: all columns of its row, for tables; None for plain text.
-        split: part of a corpus laid out as ``train/ test/ unsup/`` that it lies in, or None.
-        format: of the input it came from: text, document, csv, tsv, jsonl or parquet.
+        source: path of the file, as the user gave it; ``archive:member`` inside an archive.
+        line: number of its first line in that file, from 1; 0 if the file is one document.
+        fields: all columns of the table row; None for plain text.
+        format: format of the input: text, document, csv, tsv, jsonl or parquet.
+        split: part of a corpus with folders ``train/ test/ unsup/`` that contains the document, or None.
     """
 
     text: str
@@ -34,21 +34,21 @@ class Document(NamedTuple):
 
     @property
     def where(self) -> str:
-        """Where it stands, as ``file:line`` or ``file``."""
+        """Position in the input, as ``file:line`` or ``file``."""
         return f"{self.source}:{self.line}" if self.line else self.source
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How inputs are read.
+    """Options for reading inputs.
 
     Args:
-        text_column: column of a table that holds the text.
-        label_column: column that holds the label; it may be absent.
-        format: one of FORMATS; ``auto`` goes by the file name, and reads standard input as text.
-        splits: of folders laid out as ``train/ test/ unsup/``, the parts to read; empty for all.
-        encoding_errors: ``strict`` or ``replace``.
-        skip_bad: leave out rows without text or label where labels are needed.
+        text_column: name of the table column that contains the text.
+        label_column: name of the column that contains the label; it may be absent.
+        format: one of FORMATS; ``auto`` goes by the file name and reads standard input as text.
+        splits: parts to read of a corpus with folders ``train/ test/ unsup/``; empty for all.
+        encoding_errors: treatment of bytes that are not UTF-8, ``strict`` or ``replace``.
+        skip_bad: whether to leave out rows without text or label where labels are needed.
     """
 
     text_column: str = "text"
@@ -66,10 +66,10 @@ class ReadOptions:
 
 
 def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[str, Any]:
-    """Return the reading options that are not at a command's default, to be kept with what was read.
+    """Return the reading options that differ from a command's defaults, to be recorded in the artifact.
 
-    The format is left out, as it says how the texts arrived and not what they are: a corpus gives the same artifact
-    as a file of any format, and through a pipe, whose format must be told.
+    The format is left out, because it does not change the texts: a corpus gives the same artifact from a file of any
+    format and from a pipe, whose format must be given.
     """
     usual = ReadOptions(splits=splits)
     kept = {name: value for name, value in vars(reading).items() if name != "format"}

@@ -1,4 +1,4 @@
-"""Byte streams -> documents: plain text, CSV, TSV, JSON lines and Parquet."""
+"""Convert byte streams to documents: plain text, CSV, TSV, JSON lines and Parquet."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from nlptx.io import strict_json
 from nlptx.text.blocks import BLOCK, as_lines
 
 _BOM = b"\xef\xbb\xbf"
-# Characters of a CSV field: where a quote is not closed, the rest of the file is one. The csv module's own limit,
-# 128 KiB, is less than a long text.
+# Maximum number of characters in a CSV field. If a quote is not closed, the rest of the file becomes one field. The
+# default limit of the csv module, 128 KiB, is too small for long texts.
 _LONGEST_FIELD = 8 << 20
 
 
 def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
-    """Read one document a line, or for ``document`` sources the whole stream as one."""
+    """Read one document per line; the stream of a ``document`` source is one document."""
     if source.format == "document":
         text = _decode(_whole(source).removeprefix(_BOM), source.name, 0, options)
         yield Document(text.strip(), source.label, source.name, format=source.format, split=source.split)
@@ -32,12 +32,12 @@ def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
 
 
 def read_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[bytes, int]]:
-    """Read the lines of :func:`read_text`, as blocks of lines, see :mod:`nlptx.text.blocks`, and how many each has.
+    """Read the same lines as :func:`read_text`. Yield blocks of lines and the number of lines in each block.
 
-    A block is taken as it is if it can be; only one that must be mended, or has an error to tell, is taken apart. It
-    waits until it is full, so for answers to lines as they arrive there is :func:`read_text`.
+    A block (see :mod:`nlptx.text.blocks`) is split into lines only if it contains carriage returns or is not UTF-8.
+    A block is yielded when it is full, so use :func:`read_text` if lines must be processed as they arrive.
     """
-    number = 1  # of the block's first line
+    number = 1  # number of the first line of the block
     for block, count in _whole_lines(source):
         if number == 1:
             block = block.removeprefix(_BOM)
@@ -49,10 +49,10 @@ def read_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[bytes, i
 
 
 def _whole_lines(source: Source) -> Iterator[tuple[bytes, int]]:
-    """Yield the bytes of a source, cut after line feeds (the last line gets one), and how many lines they are."""
-    number = 1  # of the line under way
+    """Yield blocks of lines and the number of lines in each; a missing line feed at the end is added."""
+    number = 1  # number of the current, incomplete line
     begun: list[bytes] = []
-    length = 0  # of the line under way, as far as it has been read
+    length = 0  # number of bytes of that line read so far
     while data := source.stream.read(BLOCK):
         first, last = data.find(b"\n") + 1, data.rfind(b"\n") + 1
         if length + (first or len(data)) > source.longest:
@@ -69,7 +69,7 @@ def _whole_lines(source: Source) -> Iterator[tuple[bytes, int]]:
 
 
 def _is_plain(block: bytes) -> bool:
-    """Tell whether the lines of a block are UTF-8 and end with a line feed alone."""
+    """Return whether a block is UTF-8 and contains no carriage return."""
     try:
         block.decode("utf-8")
     except UnicodeDecodeError:
@@ -78,10 +78,10 @@ def _is_plain(block: bytes) -> bool:
 
 
 def read_table(source: Source, options: ReadOptions) -> Iterator[Document]:
-    """Read one document per row; a text that is missing (null) is empty.
+    """Read one document per row. A missing text (null) becomes an empty text.
 
     Raises:
-        DataError: a row does not fit, or the first one has no column for the text.
+        DataError: a row is invalid, or the first row has no text column.
     """
     column_found = False
     for number, fields in _ROWS[source.format](source, options):
@@ -107,9 +107,9 @@ def _label(value: Any, where: str) -> str | None:
     if _is_missing(value):
         return None
     if isinstance(value, float):
-        return repr(float(value)).removesuffix(".0")  # every digit: rounding could make one label of two
+        return repr(float(value)).removesuffix(".0")  # all digits, because rounding could merge two labels
     if isinstance(value, bool):
-        return "true" if value else "false"  # as JSON says it, and so other formats
+        return "true" if value else "false"  # as written in JSON and in other formats
     return " ".join(str(value).split()) or None
 
 
@@ -135,7 +135,7 @@ def _decode(data: bytes, name: str, line: int, options: ReadOptions) -> str:
 
 
 def _lines(source: Source, options: ReadOptions) -> Iterator[tuple[int, str]]:
-    """Number and decode the lines, line ends kept."""
+    """Yield the number and the decoded text of each line, including its line end."""
     for number, line in enumerate(iter(partial(source.stream.readline, source.longest + 1), b""), start=1):
         if len(line) > source.longest:
             _too_long(source, number)
@@ -188,7 +188,7 @@ def _csv_rows(source: Source, options: ReadOptions) -> Iterator[tuple[int, dict[
 
 
 def _tsv_rows(source: Source, options: ReadOptions) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Split at every tab; quotes are ordinary characters, as a field can hold neither tab nor line end."""
+    """Split at every tab. Quotes are ordinary characters, because a field can contain neither tab nor line end."""
     header: list[str] | None = None
     for number, line in _lines(source, options):
         row = line.rstrip("\r\n").split("\t")

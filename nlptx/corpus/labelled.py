@@ -1,4 +1,4 @@
-"""Labelled documents: those without a label or a text are an error, or left out and counted."""
+"""Labelled documents: a document without a label is an error, or is left out and counted."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document
 from nlptx.errors import LabelError
 
-# Maximum number of left-out rows that are named.
+# Maximum number of left-out rows that a note lists.
 _NAMED = 3
 
 
 class LabelledDocuments:
-    """The documents of a corpus, each with a label; iterate once.
+    """The documents of a corpus, each with a label. Iterate once.
 
     A document without a label is an error. If the corpus is read with ``skip_bad``, documents without a label or a
-    text are left out, and a note at the end says how many. Documents of the split ``unlabelled`` are never checked.
+    text are left out, and a note at the end gives their number. Documents of the split ``unlabelled`` are not checked.
 
     Args:
         corpus: the documents.
-        unlabelled: the split whose documents need no label, or None.
+        unlabelled: name of the split whose documents need no label, or None.
     """
 
     def __init__(self, corpus: Corpus, unlabelled: str | None = None) -> None:
@@ -31,7 +31,7 @@ class LabelledDocuments:
         self._named: list[str] = []
 
     def __iter__(self) -> Iterator[Document]:
-        """Yield the documents. Raises LabelError, naming the place, if a label is missing."""
+        """Yield the documents. Raise LabelError, with file and line, if a label is missing."""
         kept = 0
         for document in self.corpus:
             if self._is_kept(document):
@@ -44,7 +44,7 @@ class LabelledDocuments:
         options = self.corpus.options
         if self.unlabelled is not None and document.split == self.unlabelled:
             return True
-        # Only in JSON lines may each row have columns of its own.
+        # Only in JSON lines may the columns differ from row to row.
         all_lack_it = document.format != "jsonl" and options.label_column not in (document.fields or {})
         if not options.skip_bad or (all_lack_it and document.label is None):
             check_label(document, options.label_column)
@@ -70,7 +70,7 @@ class LabelledDocuments:
 
 
 def check_label(document: Document, label_column: str) -> None:
-    """Raise LabelError, naming the place, if the document has no label."""
+    """Raise LabelError, with file and line, if the document has no label."""
     if document.label is not None:
         return
     if document.fields is None:

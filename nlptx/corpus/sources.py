@@ -1,4 +1,4 @@
-"""Paths, folders, archives and standard input -> open byte streams with a name and a format."""
+"""Open files, folders, archives and standard input as byte streams with a name and a format."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from nlptx.io.whole_file import open_whole
 STDIN = "-"
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-# Text files that corpora (aclImdb above all) lay beside their documents.
+# Starts of the names of text files that are not documents, but come with corpora, mainly with aclImdb.
 _NO_DOCUMENTS = (".", "urls_", "imdbEr.", "README.")
 _BLOCK = 1 << 20
-# Bytes of one text or row. A whole corpus may come as one line, as some do; but a compressed file of some
-# kilobytes must not take all memory.
+# Maximum number of bytes of a text or row in uncompressed and in compressed input. Some corpora are a single long line,
+# but a compressed file of a few kilobytes must not fill the memory.
 _LONGEST, _LONGEST_PACKED = 1 << 30, 8 << 20
-# Of what an archive says about one member: long names, times, rights.
+# Maximum number of bytes of metadata about one archive member: long names, times, permissions.
 _LONGEST_MEMBER_HEADER = 1 << 18
 
 
@@ -37,13 +37,13 @@ class Source:
     """One open input.
 
     Args:
-        name: what to call it in messages.
-        stream: its bytes, decompressed.
-        format: ``text`` (a document a line), ``document`` (one whole) or a table format.
-        label: label given by the folder it lies in, or None.
-        split: part of a corpus laid out as ``train/ test/ unsup/`` that it lies in, or None.
-        packed: whether the stream is decompressed, or comes out of an archive.
-        columns: of a table, once its header has been read.
+        name: name used in messages.
+        stream: stream of the decompressed bytes.
+        format: ``text`` (one document per line), ``document`` (one document) or a table format.
+        label: label given by the parent folder, or None.
+        split: part of a corpus with folders ``train/ test/ unsup/`` that contains the source, or None.
+        packed: whether the input is compressed or an archive.
+        columns: column names of a table, available after its header has been read.
     """
 
     name: str
@@ -56,16 +56,16 @@ class Source:
 
     @property
     def longest(self) -> int:
-        """Most bytes of one text or row."""
+        """Maximum number of bytes of one text or row."""
         return _LONGEST_PACKED if self.packed else _LONGEST
 
 
 def open_input(name: str, options: ReadOptions) -> Iterator[Source]:
-    """Open what an input holds, one source after the other, each closed before the next.
+    """Open the sources of an input one after the other. Each is closed before the next one is opened.
 
     Raises:
         SettingsError: the path does not exist, or standard input is closed.
-        DataError: a folder or archive holds no document.
+        DataError: a folder or archive contains no document.
     """
     if name == STDIN:
         yield _standard_input(options)
@@ -81,14 +81,14 @@ def open_input(name: str, options: ReadOptions) -> Iterator[Source]:
 
 @contextmanager
 def damage_reported(name: str) -> Iterator[None]:
-    """Raise DataError, naming the input, for what the block meets of damage and of files it may not read."""
+    """Turn errors from damaged or unreadable files inside the ``with`` block into a DataError that names the input."""
     try:
         yield
     except PermissionError as error:
         raise DataError("permission denied", where=str(error.filename or name)) from error
     except (EOFError, OSError, zlib.error, lzma.LZMAError, tarfile.TarError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # the system's, not the decompressor's
+            raise  # from the operating system, not from the decompressor
         reason = f"truncated or damaged ({error})" if str(error) else "truncated or damaged"
         raise DataError(
             reason, where=name, hint="Get the file again, or check it with gzip -t, xz -t or tar -t."
@@ -99,9 +99,9 @@ def _standard_input(options: ReadOptions) -> Source:
     if sys.stdin is None or sys.stdin.closed:
         raise SettingsError("standard input is closed", hint="Give a file, or pipe text in.")
     stream: BinaryIO = sys.stdin.buffer
-    with suppress(OSError, ValueError):  # what a program may have put there is no file
+    with suppress(OSError, ValueError):  # a program may have replaced it by an object without a file
         stream = open_whole(stream.fileno(), "<stdin>")
-    if not hasattr(stream, "peek"):  # where a program has put something else in its place
+    if not hasattr(stream, "peek"):  # a program has replaced standard input
         stream = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream)))
     return Source("<stdin>", stream, "text" if options.format == "auto" else options.format)
 
@@ -127,7 +127,7 @@ def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:
 
 
 def _texts_in(folder: Path) -> Iterator[Path]:
-    """Yield the .txt files below a folder. Raises OSError for one that cannot be listed, where rglob would pass on."""
+    """Yield the .txt files below a folder. Raise OSError for a folder that cannot be listed; rglob would skip it."""
 
     def refuse(error: OSError) -> NoReturn:
         raise error
@@ -136,7 +136,7 @@ def _texts_in(folder: Path) -> Iterator[Path]:
         yield from (Path(parent, name) for name in names if name.endswith(".txt"))
 
 
-# Members that tell of the one behind them: its long name, and whatever pax headers hold.
+# Types of members that describe the next one: long names and pax headers.
 _ABOUT_THE_NEXT = (
     *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
     *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
@@ -144,19 +144,19 @@ _ABOUT_THE_NEXT = (
 
 
 class _Member(tarfile.TarInfo):
-    """A member whose damage is an error: tarfile takes a bad header after the first for the archive's end."""
+    """An archive member that reports a damaged header; tarfile itself treats one as the end of the archive."""
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
         try:
             return super().fromtarfile(archive)
         except (tarfile.EmptyHeaderError, tarfile.EOFHeaderError):  # type: ignore[attr-defined]
-            raise  # the end
+            raise  # the end of the archive
         except (tarfile.HeaderError, ArithmeticError, LookupError, RecursionError, ValueError) as error:
             raise tarfile.ReadError(str(error)) from error
 
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
-        """Read on, after a header; what it announces is read into memory, so it is not taken at its word."""
+        """Process the data after a header. Its size is checked, because tarfile reads that much into memory."""
         if self.type in _ABOUT_THE_NEXT and self.size > _LONGEST_MEMBER_HEADER:
             raise tarfile.ReadError(f"{self.size} bytes about a member")
         if self.type == tarfile.GNUTYPE_SPARSE:
@@ -168,7 +168,7 @@ class _Member(tarfile.TarInfo):
 
 
 def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
-    """Read members in place. Nothing is unpacked, so names with ``..`` and links are harmless."""
+    """Read the members of an archive. Nothing is written to disk, so names with ``..`` and links are harmless."""
     found = False
     with open_by_content(name) as file, tarfile.open(fileobj=file, mode="r|", tarinfo=_Member) as archive:
         for member in archive:
@@ -178,11 +178,11 @@ def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
                 found = True
                 where = f"{name}:{member.name}"
                 yield Source(where, cast(BinaryIO, stream), "document", place.label, place.split, packed=True)
-            # Else these grow with the archive.
+            # Otherwise these would grow with the archive.
             archive.members.clear()  # type: ignore[attr-defined]
             archive.pax_headers.clear()  # type: ignore[attr-defined]
             _pass_over(archive)
-        # On to the very end: there the checksum of the compressed data is, and damage or a second archive may be.
+        # Read to the end, because the checksum of the compressed data is there. Damage or a second archive may follow.
         while rest := archive.fileobj.read(_BLOCK):
             if rest.strip(b"\0"):
                 raise tarfile.ReadError("data after its end")
@@ -191,7 +191,7 @@ def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
 
 
 def _pass_over(archive: tarfile.TarFile) -> None:
-    """Read to the last byte before the next header; tarfile itself goes on for as long as a member claims to be."""
+    """Read to the last byte before the next header. tarfile itself trusts the size stated in the header."""
     stream: Any = archive.fileobj
     while (left := archive.offset - 1 - stream.tell()) > 0:
         if not stream.read(min(left, _BLOCK)):
@@ -205,9 +205,9 @@ class _Place:
 
 
 def _place(path: PurePosixPath, root: str, options: ReadOptions) -> _Place | None:
-    """Say which label the folders of ``path`` give it; None where it is not to be read.
+    """Return the label and split of a file by its folders, or None if the file is not to be read.
 
-    The innermost folder is the label, unless it is a split or ``path`` lies at the top.
+    The innermost folder is the label, unless it is a split or the file is at the top level.
     """
     if path.suffix != ".txt" or path.name.startswith(_NO_DOCUMENTS):
         return None
@@ -215,7 +215,7 @@ def _place(path: PurePosixPath, root: str, options: ReadOptions) -> _Place | Non
     split = next((part for part in reversed(inside) if part in SPLITS), None)
     if options.splits and split is not None and split not in options.splits:
         return None
-    parent = " ".join(path.parent.name.split())  # empty at the top; no line break may enter a label
+    parent = " ".join(path.parent.name.split())  # empty at the top level; a label must not contain line breaks
     return _Place(None if parent in (*SPLITS, "", "..") else parent, split)
 
 

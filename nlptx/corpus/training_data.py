@@ -13,7 +13,7 @@ from nlptx.corpus.document import Document, ReadOptions, non_default_options
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.runtime.progress import counted
 
-# Parts that are read of a corpus laid out as train, test and unsup; texts of the last need no label.
+# Parts that are read of a corpus with folders train, test and unsup. Texts in unsup need no label.
 SPLITS = ("train", "unsup")
 _UNLABELLED = "unsup"
 _HELD_OUT = "test"
@@ -24,10 +24,10 @@ Inputs = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 @dataclass
 class TrainingTexts:
-    """The texts of a training; pass them to :func:`nlptx.fit`.
+    """Texts for training; pass them to :func:`nlptx.fit`.
 
     Args:
-        texts, labels: to learn from.
+        texts, labels: training texts and their labels.
         unlabelled: texts without labels.
         valid: held-out texts and their labels, or None.
         source: number of documents and digests, for :attr:`nlptx.Model.source`.
@@ -52,14 +52,14 @@ def read_training_data(
 
     Args:
         data: one or more paths, or ``-`` for standard input; the part ``unsup`` of a corpus needs no labels.
-        unlabelled: paths of texts without labels; of a corpus with parts, the part ``unsup``.
-        valid: paths of held-out texts; of a corpus with parts, the part ``test``.
-        options: how the inputs are read.
-        on_document: called now and then with the number of documents read so far.
+        unlabelled: paths of texts without labels; only the part ``unsup`` is read if a corpus has parts.
+        valid: paths of held-out texts; only the part ``test`` is read if a corpus has parts.
+        options: options for reading.
+        on_document: called from time to time with the number of documents read so far.
         on_note: called with notes about the inputs.
 
     Raises:
-        DataError, LabelError: a text cannot be read or has no label; the error names the place.
+        DataError, LabelError: a text cannot be read or has no label; the error gives file and line.
 
     >>> with open("films.tsv", "w") as file:
     ...     print("text\tlabel", "a good film\tpos", "a bad film\tneg", sep="\n", file=file)
@@ -91,16 +91,16 @@ def _names(inputs: Inputs) -> tuple[str, ...]:
 
 
 def _read_sorted(corpus: Corpus, on_document: Callable[[int], None], already: int = 0) -> TrainingTexts:
-    """Read a corpus. Files with one text each are put in the order of the numbers in their names: 2.txt before 10.txt.
+    """Read a corpus. Files with one text each are sorted by the numbers in their names: 2.txt before 10.txt.
 
-    So a folder and its archive give the same model, and texts with nearby numbers are neighbours: numbers often
-    follow the subject, and the held-out texts should have subjects of their own.
+    So a folder and its archive give the same model, and texts with nearby numbers are neighbours. Such texts often
+    have the same subject, and the held-out texts should have subjects that do not occur in training.
     """
     known: list[Document] = []
     free: list[Document] = []
     for document in counted(LabelledDocuments(corpus, _UNLABELLED), on_document, already):
         (free if document.split == _UNLABELLED else known).append(document)
-    # The digest that ``evaluate`` sees, which reads the labelled texts alone.
+    # Digest of the labelled texts only, because ``evaluate`` reads only these.
     source = {"labelled_sha256": digest(known)} if free else {}
     known.sort(key=_natural)
     free.sort(key=_natural)
@@ -113,12 +113,12 @@ def _read_sorted(corpus: Corpus, on_document: Callable[[int], None], already: in
 
 
 def _natural(document: Document) -> list[tuple[int, str]]:
-    """Return a key that sorts files of one text by the numbers in their names; an empty one for rows of a table."""
+    """Return a key that sorts one-text files by the numbers in their names. It is empty for lines and rows."""
     if document.line:
         return []
     found = re.findall(r"[0-9]+|[^0-9]+", document.source)
     numbers = [part.lstrip("0") if part[0].isdecimal() else None for part in found]
-    # The longer number is the larger one; int() would refuse very long ones.
+    # A number with more digits is larger. int() would reject very long numbers.
     return [
         (0, part) if number is None else (1 + len(number), number) for part, number in zip(found, numbers, strict=True)
     ]
