@@ -9,7 +9,7 @@ import pytest
 @pytest.fixture
 def crossvalidate(tmp_path, monkeypatch):
     """Return a function that cross-validates a table of ten texts with the given arguments and returns its commands."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "benchmarks"))
     import crossvalidate as module
 
     given = []

@@ -1,0 +1,57 @@
+"""Tiny tables of labelled texts, and the settings that train a model on them in a moment."""
+
+import random
+
+from calling import last_of_each
+
+PLAIN = [
+    "the",
+    "film",
+    "was",
+    "a",
+    "and",
+    "of",
+    "it",
+    "story",
+    "scene",
+    "actor",
+    "with",
+    "this",
+    "in",
+    "long",
+    "end",
+    "one",
+]
+TELLING = {
+    "neg": ["awful", "boring", "dull", "poor", "waste"],
+    "pos": ["great", "lovely", "superb", "funny", "warm"],
+    "drama": ["tears", "death", "loss", "grief", "rain"],
+    "comedy": ["laugh", "joke", "clown", "pie", "slip"],
+    "western": ["horse", "gun", "saloon", "dust", "sheriff"],
+}
+COUNT = ("--min-count", "1")
+PCA = ("--components", "8")
+TRAIN = ("--epochs", "3", "--lr", "0.01", "--warmup", "0", "--heads", "2")
+
+
+def one_step(work, *more):
+    """The words of a training of a single step."""
+    words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--epochs", "1", "--batch", "80")
+    return last_of_each(*words, *more)
+
+
+def make_rows(labels, count, seed, words=9):
+    """Return (text, label): a third of the words give the label away."""
+    rng = random.Random(seed)
+    rows = []
+    for number in range(count):
+        label = labels[number % len(labels)]
+        text = rng.choices(PLAIN, k=words - words // 3) + rng.choices(TELLING[label], k=words // 3)
+        rng.shuffle(text)
+        rows.append((" ".join(text), label))
+    return rows
+
+
+def write_tsv(path, rows):
+    path.write_text("text\tlabel\n" + "".join(f"{text}\t{label}\n" for text, label in rows))
+    return path
