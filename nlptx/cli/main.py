@@ -127,8 +127,12 @@ def _place_of(error: OSError, closed: bool) -> str | None:
 
 
 def _leave(code: int) -> NoReturn:
-    """Exit without waiting for a thread that may still be reading standard input."""
-    if any(thread.daemon for thread in threading.enumerate()):
+    """Exit without waiting for a thread that may still be reading standard input.
+
+    After a Ctrl-C that arrived inside exec(), as dataclasses use it, CPython would end by the signal, although it was
+    handled (exit status -2 in place of 130).
+    """
+    if code == INTERRUPTED or any(thread.daemon for thread in threading.enumerate()):
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.flush()
         os._exit(code)
