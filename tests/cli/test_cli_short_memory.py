@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from calling import call
 from command import TIMEOUT, contents, environment
-from conftest import COUNT, PCA, TRAIN
+from sample_data import COUNT, PCA, TRAIN
 from short_memory import check_shortage_message, limited, linux_only, options_in
 
 from nlptx.cli.main import COMMANDS

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 from command import shell
-from conftest import COUNT, PCA, one_step
+from sample_data import COUNT, PCA, one_step
 
 # Goes to a folder that no longer exists.
 GONE = 'mkdir gone && cd gone && rmdir "$PWD" && '

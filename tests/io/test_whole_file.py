@@ -8,7 +8,7 @@ import sys
 import pytest
 from calling import call
 from command import contents
-from conftest import COUNT
+from sample_data import COUNT
 
 from nlptx.cli.main import run_command
 from nlptx.errors import DataError
