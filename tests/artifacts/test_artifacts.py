@@ -333,7 +333,7 @@ def test_an_entry_that_stands_twice_is_refused(path):
         zipfile.ZipFile(container(path, {"x.npy": npy(())}), "a") as file,
     ):
         file.writestr("x.npy", npy(()))
-    refused(path, "twice")
+    refused(path, "duplicate entry")
 
 
 @pytest.mark.parametrize("names", [[], ["y"], ["x", "y"], ["x.npy"]], ids=str)
