@@ -1,4 +1,4 @@
-"""Reading ahead: bounded, never waiting for more than one text, and ended by either side."""
+"""Reading ahead is bounded, passes on every text as it arrives, and can be ended by either side."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ from nlptx.runtime.workers import PAUSE
 
 
 def stand_still(read):
-    """Wait until the reader no longer gets on."""
+    """Wait until the reader makes no more progress."""
     seen = -1
     while seen != len(read):
         seen = len(read)
