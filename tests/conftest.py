@@ -1,10 +1,17 @@
 """A tiny corpus and the artifacts of every stage, made once; tests read them and write elsewhere."""
 
+import signal
+
 import pytest
 from command import run
 from made_once import made_once
 from sample_data import COUNT, PCA, TRAIN, make_rows, write_tsv
 from tally import table
+
+# Programs inherit ignored signals: under nohup, or in the background of a script, those under test would not stop.
+for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, usual)
 
 
 def pytest_terminal_summary(terminalreporter):

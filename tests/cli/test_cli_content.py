@@ -6,8 +6,8 @@ import subprocess
 
 import numpy as np
 import pytest
+from calling import call, failure
 from command import NLPTX, environment, header_of, refused, run
-from in_process import call, exit_code
 from sample_data import TRAIN, write_tsv
 
 ARRAY = json.dumps([{"text": "great film", "label": "pos"}, {"text": "awful film", "label": "neg"}])
@@ -40,7 +40,7 @@ def test_every_command_refuses_what_is_not_text(name, content, says, work, tmp_p
         ("evaluate", "-m", work / "model.npz", path),
         ("train", path, "-e", work / "embeddings.npz", "-o", tmp_path / "out.npz"),
     ):
-        code, message = exit_code(*words)
+        code, message = failure(*words)
         assert code == 3
         for part in (str(path), *says):
             assert part in message
@@ -95,7 +95,7 @@ def test_one_empty_label_says_where_and_how_to_go_on(work, tmp_path):
         ("train", path, "-e", work / "embeddings.npz", "-o", tmp_path / "m.npz"),
         ("evaluate", path, "-m", work / "model.npz"),
     ):
-        code, message = exit_code(*words)
+        code, message = failure(*words)
         assert (code, message.partition(":4: ")[0]) == (3, str(path))
         assert "'label' is empty" in message
         assert "--skip-bad" in message
@@ -108,9 +108,9 @@ def test_bad_rows_are_left_out_counted_and_named(work, tmp_path):
     assert f"left out 2 rows: 1 without a label, 1 without a text ({path}:4, {path}:5)" in result.stderr
     history = header_of(tmp_path / "m.npz")["details"]["history"]
     assert history["train_texts"] + history["valid_texts"] == len(GAPS) - 2
-    assert "--skip-bad" in call("info", tmp_path / "m.npz").stdout
+    assert "--skip-bad" in call("info", tmp_path / "m.npz").text
     report = call("evaluate", path, "-m", tmp_path / "m.npz", "--skip-bad", "--json")
-    assert json.loads(report.stdout)["texts"] == len(GAPS) - 2
+    assert json.loads(report.text)["texts"] == len(GAPS) - 2
     assert "left out" in report.stderr
 
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from in_process import call
+from calling import call
 from sample_data import write_tsv
 
 from nlptx.classifier.model import Model
@@ -18,7 +18,7 @@ STRANGE = ["\U0001f600", "\u2605\u2605\u2605\u2605\u2605", "", "   ", "zzz qqq"]
 
 def test_a_text_without_a_known_word_gets_no_label(work):
     result = call("predict", "-m", work / "model.npz", stdin="".join(f"{text}\n" for text in ["great film", *STRANGE]))
-    rows = [line.split("\t") for line in result.stdout.split("\n")[:-1]]
+    rows = [line.split("\t") for line in result.text.split("\n")[:-1]]
     assert [label for label, _, _ in rows] == ["pos", *"?????"]
     assert [float(number) for _, number, _ in rows[1:]] == [0] * 5  # as many of either label in training
     (note,) = result.stderr.splitlines()
@@ -29,9 +29,9 @@ def test_a_text_without_a_known_word_gets_no_label(work):
 def test_in_tables_the_label_is_a_question_mark_and_the_probabilities_are_those_of_training(layout, work):
     result = call("predict", "-m", work / "kinds.npz", "--format", layout, stdin="laugh clown\nzzz\n")
     if layout == "jsonl":
-        _, row = map(json.loads, result.stdout.splitlines())
+        _, row = map(json.loads, result.text.splitlines())
     else:
-        header, _, cells = (line.split("," if layout == "csv" else "\t") for line in result.stdout.splitlines())
+        header, _, cells = (line.split("," if layout == "csv" else "\t") for line in result.text.splitlines())
         row = dict(zip(header, cells, strict=True))
     assert row["label"] == "?"
     for name in ("confidence", "prob_comedy", "prob_drama", "prob_western"):
@@ -50,7 +50,7 @@ def test_in_tables_the_label_is_a_question_mark_and_the_probabilities_are_those_
 def test_a_row_without_a_text_keeps_its_place(name, content, work, tmp_path):
     (tmp_path / name).write_text(content)
     result = call("predict", "-m", work / "model.npz", tmp_path / name, "--format", "jsonl")
-    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    rows = [json.loads(line) for line in result.text.splitlines()]
     assert [(int(row["id"]), row["label"]) for row in rows] == [(1, "pos"), (2, "?"), (3, "neg")]
     assert rows[1].get("text") in (None, "")
     assert f"{name}:" in result.stderr
@@ -63,7 +63,7 @@ def test_from_python_such_a_text_gets_the_most_frequent_label(work):
 
 def test_few_known_words_are_told_of(work):
     result = call("predict", "-m", work / "model.npz", stdin="das ist ein film\nder film was zzz\n")
-    assert "?" not in [line.split("\t")[0] for line in result.stdout.splitlines()]
+    assert "?" not in [line.split("\t")[0] for line in result.text.splitlines()]
     (note,) = result.stderr.splitlines()
     assert "knows only 3 of the 8 words in the other texts (38%)" in note
     assert call("predict", "-q", "-m", work / "model.npz", stdin="das ist ein film\n").stderr == ""
@@ -100,9 +100,9 @@ def test_evaluate_scores_such_texts_with_the_priors_and_says_how_many(work, tmp_
     rows = [("laugh clown", "comedy"), ("zzz", "comedy"), ("qqq", "western")]
     path = write_tsv(tmp_path / "a.tsv", rows)
     result = call("evaluate", "-m", work / "kinds.npz", path)
-    assert "without a known word  2" in " ".join(result.stdout.split("\n"))
+    assert "without a known word  2" in " ".join(result.text.split("\n"))
     assert "no known word in 2 texts" in result.stderr
-    report = json.loads(call("evaluate", "-m", work / "kinds.npz", path, "--json", "-q").stdout)
+    report = json.loads(call("evaluate", "-m", work / "kinds.npz", path, "--json", "-q").text)
     model = Model.load(str(work / "kinds.npz"))
     best = model.labels[model.priors.argmax()]
     assert (report["texts"], report["unknown_texts"]) == (3, 2)
@@ -119,7 +119,7 @@ def test_evaluate_says_when_the_model_has_seen_the_data(work, tmp_path):
         (other, None, ""),
     ):
         result = call("evaluate", "-m", tmp_path / "m.npz", path, "--json")
-        assert json.loads(result.stdout)["seen_in"] == seen_in
+        assert json.loads(result.text)["seen_in"] == seen_in
         assert says in result.stderr
         assert bool(result.stderr) == bool(says)
 
@@ -138,4 +138,4 @@ def test_the_parts_of_a_corpus_are_known_apart(work, tmp_path):
     call(*given, "--valid", corpus, "-o", tmp_path / "m.npz")
     for split, seen_in in (("train", "training"), ("test", "validation")):
         found = call("evaluate", "-m", tmp_path / "m.npz", corpus, "--split", split, "--json")
-        assert json.loads(found.stdout)["seen_in"] == seen_in
+        assert json.loads(found.text)["seen_in"] == seen_in

@@ -29,6 +29,13 @@ def call(*arguments, stdin=b"", code=0):
     return result
 
 
+def failure(*arguments, **options):
+    """Run a command that fails; return its exit code and its message."""
+    result = call(*arguments, **options, code=None)
+    assert result.code, "the command did not fail"
+    return result.code, result.stderr.removeprefix("nlptx: error: ")
+
+
 def last_of_each(*words):
     """Return the words of a command without repeated options, which nlptx rejects: the last of each is kept."""
     parts = []
