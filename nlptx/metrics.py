@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 # Number of equal-width bins of the calibration error (Guo et al. 2017).
@@ -130,9 +129,8 @@ def _class_report(
 
 def confusion_matrix(targets: NDArray[np.int64], guesses: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
     """Count texts by true class (row) and predicted class (column)."""
-    every = range(classes)
-    table = pd.crosstab(targets, guesses).reindex(index=every, columns=every, fill_value=0)
-    return table.to_numpy(np.int64)
+    cells = targets * classes + guesses
+    return np.bincount(cells, minlength=classes**2).reshape(classes, classes)
 
 
 def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
@@ -144,8 +142,9 @@ def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
     count, others = int(positive.sum()), int((~positive).sum())
     if not count or not others:
         return math.nan
-    ranks = pd.Series(scores).rank().to_numpy()
-    return float((ranks[positive].sum() - count * (count + 1) / 2) / (count * others))
+    _, value_of, texts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(texts) - (texts - 1) / 2  # of each value: the mean rank of the texts that share it
+    return float((ranks[value_of[positive]].sum() - count * (count + 1) / 2) / (count * others))
 
 
 def log_loss(probabilities: NDArray[np.float64], targets: NDArray[np.int64]) -> float:

@@ -105,6 +105,12 @@ def test_modules_import_each_other_in_no_circle():
     TopologicalSorter(graph).prepare()
 
 
+def test_only_reading_parquet_imports_pandas():
+    """It takes longer to import than a small training takes."""
+    importing = {path for path in MODULES if any(inside(name, "pandas") for name in imports(path))}
+    assert importing == {PACKAGE / "corpus/formats.py"}
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"]])
 def test_help_imports_nothing_heavy(arguments):
     code = (

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from nlptx.classifier.label_types import Label, find_labels, list_labels
 from nlptx.classifier.model import Model
 from nlptx.errors import DataError
+from nlptx.metrics import Report
+from nlptx.metrics import evaluate as compare
 from nlptx.runtime.workers import Workers
 from nlptx.text.arguments import check_one_label_each, check_type, list_texts
-
-if TYPE_CHECKING:
-    from nlptx.metrics import Report
 
 
 def evaluate(
@@ -42,8 +40,6 @@ def evaluate(
     >>> report.confusion.shape
     (2, 2)
     """
-    from nlptx.metrics import evaluate as compare  # imports pandas, which takes longer than scoring a few texts
-
     check_type(model, Model, "model")
     texts, labels = list_texts(texts), list_labels(labels)
     check_one_label_each(texts, labels)

@@ -188,13 +188,12 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
 
         print_error(f"error: {as_options(str(error))}")
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort) as error:
-        print_error(_with_notes("interrupted", error))
-        return INTERRUPTED
-    except Terminated as error:
-        print_error(_with_notes(str(error), error))
-        return SIGNALLED + error.number
+    except (KeyboardInterrupt, click.Abort, Terminated) as error:
+        return _report_stop(error)
     except Exception as error:
+        # Up to Python 3.11, a signal that arrives in a __set_name__, while a class is made, becomes a RuntimeError.
+        if isinstance(error.__cause__, KeyboardInterrupt | Terminated):
+            return _report_stop(error.__cause__)
         shortage = describe_shortage(error, context.invoked_subcommand if context else None)
         # main() handles other system errors, for example a closed pipe.
         if os.environ.get("NLPTX_DEBUG") or (isinstance(error, OSError) and not shortage):
@@ -202,6 +201,15 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
         unexpected = f"unexpected {type(error).__name__}: {error}\n  Set NLPTX_DEBUG=1 to see where."
         print_error(f"error: {shortage or unexpected}")
         return 1
+
+
+def _report_stop(error: BaseException) -> int:
+    """Print which signal stopped the command, and return its exit code."""
+    if isinstance(error, Terminated):
+        print_error(_with_notes(str(error), error))
+        return SIGNALLED + error.number
+    print_error(_with_notes("interrupted", error))
+    return INTERRUPTED
 
 
 def _with_notes(text: str, error: BaseException) -> str:

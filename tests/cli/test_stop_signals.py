@@ -2,7 +2,7 @@
 
 import pytest
 from command import contents, header_of, run
-from killing import ENCODE, ENTRY, FEATURES, JUDGE, KEEP, SAVE, STEP, signalled_at
+from killing import ENCODE, ENTRY, FEATURES, JUDGE, KEEP, SAVE, STEP, run_program, signalled_at
 from sample_data import PCA, TRAIN
 
 CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
@@ -91,3 +91,26 @@ def test_a_second_signal_does_not_interrupt_the_removal_of_temporary_files(name,
     assert code == CODES[name]
     assert said == ("nlptx: interrupted\n" if name == "SIGINT" else f"nlptx: stopped by {name}\n")
     assert contents(tmp_path) == {}
+
+
+CLASS_MADE = """
+import os
+import signal
+import sys
+from nlptx.cli import main
+
+class Strike:
+    def __set_name__(self, owner, name):
+        os.kill(os.getpid(), getattr(signal, strike))
+
+strike = sys.argv.pop(1)
+main.nlptx.invoke = lambda context: type("Owner", (), {"field": Strike()})
+main.main()
+"""
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_a_signal_while_a_class_is_made_is_no_error(name, work):
+    """As by an import; up to Python 3.11 the exception is wrapped in a RuntimeError."""
+    said = "nlptx: interrupted\n" if name == "SIGINT" else f"nlptx: stopped by {name}\n"
+    assert run_program(CLASS_MADE, name, "info", work / "model.npz") == (CODES[name], said)

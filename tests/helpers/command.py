@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import PIPE
 
 import numpy as np
 from fork_server import ForkServer
@@ -74,12 +75,45 @@ def environment(**changes):
 _FORKS = ForkServer(environment())
 
 
-def _start(words, data, cwd, env):
-    """Run a program until it ends; return its exit code, standard output and standard error."""
-    done = subprocess.run(
-        words, input=data, capture_output=True, cwd=cwd, env=environment(**env), timeout=TIMEOUT, check=False
+def start(*arguments, program=None, cwd=None, env=None, stdin=PIPE, stdout=PIPE, stderr=PIPE):
+    """Start ``nlptx ARGUMENTS`` in a session of its own; return a process, as of :class:`subprocess.Popen`.
+
+    It is a fork of a server, or a new interpreter if the environment of an interpreter changes.
+
+    Args:
+        arguments: arguments of nlptx.
+        program: Python source to run instead, with the same arguments.
+        cwd: working directory.
+        env: changes to the environment.
+        stdin: standard input, as for Popen; so are ``stdout`` and ``stderr``.
+    """
+    words, changes = [*map(str, arguments)], env or {}
+    if _FORKS.can_run(changes):
+        return _FORKS.start(words, (stdin, stdout, stderr), cwd, environment(**changes), program)
+    first = [sys.executable, "-c", program] if program else NLPTX
+    return start_program([*first, *words], cwd=cwd, env=changes, stdin=stdin, stdout=stdout, stderr=stderr)
+
+
+def start_program(words, *, env, **options):
+    """Start a program in a session of its own; return its :class:`subprocess.Popen`."""
+    return subprocess.Popen(
+        words,
+        env=environment(**env),
+        start_new_session=True,
+        # A background job ignores Ctrl-C, and its children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        **options,
     )
-    return done.returncode, done.stdout, done.stderr
+
+
+def _end(process, data):
+    """Wait until a process ends, with ``data`` as its input; return its exit code, standard output and error."""
+    try:
+        out, errors = process.communicate(data, timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return process.returncode, out, errors
 
 
 def _check(ended, code, traceback=False):
@@ -91,17 +125,21 @@ def _check(ended, code, traceback=False):
 
 def run(*arguments, stdin=b"", cwd=None, env=None, code=0, traceback=False):
     """Run ``nlptx ARGUMENTS`` with ``stdin`` piped in; ``code`` is the expected exit code, None for any."""
-    words, data, changes = [*map(str, arguments)], _as_bytes(stdin), env or {}
-    if _FORKS.can_run(changes):
-        ended = _FORKS.run(words, data, cwd, environment(**changes), TIMEOUT)
-    else:
-        ended = _start([*NLPTX, *words], data, cwd, changes)
-    return _check(ended, code, traceback)
+    return _check(_end(start(*arguments, cwd=cwd, env=env), _as_bytes(stdin)), code, traceback)
 
 
 def shell(script, *, stdin=b"", cwd=None, env=None, code=0):
     """Run a shell command in which ``nlptx`` is the version under test."""
-    return _check(_start([*_SHELL, _NLPTX_IN_SHELL + script], _as_bytes(stdin), cwd, env or {}), code)
+    done = subprocess.run(
+        [*_SHELL, _NLPTX_IN_SHELL + script],
+        input=_as_bytes(stdin),
+        capture_output=True,
+        cwd=cwd,
+        env=environment(**(env or {})),
+        timeout=TIMEOUT,
+        check=False,
+    )
+    return _check((done.returncode, done.stdout, done.stderr), code)
 
 
 def _as_bytes(text):
@@ -160,19 +198,8 @@ class Running:
 
     def __init__(self, *arguments, terminal=(), cwd=None, env=None):
         self.screen, slave = pty.openpty() if terminal else (None, None)
-        ends = [slave if number in terminal else subprocess.PIPE for number in range(3)]
-        self.process = subprocess.Popen(
-            [*NLPTX, *map(str, arguments)],
-            stdin=ends[0],
-            stdout=ends[1],
-            stderr=ends[2],
-            cwd=cwd,
-            env=environment(**(env or {})),
-            bufsize=0,
-            start_new_session=True,
-            # A background job ignores Ctrl-C, and its children inherit that.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
+        ends = [slave if number in terminal else PIPE for number in range(3)]
+        self.process = start(*arguments, cwd=cwd, env=env, stdin=ends[0], stdout=ends[1], stderr=ends[2])
         if slave is not None:
             os.close(slave)
         self.seen = b""
@@ -221,7 +248,7 @@ class Running:
             self.process.stdin = None
         screen = self.read_until(None) if self.screen is not None else b""
         # Read both streams at once: reading one to its end would wait forever if the process had filled the other.
-        out, errors = (screen if data is None else data for data in self.process.communicate(timeout=TIMEOUT))
+        out, errors = (screen if data is None else data for data in self.process.communicate(b"", timeout=TIMEOUT))
         result = Result(self.process.returncode, out, errors.decode(errors="replace"))
         assert TRACEBACK not in result.stderr, result.stderr
         return result

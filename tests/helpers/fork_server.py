@@ -1,7 +1,8 @@
 """Runs nlptx in processes that start immediately: forks of a server that has already imported all modules.
 
-A new interpreter takes half a second to import NumPy, SciPy and pandas, which is most of the time of a small command.
-A forked program ends in the same way as in a new interpreter: exit code, flushed streams, traceback.
+A new interpreter takes up to half a second to import NumPy and SciPy, which is most of the time of a small command. A
+forked program is a process like any other, with its own session, signals, streams, environment and folder. It ends in
+the same way as in a new interpreter: exit code, flushed streams, traceback.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ import sys
 import tempfile
 import threading
 
-import nlptx.__main__
-
 # Prefixes of variables that are only read when an interpreter starts or a library is loaded.
 _READ_AT_START = ("PYTHON", "OPENBLAS", "OMP_", "MKL_", "LD_", "MALLOC_")
+# Modules that nlptx imports only when it needs them.
+_IMPORTED_LATE = ("scipy.optimize",)
+MAIN = "from nlptx.__main__ import main\nmain()\n"
 
 
 class ForkServer:
@@ -38,44 +40,31 @@ class ForkServer:
         """Return whether a fork can run with these changes to the environment."""
         return not any(name.startswith(_READ_AT_START) for name in changes)
 
-    def run(self, arguments, data, cwd, environment, timeout):
-        """Run ``nlptx ARGUMENTS``; return its exit code, output and errors. Raises subprocess.TimeoutExpired."""
+    def start(self, arguments, streams, cwd, environment, program=None):
+        """Start ``nlptx ARGUMENTS``, or another ``program``, in a session of its own.
+
+        Args:
+            arguments: arguments of the program.
+            streams: standard input, output and error, each as for :class:`subprocess.Popen`.
+            cwd: working directory, None for the current one.
+            environment: all environment variables.
+            program: Python source; by default, the one that runs nlptx.
+        """
         with self._lock:
             if self._socket is None:
-                self._start()
-        ours, theirs = socket.socketpair()
-        pipes = [os.pipe() for _ in range(3)]
-        (stdin, feed), (out, stdout), (errors, stderr) = pipes
-        with ours:
-            with theirs, self._lock:
-                socket.send_fds(self._socket, [b"run"], [theirs.fileno(), stdin, stdout, stderr])
-            for descriptor in (stdin, stdout, stderr):
-                os.close(descriptor)
-            call = {"arguments": arguments, "cwd": str(cwd or os.getcwd()), "environment": environment}
-            ours.sendall(json.dumps(call).encode("utf-8", "surrogateescape") + b"\n")
-            found = [b"", b""]
-            threads = [
-                threading.Thread(target=_feed, args=(feed, data), daemon=True),
-                *(
-                    threading.Thread(target=_drain, args=(end, found, n), daemon=True)
-                    for n, end in enumerate((out, errors))
-                ),
-            ]
-            for thread in threads:
-                thread.start()
-            with ours.makefile("r") as answers:
-                child = int(answers.readline())
-                ours.settimeout(timeout)
-                try:
-                    code = int(answers.readline())
-                except TimeoutError:
-                    os.kill(child, signal.SIGKILL)
-                    raise subprocess.TimeoutExpired(["nlptx", *arguments], timeout) from None
-            for thread in threads:
-                thread.join(timeout)
-        return code, found[0], found[1]
+                self._start_server()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        pipes, ends = zip(*(_ends(number, stream) for number, stream in enumerate(streams)), strict=True)
+        with theirs, self._lock:
+            socket.send_fds(self._socket, [b"run"], [theirs.fileno(), *ends])
+        for descriptor in ends:
+            os.close(descriptor)
+        cwd = os.path.abspath(cwd or os.getcwd())
+        call = {"arguments": arguments, "cwd": cwd, "environment": environment, "program": program or MAIN}
+        ours.sendall(json.dumps(call).encode("utf-8", "surrogateescape"))
+        return ForkedProcess(ours, pipes)
 
-    def _start(self):
+    def _start_server(self):
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             words = [sys.executable, __file__, str(theirs.fileno())]
@@ -85,24 +74,94 @@ class ForkServer:
         atexit.register(self._socket.close)
 
 
-def _feed(descriptor, data):
-    with contextlib.suppress(BrokenPipeError), open(descriptor, "wb") as file:
-        file.write(data)
+def _ends(number, stream):
+    """Return our end of a standard stream, a file or None, and the descriptor of the end of the process."""
+    if stream == subprocess.PIPE:
+        reading, writing = os.pipe()
+        # Input is not buffered, so that what is written arrives at once.
+        return (open(reading, "rb"), writing) if number else (open(writing, "wb", buffering=0), reading)
+    if stream == subprocess.DEVNULL:
+        return None, os.open(os.devnull, os.O_RDWR)
+    return None, os.dup(stream if isinstance(stream, int) else stream.fileno())
 
 
-def _drain(descriptor, found, number):
-    with open(descriptor, "rb") as file:
-        found[number] = file.read()
+class ForkedProcess:
+    """A running fork, with attributes and methods of :class:`subprocess.Popen`.
+
+    The process that waits for the fork sends its exit code, and collects it only when the code has been received. So
+    until then no other process has its id.
+    """
+
+    def __init__(self, wire, pipes):
+        self._wire = wire
+        self.stdin, self.stdout, self.stderr = pipes
+        self.returncode = None
+        self.pid = self._receive("pid")  # is sent when signals and streams are ready
+
+    def _receive(self, kind):
+        said, number = self._wire.recv(32).split()
+        assert said.decode() == kind, "the fork failed before the program"
+        return int(number)
+
+    def poll(self):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout=None):
+        if self.returncode is None:
+            self._wire.settimeout(timeout)
+            try:
+                self.returncode = self._receive("exit")
+            except (BlockingIOError, TimeoutError):
+                raise subprocess.TimeoutExpired(f"process {self.pid}", timeout) from None
+            self._wire.close()
+        return self.returncode
+
+    def send_signal(self, number):
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, data=b"", timeout=None):
+        """Write ``data``, read both outputs, and wait; return the outputs, None for one without a pipe."""
+        found = {}
+        threads = [
+            threading.Thread(target=_feed, args=(self.stdin, data), daemon=True),
+            *(threading.Thread(target=_drain, args=(file, found), daemon=True) for file in (self.stdout, self.stderr)),
+        ]
+        for thread in threads:
+            thread.start()
+        self.wait(timeout)
+        for thread in threads:
+            thread.join(timeout)
+        return found.get(self.stdout), found.get(self.stderr)
+
+
+def _feed(file, data):
+    with contextlib.suppress(BrokenPipeError), file or contextlib.nullcontext():
+        if file:
+            file.write(data)
+
+
+def _drain(file, found):
+    if file:
+        with file:
+            found[file] = file.read()
 
 
 # ---------------------------------------------------------------- the server
 
 
 def serve(requests):
-    """Answer requests until the socket is closed. Returns only in a fork that then runs the program."""
-    for module in pkgutil.walk_packages(nlptx.__path__, "nlptx."):
-        if module.name != "nlptx.__main__":
-            importlib.import_module(module.name)
+    """Answer requests until the socket is closed. Returns, in a fork only, the program to run there."""
+    import nlptx
+
+    names = [module.name for module in pkgutil.walk_packages(nlptx.__path__, "nlptx.")]
+    for name in (*names, *_IMPORTED_LATE):
+        importlib.import_module(name)
     gc.freeze()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
@@ -120,28 +179,33 @@ def serve(requests):
 
 
 def _answer(connection, *streams):
-    """Fork the program, wait until it ends, and send its exit code. Returns only in the forked program."""
+    """Fork the program, wait until it ends, and send its exit code. Returns, in the forked program only, its source."""
     with socket.socket(fileno=connection) as wire:
-        with wire.makefile("r") as lines:
-            call = json.loads(lines.readline())
+        call = json.loads(wire.recv(1 << 20))
         child = os.fork()
         if child:
             for descriptor in streams:
                 os.close(descriptor)
-            wire.sendall(f"{child}\n".encode())
-            _, status = os.waitpid(child, 0)
-            wire.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+            ended = os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+            code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+            with contextlib.suppress(OSError):  # nobody waits for it
+                wire.sendall(f"exit {code}".encode())
+                wire.recv(1)  # returns when the code has been received
+            os.waitpid(child, 0)
             os._exit(0)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number, descriptor in enumerate(streams):
-        os.dup2(descriptor, number)
-        os.close(descriptor)
-    sys.stdin, sys.stdout, sys.stderr = map(_opened, (sys.stdin, sys.stdout, sys.stderr), range(3))
-    os.environ.clear()
-    os.environ.update(call["environment"])
-    os.chdir(call["cwd"])
-    tempfile.tempdir = None
-    sys.argv = ["nlptx", *call["arguments"]]
+        os.setsid()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number, descriptor in enumerate(streams):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        sys.stdin, sys.stdout, sys.stderr = map(_opened, (sys.stdin, sys.stdout, sys.stderr), range(3))
+        os.environ.clear()
+        os.environ.update(call["environment"])
+        os.chdir(call["cwd"])
+        tempfile.tempdir = None
+        sys.argv = ["nlptx", *call["arguments"]]
+        wire.sendall(f"pid {os.getpid()}".encode())
+    return call["program"]
 
 
 def _opened(usual, descriptor):
@@ -151,9 +215,9 @@ def _opened(usual, descriptor):
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    source = serve(socket.socket(fileno=int(sys.argv[1])))
     try:
-        nlptx.__main__.main()
+        exec(source, {"__name__": "__main__"})
     except SystemExit as ended:
         threading._shutdown()
         atexit._run_exitfuncs()

@@ -8,10 +8,9 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 
-from command import NLPTX, TIMEOUT, TRACEBACK, environment, run
+from command import TIMEOUT, TRACEBACK, run, start
 
 # Run in the child: the process kills itself when a function is called for the n-th time, before or after its work.
 _DRIVER = """
@@ -85,12 +84,9 @@ def killed_at(point, number, *words, when="before", cwd=None):
         when: ``before`` or ``after`` the call.
         cwd: working directory.
     """
-    words = [sys.executable, "-c", _DRIVER, *point, str(number), when, *map(str, words)]
-    done = subprocess.run(
-        words, stdin=subprocess.DEVNULL, capture_output=True, cwd=cwd, env=environment(), timeout=TIMEOUT, check=False
-    )
-    assert done.returncode == -signal.SIGKILL, f"it was not killed, but ended with {done.returncode}: {done.stderr}"
-    return done.stderr.decode()
+    code, said = run_program(_DRIVER, *point, number, when, *words, cwd=cwd)
+    assert code == -signal.SIGKILL, f"it was not killed, but ended with {code}: {said}"
+    return said
 
 
 def signalled_at(strikes, *words, force_after=1000, cwd=None):
@@ -104,25 +100,21 @@ def signalled_at(strikes, *words, force_after=1000, cwd=None):
         cwd: working directory.
     """
     strikes = json.dumps([(*point, number, name) for point, number, name in strikes])
-    words = [sys.executable, "-c", _SIGNAL_DRIVER, strikes, str(force_after), *map(str, words)]
-    done = subprocess.run(
-        words, stdin=subprocess.DEVNULL, capture_output=True, cwd=cwd, env=environment(), timeout=TIMEOUT, check=False
-    )
-    assert TRACEBACK not in done.stderr.decode(), done.stderr.decode()
-    return done.returncode, done.stderr.decode()
+    code, said = run_program(_SIGNAL_DRIVER, strikes, force_after, *words, cwd=cwd)
+    assert TRACEBACK not in said, said
+    return code, said
+
+
+def run_program(program, *words, cwd=None):
+    """Run a Python program that runs nlptx with ``words``; return its exit code and standard error."""
+    process = start(*words, program=program, cwd=cwd, stdin=subprocess.DEVNULL)
+    _, said = process.communicate(timeout=TIMEOUT)
+    return process.returncode, said.decode()
 
 
 def killed_after(seconds, *words, cwd=None):
     """Run ``nlptx WORDS`` for ``seconds``, then kill it with SIGKILL; return whether it was still running."""
-    process = subprocess.Popen(
-        [*NLPTX, *map(str, words)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=cwd,
-        env=environment(),
-        start_new_session=True,
-    )
+    process = start(*words, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:

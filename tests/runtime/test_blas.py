@@ -10,7 +10,7 @@ import sys
 import pytest
 from command import TIMEOUT, environment, run
 from sample_data import write_tsv
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from nlptx.runtime.workers import Workers
 
@@ -23,12 +23,13 @@ def test_the_limit_ends_with_the_outermost_block():
     workers = Workers(2)
     with workers:
         pass  # all that it would load is loaded now
-    before = threads()
-    with workers:
-        with workers, Workers(1):
+    with threadpool_limits(2):
+        assert set(threads()) == {2}
+        with workers:
+            with workers, Workers(1):
+                assert set(threads()) == {1}
             assert set(threads()) == {1}
-        assert set(threads()) == {1}
-    assert threads() == before
+        assert set(threads()) == {2}
 
 
 def lines_of(program, *arguments, **variables):

@@ -13,10 +13,14 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import command
 import pytest
-from command import NLPTX, TRACEBACK, environment
+from command import TRACEBACK
+from fork_server import MAIN
 
 HERE = Path(__file__).parent
+# Is run in the process under test: by its own code in a fork, by Python in a new interpreter.
+FAULTS = HERE / "faults/sitecustomize.py"
 SCALE = float(os.environ.get("TORTURE_SCALE", "1"))
 TIMEOUT = 300
 COUNT = ("--min-count", "1", "--max-words", "2000")
@@ -100,25 +104,26 @@ def broken(defect):
     return [sys.executable, str(HERE / "broken.py"), defect]
 
 
-def start(*words, nlptx=NLPTX, fault=None, trace=None, env=None, **options):
-    """Start ``nlptx WORDS`` in a session of its own, struck from within by ``fault`` if there is one."""
-    changes = {"PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
-    if fault or trace:
-        paths = [str(HERE / "faults"), os.environ.get("PYTHONPATH")]
-        changes["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-        changes |= {"TORTURE_FAULT": fault} if fault else {}
-        changes |= {"TORTURE_TRACE": str(trace)} if trace else {}
+def start(*words, nlptx=None, fault=None, trace=None, env=None, **options):
+    """Start ``nlptx WORDS`` in a session of its own, struck from within by ``fault`` if there is one.
+
+    ``nlptx`` are the words that start a new interpreter, such as NLPTX. By default the program is forked from one that
+    has already imported all modules; see fork_server.py.
+    """
+    changes = dict(env or {})
+    changes |= {"TORTURE_FAULT": fault} if fault else {}
+    changes |= {"TORTURE_TRACE": str(trace)} if trace else {}
     # Files and not pipes: nobody has to read along, and who outlives the process does not keep them open.
     files = {name: tempfile.TemporaryFile() for name in ("stdout", "stderr")}  # noqa: SIM115  # end() closes them
     options = {"stdin": subprocess.DEVNULL, **files} | options
-    process = subprocess.Popen(
-        [*nlptx, *map(str, words)],
-        env=environment(**changes),
-        start_new_session=True,
-        # A job in the background has Ctrl-C ignored, and so would its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        **options,
-    )
+    if nlptx is None:
+        program = f"{FAULTS.read_text()}\n{MAIN}" if fault or trace else None
+        process = command.start(*words, program=program, env=changes, **options)
+    else:
+        changes["PYTHONDONTWRITEBYTECODE"] = "1"
+        if fault or trace:
+            changes["PYTHONPATH"] = os.pathsep.join(filter(None, [str(FAULTS.parent), os.environ.get("PYTHONPATH")]))
+        process = command.start_program([*nlptx, *map(str, words)], env=changes, **options)
     process.files = files
     return process
 

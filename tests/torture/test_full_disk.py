@@ -4,8 +4,8 @@ import json
 import os
 
 import pytest
-from command import TRACEBACK, contents
-from harness import NLPTX, Target, amounts, broken, end, finish, seeded, start
+from command import NLPTX, TRACEBACK, contents
+from harness import Target, amounts, broken, end, finish, seeded, start
 from tally import Tally
 
 STAGES = ("cooccur", "pca", "train", "predict")
@@ -31,7 +31,7 @@ def refused(done, *says):
 class Full(Target):
     """A target on a disk that fails."""
 
-    def fail(self, name, steps, step, nlptx=NLPTX):
+    def fail(self, name, steps, step, nlptx=None):
         """Let one step of the final write fail."""
         self.path.write_bytes(self.stage.old)
         self.tally.injected()

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from command import contents
-from harness import NLPTX, TIMEOUT, amounts, broken, end, finish, start
+from harness import TIMEOUT, amounts, broken, end, finish, start
 from tally import Tally
 from watch import Watch, needs_proc
 
@@ -25,7 +25,7 @@ def tally(request):
 class Stream:
     """``predict`` between a writer of many lines and a reader, both in threads or here."""
 
-    def __init__(self, lines, model, nlptx=NLPTX):
+    def __init__(self, lines, model, nlptx=None):
         self.lines, self.written = lines, 0
         self.process = start(
             "predict", "-m", model, "-q", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE, nlptx=nlptx
@@ -80,7 +80,7 @@ class Stream:
         assert failed or done.code == 0, done.stderr
 
 
-def stream(lines, model, pause, tally, nlptx=NLPTX, most=MOST_UNDER_WAY):
+def stream(lines, model, pause, tally, nlptx=None, most=MOST_UNDER_WAY):
     """Send lines through ``predict``, and return the digest of what came of them."""
     tally.ran()
     started = time.monotonic()
@@ -111,7 +111,7 @@ def test_many_processes_on_one_model(amount, stages, tmp_path, tally):
     together(stages["predict"], amount, tmp_path, tally)
 
 
-def together(stage, amount, folder, tally, nlptx=NLPTX):
+def together(stage, amount, folder, tally, nlptx=None):
     """Start them all, then wait for all: each writes the same bytes into a file of its own, and all into one."""
     finish(*stage.words, "-q", "-o", folder / "expected", nlptx=nlptx)
     expected = (folder / "expected").read_bytes()

@@ -1,8 +1,8 @@
 """Memory and open files do not grow with the input."""
 
 import pytest
-from command import contents
-from harness import NLPTX, broken, write_corpus
+from command import NLPTX, contents
+from harness import broken, write_corpus
 from tally import Tally
 from watch import AMOUNTS, MOST_FILES, TIMES, measure, needs_proc
 

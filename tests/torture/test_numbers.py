@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from harness import NLPTX, amounts, broken, finish, seeded
+from harness import amounts, broken, finish, seeded
 from tally import Tally
 
 from nlptx.classifier.model import Model
@@ -81,7 +81,7 @@ def test_probabilities_lie_between_0_and_1_and_sum_to_1(path, amount, tally):
         tally.same(probabilities(model, texts, batch=batch).round(6).tobytes(), expected, f"batches of {batch}")
 
 
-def printed(path, texts, tally, nlptx=NLPTX):
+def printed(path, texts, tally, nlptx=None):
     """What ``predict`` prints for each text: the line without the text's number."""
     tally.ran()
     model = () if path is None else ("-m", path)
@@ -92,7 +92,7 @@ def printed(path, texts, tally, nlptx=NLPTX):
     return {row.pop("number"): json.dumps(row).encode() for row in rows}
 
 
-def check_neighbours(path, texts, others, rng, tally, nlptx=NLPTX):
+def check_neighbours(path, texts, others, rng, tally, nlptx=None):
     """Score texts as they are; shuffled; and embedded in others: each must get the same, and twins too."""
     numbered = list(enumerate(texts))
     first = printed(path, numbered, tally, nlptx)

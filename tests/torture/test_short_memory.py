@@ -40,7 +40,7 @@ def words_of(command, stages):
     }[command]
 
 
-def run_in(folder, words, tally, nlptx=NLPTX, soon=SOON):
+def run_in(folder, words, tally, nlptx=None, soon=SOON):
     """Run where there is an output of last week; return how it ended, and the output. Nothing else may be left."""
     here, temporary = folder / "here", folder / "tmp"
     for path in (here, temporary):
@@ -53,7 +53,7 @@ def run_in(folder, words, tally, nlptx=NLPTX, soon=SOON):
     return done, (here / OUTPUT).read_bytes()
 
 
-def sweep(command, given, stages, folder, tally, nlptx=NLPTX, soon=SOON):
+def sweep(command, given, stages, folder, tally, nlptx=None, soon=SOON):
     """Run a command under each limit; what it gives must be what it gives without one."""
     words = words_of(command, stages)
     whole, new = run_in(folder, words, tally, nlptx)
@@ -61,7 +61,7 @@ def sweep(command, given, stages, folder, tally, nlptx=NLPTX, soon=SOON):
     enough = []
     for megabytes in given:
         tally.injected()
-        done, output = run_in(folder, words, tally, limited(megabytes, nlptx), soon)
+        done, output = run_in(folder, words, tally, limited(megabytes, nlptx or NLPTX), soon)
         assert done.code in (0, 1), f"exit {done.code} at {megabytes} MB: {done.stderr}"
         if done.code == 0:
             enough.append(megabytes)
@@ -94,4 +94,4 @@ def test_another_message_is_noticed(stages, tmp_path, tally):
 
 def test_a_command_that_does_not_end_is_noticed(stages, tmp_path, tally):
     with pytest.raises(subprocess.TimeoutExpired):
-        sweep("info", [150], stages, tmp_path, tally, nlptx=broken("endless"), soon=3)
+        sweep("info", [150], stages, tmp_path, tally, nlptx=broken("endless"), soon=1)

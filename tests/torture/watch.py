@@ -7,19 +7,20 @@ import threading
 from pathlib import Path
 
 import pytest
-from harness import NLPTX, SCALE, end, members, start, torture
+from command import NLPTX
+from harness import SCALE, end, members, start, torture
 
 # How many times as large the larger input is.
 TIMES = 16
 MOST_FILES = 64
 # Bytes of the smaller input: more than is read ahead and under way.
-_LEAST = 4_000_000
+_LEAST = 2_000_000
 AMOUNTS = [pytest.param(_LEAST, id="quick"), torture(max(_LEAST, round(4_000_000 * SCALE)), id="full")]
 needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/smaps_rollup"), reason="no /proc to look into")
 
 
 class Watch(threading.Thread):
-    """Looks every other millisecond until the process has ended.
+    """Looks up to a hundred times a second until the process has ended.
 
     ``megabytes`` is the most resident memory of all its processes together, what they share counted once, ``files``
     the most files that one of them had open at a time, and ``looks`` how often something was seen.
@@ -40,7 +41,7 @@ class Watch(threading.Thread):
         self.join()
 
     def run(self):
-        while not self._ended.wait(0.002):
+        while not self._ended.wait(0.01):
             self.look()
 
     def look(self):
