@@ -1,8 +1,8 @@
 """Signals that stop a command, sent at chosen points of its work; the policy is that of nlptx/cli/stop_signal.py."""
 
 import pytest
-from command import contents, header_of, run
-from killing import ENCODE, ENTRY, FEATURES, JUDGE, KEEP, SAVE, STEP, run_program, signalled_at
+from command import contents, header_of, run, run_program
+from killing import ENCODE, ENTRY, FEATURES, JUDGE, KEEP, SAVE, STEP, signalled_at
 from sample_data import PCA, TRAIN
 
 CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
@@ -113,4 +113,4 @@ main.main()
 def test_a_signal_while_a_class_is_made_is_no_error(name, work):
     """As by an import; up to Python 3.11 the exception is wrapped in a RuntimeError."""
     said = "nlptx: interrupted\n" if name == "SIGINT" else f"nlptx: stopped by {name}\n"
-    assert run_program(CLASS_MADE, name, "info", work / "model.npz") == (CODES[name], said)
+    assert run_program(CLASS_MADE, name, "info", work / "model.npz", code=CODES[name]).stderr == said

@@ -128,6 +128,11 @@ def run(*arguments, stdin=b"", cwd=None, env=None, code=0, traceback=False):
     return _check(_end(start(*arguments, cwd=cwd, env=env), _as_bytes(stdin)), code, traceback)
 
 
+def run_program(program, *arguments, stdin=b"", cwd=None, code=0):
+    """Run Python source that runs ``nlptx ARGUMENTS``, for example with a function replaced."""
+    return _check(_end(start(*arguments, program=program, cwd=cwd), _as_bytes(stdin)), code)
+
+
 def shell(script, *, stdin=b"", cwd=None, env=None, code=0):
     """Run a shell command in which ``nlptx`` is the version under test."""
     done = subprocess.run(

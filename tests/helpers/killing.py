@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 
-from command import TIMEOUT, TRACEBACK, run, start
+from command import run, run_program, start
 
 # Run in the child: the process kills itself when a function is called for the n-th time, before or after its work.
 _DRIVER = """
@@ -84,9 +84,7 @@ def killed_at(point, number, *words, when="before", cwd=None):
         when: ``before`` or ``after`` the call.
         cwd: working directory.
     """
-    code, said = run_program(_DRIVER, *point, number, when, *words, cwd=cwd)
-    assert code == -signal.SIGKILL, f"it was not killed, but ended with {code}: {said}"
-    return said
+    return run_program(_DRIVER, *point, number, when, *words, cwd=cwd, code=-signal.SIGKILL).stderr
 
 
 def signalled_at(strikes, *words, force_after=1000, cwd=None):
@@ -100,16 +98,8 @@ def signalled_at(strikes, *words, force_after=1000, cwd=None):
         cwd: working directory.
     """
     strikes = json.dumps([(*point, number, name) for point, number, name in strikes])
-    code, said = run_program(_SIGNAL_DRIVER, strikes, force_after, *words, cwd=cwd)
-    assert TRACEBACK not in said, said
-    return code, said
-
-
-def run_program(program, *words, cwd=None):
-    """Run a Python program that runs nlptx with ``words``; return its exit code and standard error."""
-    process = start(*words, program=program, cwd=cwd, stdin=subprocess.DEVNULL)
-    _, said = process.communicate(timeout=TIMEOUT)
-    return process.returncode, said.decode()
+    result = run_program(_SIGNAL_DRIVER, strikes, force_after, *words, cwd=cwd, code=None)
+    return result.code, result.stderr
 
 
 def killed_after(seconds, *words, cwd=None):

@@ -4,11 +4,10 @@ import errno
 import fcntl
 import os
 import signal
-import subprocess
 
 import pytest
 from calling import last_of_each
-from command import NLPTX, Running, contents, environment, refused, run
+from command import Running, contents, refused, run, start
 from sample_data import TRAIN, one_step
 
 from nlptx.errors import OutputError
@@ -56,11 +55,8 @@ def test_a_killed_training_holds_nobody_up(work, tmp_path):
 
 
 def test_of_many_trainings_started_at_once_one_wins_whole(work, tmp_path):
-    words = [*NLPTX, *map(str, one_step(work)), "-q", "-o", "out.npz"]
-    started = [
-        subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment())
-        for _ in range(4)
-    ]
+    words = (*one_step(work), "-q", "-o", "out.npz")
+    started = [start(*words, cwd=tmp_path) for _ in range(4)]
     ended = [(process.communicate()[1].decode(), process.returncode) for process in started]
     # One that comes when another has ended may train too; it writes the same bytes.
     assert {code for _, code in ended} <= {0, 1}

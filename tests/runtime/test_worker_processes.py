@@ -2,12 +2,11 @@
 
 import os
 import signal
-import subprocess
 import sys
 
 import pytest
 from calling import last_of_each
-from command import TIMEOUT, Running, alive, all_end, children, contents, environment, run, shell
+from command import TIMEOUT, Running, alive, all_end, children, contents, run, run_program, shell
 from sample_data import COUNT, PCA, TRAIN, make_rows, write_tsv
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are threads on this system")
@@ -79,16 +78,7 @@ main()
 
 def test_a_worker_that_is_killed_while_it_counts_leaves_nothing_behind(work, tmp_path):
     count = ("cooccur", work / "corpus.txt", "--jobs", "2", "-o", tmp_path / "counts.npz")
-    done = subprocess.run(
-        [sys.executable, "-c", COUNTING, *count],
-        capture_output=True,
-        env=environment(),
-        check=False,
-        text=True,
-        timeout=TIMEOUT,
-        stdin=subprocess.DEVNULL,
-    )
-    assert done.returncode == 1
+    done = run_program(COUNTING, *count, code=1)
     assert done.stderr.startswith(KILLED)
     assert os.listdir(tmp_path) == []
 
@@ -161,11 +151,8 @@ main()
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
 @pytest.mark.parametrize("place", ["within", "after"])
 def test_a_signal_in_the_middle_of_a_fork_is_neither_lost_nor_a_hang(place, name, code, work):
-    predict = ["predict", "-m", work / "model.npz", work / "test.tsv", "--jobs", "2"]
-    program = [sys.executable, "-c", SIGNALLED, place, name, *map(str, predict)]
-    done = subprocess.run(program, capture_output=True, env=environment(), check=False, text=True, timeout=TIMEOUT)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
+    predict = ("predict", "-m", work / "model.npz", work / "test.tsv", "--jobs", "2")
+    run_program(SIGNALLED, place, name, *predict, code=code)
 
 
 def test_where_the_end_of_a_process_is_not_told_training_ends_as_ever(work, tmp_path):
@@ -224,8 +211,7 @@ def test_a_corpus_is_counted_alike_by_any_number_of_workers(work, tmp_path):
     count = ("cooccur", work / "corpus.txt", "--min-count", "1", "--window", "4")
     run(*count, "--jobs", "1", "-o", tmp_path / "plain.npz")
     for jobs in ("1", "2", "3"):
-        program = [sys.executable, "-c", COUNTED, *count, "--jobs", jobs, "-o", tmp_path / f"{jobs}.npz"]
-        subprocess.run(program, env=environment(), check=True, timeout=TIMEOUT)
+        run_program(COUNTED, *count, "--jobs", jobs, "-o", tmp_path / f"{jobs}.npz")
     assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
 
 
