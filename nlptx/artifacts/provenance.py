@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -27,9 +28,48 @@ _READING = {
 
 
 def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the headers from the first stage to this one, and the commands of those that nlptx made."""
+    """Return the headers from the first stage to this one, and the commands that make it.
+
+    There is one command for each stage of nlptx. A model with word vectors that ``nlptx train`` would make itself has a
+    single command, which gives the same bytes.
+    """
     headers = chain(artifact.header)
-    return headers, [command(header) for header in headers if is_made_here(header)]
+    if _is_one_step(headers):
+        return headers, [command(headers[-1], one_step=True)]
+    corpus = _inputs(headers[-1]) if _is_same_corpus(headers) else ["CORPUS"]
+    return headers, [command(header, corpus) for header in headers if is_made_here(header)]
+
+
+def _is_same_corpus(headers: list[dict[str, Any]]) -> bool:
+    """Return whether a model was trained on exactly the texts that were counted."""
+    if [header["kind"] for header in headers] != list(_STAGES):
+        return False
+    counted, trained = _source(headers[0]), _source(headers[-1])
+    return bool(counted.get("sha256")) and counted["sha256"] == trained.get("texts_sha256", trained.get("sha256"))
+
+
+def _is_one_step(headers: list[dict[str, Any]]) -> bool:
+    """Return whether ``nlptx train`` without word vectors makes the same model."""
+    if not _is_same_corpus(headers):
+        return False
+    counts, embeddings, model = headers
+    reading = {name: value for name, value in _reading(model).items() if name != "skip_bad"}
+    return (
+        _is_default(counts, CountSettings)
+        and _is_default(embeddings, PcaSettings)
+        and embeddings["seed"] == model["seed"]
+        and _reading(counts) == reading
+        and "memory" not in counts["details"]
+    )
+
+
+def _is_default(header: dict[str, Any], cls: type[Settings]) -> bool:
+    return all(header["settings"].get(item.name, item.default) == item.default for item in fields(cls))
+
+
+def _inputs(header: dict[str, Any]) -> list[str]:
+    """Return placeholders for the texts that a model was trained on."""
+    return ["DATA", "UNLABELLED"] if _source(header).get("unlabelled_sha256") else ["DATA"]
 
 
 def chain(header: dict[str, Any]) -> list[dict[str, Any]]:
@@ -48,12 +88,18 @@ def _source(header: dict[str, Any]) -> dict[str, Any]:
     return source
 
 
-def _reading_options(reading: Any) -> list[str]:
-    """Return the options with which the texts were read."""
+def _reading(header: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of ReadOptions that differ from the defaults of the command."""
+    reading = _source(header).get("reading", {})
     if not isinstance(reading, dict) or not set(reading) <= set(_READING):
         raise CorruptError(f"impossible reading options {reading!r}")
+    return reading
+
+
+def _reading_options(header: dict[str, Any]) -> list[str]:
+    """Return the options with which the texts were read."""
     words: list[str] = []
-    for name, value in reading.items():
+    for name, value in _reading(header).items():
         values = (value or ["all"]) if name == "splits" else [value]
         words += [_READING[name]] if value is True else [word for part in values for word in (_READING[name], part)]
     return words
@@ -64,19 +110,27 @@ def is_made_here(header: dict[str, Any]) -> bool:
     return header["kind"] in _STAGES and (header["kind"] != "embeddings" or "source" not in header["details"])
 
 
-def command(header: dict[str, Any]) -> str:
-    """Return the command line that makes this artifact from its input, without settings at their default."""
+def command(header: dict[str, Any], corpus: Sequence[str] = ("CORPUS",), one_step: bool = False) -> str:
+    """Return the command line that makes this artifact from its input, without settings at their default.
+
+    Args:
+        header: header of the artifact.
+        corpus: placeholders for the inputs of ``nlptx cooccur``.
+        one_step: whether ``nlptx train`` makes the word vectors itself.
+    """
     name, cls, output = _STAGES[header["kind"]]
     words = ["nlptx", name]
     if name == "cooccur":
-        words.append("CORPUS")
+        words += corpus
         if "memory" in header["details"]:
             words += ["--memory", str(header["details"]["memory"])]
     elif name == "pca":
         words.append("cooccur.npz")
     else:
         parent = header.get("made_from")
-        words += ["DATA", "-e", "embeddings.npz" if parent is None or is_made_here(parent) else "vectors.txt"]
+        words.append("DATA")
+        if not one_step:
+            words += ["-e", "embeddings.npz" if parent is None or is_made_here(parent) else "vectors.txt"]
         if _source(header).get("valid_sha256"):
             words += ["--valid", "VALID"]
         if _source(header).get("unlabelled_sha256"):
@@ -91,7 +145,7 @@ def command(header: dict[str, Any]) -> str:
         )
     if name == "train" and header["details"].get("card"):
         words += ["--card", "CARD"]
-    words += _reading_options(_source(header).get("reading", {}))
+    words += _reading_options(header)
     if header["seed"] != SEED and name != "cooccur":
         words += ["--seed", str(header["seed"])]
     return " ".join(shlex.quote(word) for word in [*words, "-o", output])

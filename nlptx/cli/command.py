@@ -13,8 +13,16 @@ from nlptx.settings import GROUPS, MAIN
 
 # A path for which completion offers files and folders. Problems are reported by the code that opens it.
 PATH = click.Path(readable=False, allow_dash=True)
+# Keys of the context: path of the file of --config, and its contents as section -> name -> value.
+CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
 # Maximum width of the column of option names; longer names get a separate line.
 _NAMES = 30
+
+
+def configured(ctx: click.Context) -> dict[str, Any]:
+    """Return the values that the file of ``--config`` gives to the options of a command, by their names in Python."""
+    found: dict[str, Any] = ctx.meta.get(CONFIGURED, {}).get(ctx.info_name, {})
+    return found
 
 
 class Option(click.Option):
@@ -27,6 +35,10 @@ class Option(click.Option):
     def __init__(self, *names: Any, group: str = MAIN, **details: Any) -> None:
         super().__init__(*names, **details)
         self.group = group
+
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        """Return the value of the environment variable, unless the option is in the file of ``--config``."""
+        return None if self.name in configured(ctx) else super().resolve_envvar_value(ctx)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         """Return the names, and the description followed by the default."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import click
 
 from nlptx.cli.command import PATH, command
+from nlptx.cli.config import config_option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import (
     Run,
@@ -19,6 +20,7 @@ from nlptx.cli.options import (
     seed_option,
     settings_options,
 )
+from nlptx.cli.stage_facts import count_facts, note_dropped_words
 from nlptx.cli.stage_run import StageRun
 from nlptx.corpus.document import ReadOptions, non_default_options
 from nlptx.settings import CountSettings
@@ -29,6 +31,7 @@ SPLITS = ("train", "unsup")
 @command()
 @click.argument("inputs", nargs=-1, type=PATH, metavar="INPUT...")
 @output_option("cooccur.npz", "Where the counts go; - for standard output.")
+@config_option
 @preset_option
 @settings_options(CountSettings)
 @seed_option
@@ -80,11 +83,6 @@ def cooccur(
             counts = count_corpus(blocks(), settings, space, workers)
         details = {**counts.details, "documents": corpus.documents, "sha256": corpus.sha256}
         details["reading"] = non_default_options(reading, SPLITS)
-        if "dropped_up_to" in details:
-            run.talk.note(
-                f"more distinct words than --memory has room for: words seen up to {details['dropped_up_to']} times"
-                " were dropped on the way, and counted anew when they came again"
-            )
+        note_dropped_words(details, run.talk.note)
         container.write(output, dataclasses.replace(counts, details=details).to_artifact())
-        facts = {name: value for name, value in details.items() if name not in ("sha256", "reading", "memory")}
-        stage.finish("counts", {**facts, "words": len(counts.vocabulary), "entries": len(counts.matrix.columns)})
+        stage.finish("counts", count_facts(details, len(counts.vocabulary), len(counts.matrix.columns)))

@@ -11,6 +11,7 @@ import threading
 from typing import NoReturn
 
 import click
+from click.core import ParameterSource
 
 from nlptx import __version__
 from nlptx.cli.reporter import print_error
@@ -179,7 +180,7 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
         return end.exit_code
     except click.ClickException as error:
         with contextlib.suppress(BrokenPipeError):
-            _with_variable(error).show()
+            _with_origin(error).show()
         return error.exit_code
     except NlptxError as error:
         if os.environ.get("NLPTX_DEBUG"):
@@ -217,14 +218,20 @@ def _with_notes(text: str, error: BaseException) -> str:
     return ": ".join([text, *getattr(error, "__notes__", ())])
 
 
-def _with_variable(error: click.ClickException) -> click.ClickException:
-    """Add the name of the environment variable to the message if an invalid value came from one."""
+def _with_origin(error: click.ClickException) -> click.ClickException:
+    """Add the name of the environment variable, or of the file, to the message if an invalid value came from one."""
     if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None or not error.param.name:
         return error
-    if error.ctx.get_parameter_source(error.param.name) is not click.core.ParameterSource.ENVIRONMENT:
+    from nlptx.cli.command import CONFIG_FILE, configured  # imports the settings, which --help does not need
+
+    name, context = error.param.name, error.ctx
+    if name in configured(context) and context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+        origin = f"[{context.info_name}] in {context.meta[CONFIG_FILE]}"
+    elif context.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
+        origin = f"{context.auto_envvar_prefix}_{name.upper()}"
+    else:
         return error
-    variable = f"{error.ctx.auto_envvar_prefix}_{error.param.name.upper()}"
-    return click.BadParameter(f"{error.message.rstrip('.')} (from {variable}).", error.ctx, error.param)
+    return click.BadParameter(f"{error.message.rstrip('.')} (from {origin}).", context, error.param)
 
 
 def _drop_stdout() -> None:

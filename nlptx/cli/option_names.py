@@ -10,10 +10,12 @@ from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
 _SETTINGS = (CountSettings, PcaSettings, TrainSettings, ReadOptions)
 # Arguments of library functions that are also options with the same name.
-_ARGUMENTS = {"jobs", "label", "memory", "resume", "seed", "tmp_dir", "unlabelled", "valid"}
+_ARGUMENTS = {"embeddings", "jobs", "label", "memory", "resume", "seed", "tmp_dir", "unlabelled", "valid"}
 _NAMES = _ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}
 _IRREGULAR = {"format": "--input-format", "splits": "--split", "splits=()": "--split all"}
 _NAMED = re.compile(r"`([a-z_0-9]+)(?:=([^`\s]+))?`")
+# Settings of another stage, which a command takes only from the file of --config.
+_OF_STAGE = re.compile(r"`(cooccur|pca)\.([a-z_0-9]+)`")
 
 
 def as_options(text: str) -> str:
@@ -21,8 +23,14 @@ def as_options(text: str) -> str:
 
     >>> as_options("`min_count` is 0; give `min_count=1`, `lowercase=False` or `resume=True`")
     '--min-count is 0; give --min-count 1, --no-lowercase or --resume'
+    >>> as_options("lower `cooccur.min_count`")
+    'lower min-count in the section [cooccur] of --config FILE'
     """
-    return _NAMED.sub(_option, text)
+    return _OF_STAGE.sub(_in_section, _NAMED.sub(_option, text))
+
+
+def _in_section(found: re.Match[str]) -> str:
+    return f"{found[2].replace('_', '-')} in the section [{found[1]}] of --config FILE"
 
 
 def _option(found: re.Match[str]) -> str:

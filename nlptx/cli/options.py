@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from nlptx.cli.command import PATH, option
+from nlptx.cli.command import PATH, configured, option
 from nlptx.cli.option_names import as_options
 from nlptx.cli.reporter import Reporter
 from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
@@ -19,6 +19,8 @@ from nlptx.runtime.blas import load_blas
 from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, SEED, Settings
 
 Function = Callable[..., Any]
+# Key of the preset of a command in its context, before the name of the command.
+PRESET = "nlptx.preset"
 # Name of the bundled model in help and reports, instead of its path.
 BUNDLED = "bundled"
 
@@ -149,11 +151,12 @@ def settings_options(cls: type[Settings]) -> Callable[[Function], Function]:
 
 
 def preset_option(function: Function) -> Function:
-    """Add ``--preset``, which replaces the defaults of the settings; options on the command line take precedence."""
+    """Add ``--preset``, which replaces the defaults of the settings; any other source of a value takes precedence."""
 
     def choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if value is not None:
-            context.default_map = {**(context.default_map or {}), **PRESETS[value].get(context.info_name or "", {})}
+            context.default_map = {**PRESETS[value].get(context.info_name or "", {}), **configured(context)}
+            context.meta[f"{PRESET}.{context.info_name}"] = value
 
     articles = " or ".join(ARTICLES.values())
     return option(

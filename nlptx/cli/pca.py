@@ -5,8 +5,10 @@ from __future__ import annotations
 import click
 
 from nlptx.cli.command import PATH, command
+from nlptx.cli.config import config_option
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import Run, output_option, preset_option, run_options, seed_option, settings_options
+from nlptx.cli.stage_facts import pca_facts
 from nlptx.cli.stage_run import StageRun
 from nlptx.settings import PcaSettings
 
@@ -17,6 +19,7 @@ _SHOWN = 8
 @command()
 @click.argument("counts", type=PATH, metavar="COOCCUR")
 @output_option("embeddings.npz", "Where the vectors go; - for standard output, *.txt for word2vec text.")
+@config_option
 @preset_option
 @settings_options(PcaSettings)
 @seed_option
@@ -54,12 +57,5 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
         run.talk.table("principal components", ("component", "eigenvalue", "explained", "residual"), shown, stderr=True)
     stage.finish(
         "word vectors",
-        {
-            "words": len(embeddings.vocabulary),
-            "components": settings.components,
-            "explained_variance": float(embeddings.explained.sum()),
-            "largest_residual": float(embeddings.residuals.max()),
-            "vectors_multiplied": embeddings.details["products"],
-            "eigenvalues": [round(value, 6) for value, _, _ in rows],
-        },
+        {**pca_facts(embeddings), "eigenvalues": [round(value, 6) for value, _, _ in rows]},
     )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nlptx.cli.command import PATH, command, option
+from nlptx.cli.config import config_option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.model_card import read_card
+from nlptx.cli.one_step import OneStep
 from nlptx.cli.options import (
     Run,
     output_option,
@@ -42,9 +44,9 @@ if TYPE_CHECKING:
     "-e",
     "--embeddings",
     type=PATH,
-    required=True,
+    show_default="made from DATA",
     metavar="FILE",
-    help="Word vectors: output of nlptx pca, or word2vec text (*.txt).",
+    help="Word vectors from nlptx pca, or word2vec text.",
 )
 @output_option("model.npz", "Where the model goes; - for standard output.")
 @option(
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     help="Time between checkpoints; 0: one per epoch.",
 )
 @option("--card", type=PATH, metavar="FILE", group="Output", help="JSON object to keep in the model for nlptx info.")
+@config_option
 @preset_option
 @settings_options(TrainSettings)
 @seed_option
@@ -78,7 +81,7 @@ if TYPE_CHECKING:
 @run_options()
 def train(
     data: tuple[str, ...],
-    embeddings: str,
+    embeddings: str | None,
     unlabelled: tuple[str, ...],
     valid: tuple[str, ...],
     output: str,
@@ -90,22 +93,25 @@ def train(
     reading: ReadOptions,
     run: Run,
 ) -> None:
-    """Fit an encoder transformer on labelled text, starting from word vectors.
+    """Fit an encoder transformer on labelled text.
 
     \b
-    nlptx train labelled.tsv -e embeddings.npz -o model.npz
+    nlptx train reviews.csv -o model.npz
     nlptx train aclImdb.tar.gz -e embeddings.npz --blocks 2 --epochs 3 --lr 5e-4 -o model.npz
 
     DATA is a table with the columns text and label, or a folder or archive with a sub-folder per label (unsup: no
-    label). Training stops when held-out results no longer improve, and keeps the best weights; so does Ctrl-C. After
-    a stop or a kill, --resume continues from the checkpoint next to the output and gives a byte-identical model.
+    label). Without -e, nlptx cooccur and nlptx pca run on these texts first. Training stops when held-out results get
+    no better, and keeps the best weights; so does Ctrl-C. After a stop or a kill, --resume goes on from the
+    checkpoint, to the same bytes.
     """
     data = inputs_or_stdin(data)
-    given = (*data, embeddings, *unlabelled, *valid)
+    given = (*data, *unlabelled, *valid) if embeddings is None else (*data, embeddings, *unlabelled, *valid)
     check_names(*given)
     stage = StageRun(run, output, given)
     run.talk.detail(f"settings: {settings.to_dict()}")
-    stop = click.get_current_context().ensure_object(StopSignal)
+    context = click.get_current_context()
+    one_step = OneStep(context, run.talk) if embeddings is None else None
+    stop = context.ensure_object(StopSignal)
 
     def stop_requested() -> bool:
         if not stop.requested():
@@ -123,8 +129,8 @@ def train(
         with Checkpoint(output, checkpoint_minutes, resume, run.talk.note) as checkpoint:
             kept_card = read_card(card) if card else {}
             with run.talk.meter("reading") as meter:
-                meter(None, "word vectors")
-                vectors = load_embeddings(embeddings)
+                meter(None, "word vectors" if embeddings else "")
+                vectors = load_embeddings(embeddings) if embeddings else None
                 found = read_training_data(
                     data,
                     unlabelled,
@@ -137,7 +143,7 @@ def train(
                 model = fit(
                     found.texts,
                     found.labels,
-                    vectors,
+                    one_step.embeddings(found.left_out, found.corpus) if one_step else vectors,
                     settings,
                     valid=found.valid,
                     unlabelled=found.unlabelled,
@@ -149,7 +155,7 @@ def train(
                     checkpoint=checkpoint,
                 )
             model.source, model.card = found.source, kept_card
-            _keep(model, found, stage, checkpoint)
+            _keep(model, found, stage, checkpoint, one_step.facts if one_step else {})
     except (KeyboardInterrupt, Terminated) as error:
         error.add_note(_what_is_left(stop, checkpoint))
         raise
@@ -167,11 +173,20 @@ def _what_is_left(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
 
 def _going_on(checkpoint: Checkpoint) -> str:
     """Return a note that names the checkpoint for ``--resume``, or an empty string if there is none."""
-    return f"--resume goes on from {checkpoint.path.name}" if checkpoint.path and checkpoint.is_there else ""
+    path = checkpoint.path
+    # Before the training itself begins, the checkpoint to resume from has not been read yet.
+    is_there = path and (checkpoint.is_there or (checkpoint.resume and path.exists()))
+    return f"--resume goes on from {path.name}" if path and is_there else ""
 
 
-def _keep(model: Model, found: TrainingTexts, stage: StageRun, checkpoint: Checkpoint) -> None:
-    """Save the model if it has a best epoch, and report the outcome."""
+def _keep(
+    model: Model,
+    found: TrainingTexts,
+    stage: StageRun,
+    checkpoint: Checkpoint,
+    earlier: dict[str, dict[str, Any]],
+) -> None:
+    """Save the model if it has a best epoch, and report the outcome; ``earlier``: facts of the stages before."""
     history = model.history
     best = history["best_epoch"]
     going_on = _going_on(checkpoint)
@@ -188,6 +203,7 @@ def _keep(model: Model, found: TrainingTexts, stage: StageRun, checkpoint: Check
         stage.finish(
             "model",
             {
+                **earlier,
                 "texts": len(found.texts),
                 **({"unlabelled": len(found.unlabelled)} if found.unlabelled else {}),
                 "labels": model.label_names,

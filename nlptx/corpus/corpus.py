@@ -91,23 +91,28 @@ class Corpus:
 
     def _note(self, document: Document) -> None:
         self.documents += 1
-        self._digest.update(_to_bytes(document))
+        self._digest.update(to_bytes(document))
 
     @property
     def sha256(self) -> str:
         """Digest of the documents read so far; for an unlabelled text file with LF line ends, that of its bytes."""
         return self._digest.hexdigest()
 
+    def copy_hash(self) -> hashlib._Hash:
+        """Return the hash of the documents read so far, to be continued with those of another corpus."""
+        return self._digest.copy()
+
 
 def digest(documents: Iterable[Document]) -> str:
     """Return the digest of a corpus that consists of these documents."""
     sha256 = hashlib.sha256()
     for document in documents:
-        sha256.update(_to_bytes(document))
+        sha256.update(to_bytes(document))
     return sha256.hexdigest()
 
 
-def _to_bytes(document: Document) -> bytes:
+def to_bytes(document: Document) -> bytes:
+    """Return the bytes of a document that count for the digest of its corpus."""
     label = "" if document.label is None else document.label + "\t"
     return f"{label}{document.text}\n".encode("utf-8", "surrogatepass")
 

@@ -22,12 +22,16 @@ class LabelledDocuments:
     Args:
         corpus: the documents.
         unlabelled: name of the split whose documents need no label, or None.
+
+    Attributes:
+        left_out: texts of the documents that were left out.
     """
 
     def __init__(self, corpus: Corpus, unlabelled: str | None = None) -> None:
         self.corpus = corpus
         self.unlabelled = unlabelled
-        self._left_out: Counter[str] = Counter()
+        self.left_out: list[str] = []
+        self._causes: Counter[str] = Counter()
         self._named: list[str] = []
 
     def __iter__(self) -> Iterator[Document]:
@@ -37,7 +41,7 @@ class LabelledDocuments:
             if self._is_kept(document):
                 kept += 1
                 yield document
-        if self._left_out:
+        if self.left_out:
             self._tell(kept)
 
     def _is_kept(self, document: Document) -> bool:
@@ -51,14 +55,15 @@ class LabelledDocuments:
             return True
         lacking = "label" if document.label is None else "text" if not document.text.strip() else ""
         if lacking:
-            self._left_out[lacking] += 1
+            self.left_out.append(document.text)
+            self._causes[lacking] += 1
             if len(self._named) < _NAMED:
                 self._named.append(document.where)
         return not lacking
 
     def _tell(self, kept: int) -> None:
-        total = self._left_out.total()
-        causes = ", ".join(f"{count:,} without a {cause}" for cause, count in sorted(self._left_out.items()))
+        total = len(self.left_out)
+        causes = ", ".join(f"{count:,} without a {cause}" for cause, count in sorted(self._causes.items()))
         places = ", ".join(self._named) + (", ..." if total > len(self._named) else "")
         if not kept:
             raise LabelError(

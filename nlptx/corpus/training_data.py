@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nlptx.corpus.corpus import Corpus, digest
+from nlptx.corpus.corpus import Corpus, digest, to_bytes
 from nlptx.corpus.document import Document, ReadOptions, non_default_options
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.runtime.progress import counted
@@ -31,6 +31,9 @@ class TrainingTexts:
         unlabelled: texts without labels.
         valid: held-out texts and their labels, or None.
         source: number of documents and digests, for :attr:`nlptx.Model.source`.
+        left_out: texts of the rows that ``skip_bad`` left out.
+        corpus: number, digest and reading options of all texts except the held-out ones, as ``nlptx cooccur`` records
+            them when it counts the same inputs.
     """
 
     texts: list[str]
@@ -38,6 +41,8 @@ class TrainingTexts:
     unlabelled: list[str]
     valid: tuple[list[str], list[str]] | None = None
     source: dict[str, Any] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    corpus: dict[str, Any] = field(default_factory=dict)
 
 
 def read_training_data(
@@ -71,12 +76,20 @@ def read_training_data(
     found = _read_sorted(corpus, on_document)
     source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256, **found.source}
     source["reading"] = non_default_options(options, SPLITS)
-    read = corpus.documents
+    read, sha256 = corpus.documents, corpus.copy_hash()
     if names := _names(unlabelled):
         more = Corpus(names, replace(options, splits=(_UNLABELLED,)), on_note)
-        found.unlabelled += [document.text for document in counted(more, on_document, read)]
+        for document in counted(more, on_document, read):
+            found.unlabelled.append(document.text)
+            sha256.update(to_bytes(document))
         read += more.documents
         source["unlabelled_documents"], source["unlabelled_sha256"] = more.documents, more.sha256
+        source["texts_sha256"] = sha256.hexdigest()
+    found.corpus = {
+        "documents": read,
+        "sha256": sha256.hexdigest(),
+        "reading": non_default_options(replace(options, skip_bad=False), SPLITS),
+    }
     if names := _names(valid):
         held_out = Corpus(names, replace(options, splits=(_HELD_OUT,)), on_note)
         known = _read_sorted(held_out, on_document, read)
@@ -98,7 +111,8 @@ def _read_sorted(corpus: Corpus, on_document: Callable[[int], None], already: in
     """
     known: list[Document] = []
     free: list[Document] = []
-    for document in counted(LabelledDocuments(corpus, _UNLABELLED), on_document, already):
+    documents = LabelledDocuments(corpus, _UNLABELLED)
+    for document in counted(documents, on_document, already):
         (free if document.split == _UNLABELLED else known).append(document)
     # Digest of the labelled texts only, because ``evaluate`` reads only these.
     source = {"labelled_sha256": digest(known)} if free else {}
@@ -109,6 +123,7 @@ def _read_sorted(corpus: Corpus, on_document: Callable[[int], None], already: in
         [document.label or "" for document in known],
         [document.text for document in free],
         source=source,
+        left_out=documents.left_out,
     )
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.embeddings.embeddings import Embeddings
-from nlptx.errors import DataError
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.progress import counted
 from nlptx.settings import TrainSettings
@@ -56,12 +55,9 @@ def encode(
     """Encode all texts and labels; :func:`nlptx.training.fit.fit` describes the arguments.
 
     Raises:
-        DataError: there are no texts.
         LabelError: there are fewer than two labels.
     """
     texts, unlabelled = given.texts, given.unlabelled
-    if not texts:
-        raise DataError("there are no training texts")
     names, values = order_labels(given.names, settings.label_order == "auto")
     for note in label_notes(given.names, values):
         context.on_note(note)

@@ -1,4 +1,4 @@
-"""``fit``: train a model from labelled texts and word vectors."""
+"""``fit``: train a model from labelled texts, with given word vectors or with its own."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
 from nlptx.embeddings.embeddings import Embeddings
-from nlptx.errors import DivergenceError
+from nlptx.errors import DataError, DivergenceError, SettingsError
 from nlptx.runtime.workers import Workers
-from nlptx.settings import SEED, TrainSettings
+from nlptx.settings import SEED, CountSettings, PcaSettings, TrainSettings
 from nlptx.text.arguments import check_seed, check_settings, check_type
 from nlptx.training.baseline import find_uselessness
 from nlptx.training.calibration import calibrate
@@ -21,8 +21,10 @@ from nlptx.training.encoding import encode
 from nlptx.training.fingerprint import Fingerprint
 from nlptx.training.initialization import initial_model
 from nlptx.training.labelled_texts import LabelledTexts
+from nlptx.training.labels import check_several
 from nlptx.training.loss import outputs_of
 from nlptx.training.ngram_features import add_ngram_features
+from nlptx.training.own_embeddings import OwnEmbeddings
 from nlptx.training.pretraining import pretrain
 from nlptx.training.progress import Progress
 from nlptx.training.supervised import SupervisedTrainer
@@ -31,9 +33,11 @@ from nlptx.training.supervised import SupervisedTrainer
 def fit(
     texts: Iterable[str],
     labels: Iterable[Label],
-    embeddings: Embeddings,
+    embeddings: Embeddings | OwnEmbeddings | None = None,
     settings: TrainSettings | None = None,
     *,
+    cooccur: CountSettings | None = None,
+    pca: PcaSettings | None = None,
     valid: tuple[Iterable[str], Iterable[Label]] | None = None,
     unlabelled: Iterable[str] = (),
     seed: int = SEED,
@@ -48,12 +52,15 @@ def fit(
     Args:
         texts: training texts: a list, tuple, array, Series or any other iterable of str.
         labels: label of each text: str, bool, int, float or NumPy scalars; predictions have the same types.
-        embeddings: initial word vectors.
+        embeddings: initial word vectors; by default they are made from the texts, with and without labels, as
+            :func:`nlptx.count` and :func:`nlptx.fit_pca` make them.
         settings: training settings; see :class:`TrainSettings`.
+        cooccur: settings of the counting, if the word vectors are made.
+        pca: settings of the PCA, if the word vectors are made.
         valid: texts and labels to validate on; by default a part of the training data.
         unlabelled: texts without labels, used to learn which n-grams occur together.
-        seed: seed of all random numbers: held-out texts, folds, LSA, passages, initial weights, order of texts,
-            dropout.
+        seed: seed of all random numbers: word vectors, held-out texts, folds, LSA, passages, initial weights, order
+            of texts, dropout.
         jobs: number of threads, or workers; all cores by default. At most four work on the same batch. The number does
             not change the result.
         on_progress: callback for the progress of each step, with an :class:`EpochProgress` after every optimiser step
@@ -68,22 +75,34 @@ def fit(
         DivergenceError: the loss exploded, or became NaN or infinite.
         InputTypeError: an argument, a text or a label has the wrong type.
         LabelError: a text has no label, there are fewer than two labels, or two labels could be confused.
-        SettingsError: the settings do not fit the data.
+        SettingsError: the settings do not fit the data or each other.
 
-    >>> from nlptx import CountSettings, PcaSettings, count, fit_pca
+    >>> from nlptx import PcaSettings, TrainSettings
     >>> texts = ["a good film", "a bad film", "so good", "so bad"] * 5
-    >>> embeddings = fit_pca(count(texts, CountSettings(min_count=1)), PcaSettings(components=4))
-    >>> model = fit(texts, [1, 0, 1, 0] * 5, embeddings, TrainSettings(epochs=5, lr=0.01, warmup=0))
+    >>> settings = TrainSettings(epochs=5, lr=0.01, warmup=0)
+    >>> model = fit(texts, [1, 0, 1, 0] * 5, settings=settings, pca=PcaSettings(components=4))
     >>> model.labels
     [0, 1]
     >>> model.predict(["good", "bad"])
     [1, 0]
     """
-    check_type(embeddings, Embeddings, "embeddings")
+    if embeddings is None:
+        embeddings = OwnEmbeddings(
+            CountSettings() if cooccur is None else cooccur, PcaSettings() if pca is None else pca
+        )
+    elif cooccur is not None or pca is not None:
+        raise SettingsError("`cooccur` and `pca` are settings for making word vectors, but `embeddings` are given")
+    if not isinstance(embeddings, OwnEmbeddings):
+        check_type(embeddings, Embeddings, "embeddings")
     check_settings(settings, TrainSettings)
     check_seed(seed)
     given = LabelledTexts.of(texts, labels, valid, unlabelled)
     settings = settings or TrainSettings()
+    if not given.texts:
+        raise DataError("there are no training texts")
+    check_several(given.names)
+    if isinstance(embeddings, OwnEmbeddings):
+        embeddings = embeddings.make(given.texts, given.unlabelled, seed, jobs, on_progress, on_note)
     checkpoint = checkpoint or Checkpoint(None)
     checkpoint.begin(lambda: Fingerprint.of(given, embeddings, settings, seed))
     with Workers.of(jobs) as workers:

@@ -43,11 +43,7 @@ def order_labels(labels: Iterable[str], ordered: bool = True) -> tuple[list[str]
     >>> order_labels(["1", "5", "10"])[1]
     [-1.0, -0.111..., 1.0]
     """
-    distinct = sorted(set(labels))
-    if len(distinct) < 2:
-        raise LabelError(
-            f"the data has {'only the label ' + repr(distinct[0]) if distinct else 'no labels'}; two or more are needed"
-        )
+    distinct = check_several(labels)
     numbers = _numbers(distinct)
     if numbers is not None:
         distinct.sort(key=lambda label: numbers[label])
@@ -62,6 +58,16 @@ def order_labels(labels: Iterable[str], ordered: bool = True) -> tuple[list[str]
             distinct.sort(key=lambda label: places[label])
             return distinct, [2 * places[label] / (len(scale) - 1) - 1 for label in distinct]
     return distinct, None
+
+
+def check_several(labels: Iterable[str]) -> list[str]:
+    """Return the distinct labels in code-point order. Raise LabelError if there are fewer than two."""
+    distinct = sorted(set(labels))
+    if len(distinct) < 2:
+        raise LabelError(
+            f"the data has {'only the label ' + repr(distinct[0]) if distinct else 'no labels'}; two or more are needed"
+        )
+    return distinct
 
 
 def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterator[str]:

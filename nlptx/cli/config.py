@@ -1,0 +1,152 @@
+"""``--config FILE``: options of the stages from a TOML file, with a section per stage.
+
+The order of precedence is: command line, file, environment variable, preset, default.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from typing import Any
+
+import click
+
+from nlptx.cli.command import CONFIG_FILE, CONFIGURED, PATH, Option, configured, option
+from nlptx.cli.option_names import as_options
+from nlptx.cli.options import Size
+from nlptx.errors import SettingsError
+from nlptx.settings import CountSettings, PcaSettings, Settings, TrainSettings, check_value
+
+SECTIONS: dict[str, type[Settings]] = {"cooccur": CountSettings, "pca": PcaSettings, "train": TrainSettings}
+# Options that make no sense in a file.
+_EXCLUDED = ("config", "help")
+
+
+def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--config``. All sections are checked, and the command takes the values of its own section as defaults.
+
+    Declare it before ``--preset``, which may be in the file.
+    """
+
+    def read(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+        if context.resilient_parsing:
+            return
+        if value is not None and CONFIGURED not in context.meta:  # else another command has read it, see one_step.py
+            context.meta[CONFIGURED] = read_config(value, context)
+            context.meta[CONFIG_FILE] = value
+        context.default_map = {**(context.default_map or {}), **configured(context)}
+
+    return option(
+        "--config",
+        type=PATH,
+        is_eager=True,
+        expose_value=False,
+        callback=read,
+        group="Start",
+        metavar="FILE",
+        help="Options in TOML: [cooccur], [pca], [train]. They win over variables.",
+    )(function)
+
+
+def read_config(path: str, context: click.Context) -> dict[str, dict[str, Any]]:
+    """Read and check a file of ``--config``.
+
+    Args:
+        path: path of the TOML file.
+        context: context of a command of the program.
+
+    Returns:
+        section -> name of the option in Python -> value.
+
+    Raises:
+        click.UsageError: the file cannot be read, or a section, a key or a value in it is invalid.
+    """
+    checked: dict[str, dict[str, Any]] = {}
+    for section, values in _parse(path).items():
+        if section not in SECTIONS:
+            names = ", ".join(f"[{name}]" for name in SECTIONS)
+            raise click.UsageError(f"{path}: {_unknown('section', section, SECTIONS)}; the sections are {names}.")
+        if not isinstance(values, dict):
+            raise click.UsageError(f"{path}: {section} is a value; expected a section [{section}].")
+        command, _ = stage_command(section, context)
+        options = {_key(found): found for found in command.params if isinstance(found, Option)}
+        for name in _EXCLUDED:
+            options.pop(name, None)
+        checked[section] = {}
+        for key, value in values.items():
+            found = options.get(key.replace("_", "-"))
+            if found is None:
+                raise click.UsageError(f"{path}: {_unknown('key', key, options)} in [{section}].")
+            name = str(found.name)
+            if name in checked[section]:
+                raise click.UsageError(f"{path}: [{section}] has {_key(found)} twice.")
+            try:
+                checked[section][name] = _check(found, value, SECTIONS[section], context)
+            except (SettingsError, click.BadParameter) as error:
+                reason = as_options(str(error)) if isinstance(error, SettingsError) else error.message.rstrip(".")
+                raise click.UsageError(f"{path}: {key} in [{section}]: {reason}.") from error
+    return checked
+
+
+def stage_command(stage: str, context: click.Context) -> tuple[click.Command, click.Context]:
+    """Return the command of a stage, and the context of the program, given the context of any command."""
+    program = context.find_root()
+    assert isinstance(program.command, click.Group)
+    command = program.command.get_command(program, stage)
+    assert command is not None
+    return command, program
+
+
+def _parse(path: str) -> dict[str, Any]:
+    """Return the contents of a TOML file."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            return tomllib.loads(file.read())
+    except OSError as error:
+        raise click.UsageError(f"{path}: {(error.strerror or str(error)).lower()}.") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise click.UsageError(f"{path}: not a TOML file: {error}.") from error
+
+
+def _key(found: Option) -> str:
+    return found.opts[-1].removeprefix("--")
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    nearest = get_close_matches(name.replace("_", "-"), known, 1)
+    return f"unknown {what} {name!r}" + (f" (did you mean {nearest[0]!r}?)" if nearest else "")
+
+
+def _check(found: Option, value: Any, cls: type[Settings], context: click.Context) -> Any:
+    """Return the value if the option can take it. Numbers, strings and booleans do not stand for each other.
+
+    Raises:
+        SettingsError, click.BadParameter: it has another type, or is out of range.
+    """
+    kinds, expected = _expected(found)
+    several = found.multiple and isinstance(value, list)
+    if any(type(item) not in kinds for item in (value if several else [value])):
+        raise SettingsError(f"the value is {value!r}; expected {expected}")
+    if found.multiple and not several:
+        value = [value]
+    for item in fields(cls):
+        if item.name == found.name:
+            check_value(item, value)
+    found.type_cast_value(context, value)
+    return value
+
+
+def _expected(found: Option) -> tuple[tuple[type, ...], str]:
+    """Return the types that a value of an option may have, and their description."""
+    if found.is_flag:
+        return (bool,), "true or false"
+    if isinstance(found.type, click.types.FloatParamType):
+        return (int, float), "a number"
+    if isinstance(found.type, click.types.IntParamType):
+        return (int,), "a whole number"
+    if isinstance(found.type, Size):
+        return (int, str), 'a number of bytes, or a string such as "512M"'
+    return (str,), "a string or a list of strings" if found.multiple else "a string"

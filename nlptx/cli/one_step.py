@@ -1,0 +1,111 @@
+"""``nlptx train`` without word vectors: the options of counting and PCA, and what is shown of these stages."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from nlptx.cli.command import CONFIG_FILE, CONFIGURED
+from nlptx.cli.config import SECTIONS, stage_command
+from nlptx.cli.options import PRESET
+from nlptx.cli.reporter import Reporter
+from nlptx.cli.stage_facts import count_facts, note_dropped_words, pca_facts
+from nlptx.settings import CountSettings, PcaSettings, Settings
+
+if TYPE_CHECKING:
+    from nlptx.cooccurrence.matrix import Cooccurrence
+    from nlptx.embeddings.embeddings import Embeddings
+    from nlptx.training.own_embeddings import OwnEmbeddings
+
+# Options of the two stages that one-step training uses, in addition to their settings.
+_USED = {"cooccur": ("memory", "tmp_dir", "preset"), "pca": ("seed", "preset")}
+
+
+class OneStep:
+    """Counting and PCA within ``nlptx train``.
+
+    Both stages have the options that their commands would have: from the file of ``--config``, from environment
+    variables, and from the preset of the training.
+
+    Args:
+        context: context of ``train``.
+        talk: messages of the command.
+
+    Attributes:
+        facts: summary of each stage that is complete, by the name of its command.
+
+    Raises:
+        click.UsageError: an option of a stage has an invalid value.
+    """
+
+    def __init__(self, context: click.Context, talk: Reporter) -> None:
+        self.talk = talk
+        self.facts: dict[str, dict[str, Any]] = {}
+        self._cooccur, self._pca = (_context_of(stage, context) for stage in _USED)
+        _note_unused(context, talk)
+
+    def embeddings(self, more_texts: list[str], record: dict[str, Any]) -> OwnEmbeddings:
+        """Say that word vectors will be made, and return how.
+
+        Args:
+            more_texts: texts to count in addition to those of the training.
+            record: facts about the corpus to record.
+        """
+        from nlptx.training.own_embeddings import OwnEmbeddings
+
+        cooccur = CountSettings(**_values(CountSettings, self._cooccur))
+        pca = PcaSettings(**_values(PcaSettings, self._pca))
+        self.talk.note("no word vectors are given (-e), so they are made from these texts: counting, PCA, training")
+        self.talk.detail(f"settings of cooccur: {cooccur.to_dict()}")
+        self.talk.detail(f"settings of pca: {pca.to_dict()}")
+        seed_given = self._pca.get_parameter_source("seed") is not ParameterSource.DEFAULT
+        return OwnEmbeddings(
+            cooccur,
+            pca,
+            self._pca.params["seed"] if seed_given else None,
+            self._cooccur.params["memory"],
+            self._cooccur.params["tmp_dir"],
+            more_texts,
+            record,
+            self._show,
+        )
+
+    def _show(self, result: Cooccurrence | Embeddings) -> None:
+        """Note the outcome of a stage."""
+        from nlptx.cooccurrence.matrix import Cooccurrence
+
+        words = f"{len(result.vocabulary):,} words"
+        if isinstance(result, Cooccurrence):
+            note_dropped_words(result.details, self.talk.note)
+            self.facts["cooccur"] = count_facts(result.details, len(result.vocabulary), result.matrix.nnz)
+            self.talk.note(f"counting  {result.details['tokens']:,} tokens, {words} frequent enough")
+        else:
+            self.facts["pca"] = pca_facts(result)
+            explained = f"{self.facts['pca']['explained_variance']:.1%} of the variance"
+            self.talk.note(f"PCA  {words}, {result.vectors.shape[1]:,} components, {explained}")
+
+
+def _context_of(stage: str, context: click.Context) -> click.Context:
+    """Return the context of a stage as if its command had been given, with the preset of the training."""
+    command, program = stage_command(stage, context)
+    preset = context.meta.get(f"{PRESET}.{context.info_name}")
+    words = ["-"]
+    if preset is not None and "preset" not in context.meta.get(CONFIGURED, {}).get(stage, {}):
+        words += ["--preset", preset]
+    return command.make_context(stage, words, parent=program)
+
+
+def _values(cls: type[Settings], context: click.Context) -> dict[str, Any]:
+    return {item.name: context.params[item.name] for item in fields(cls)}
+
+
+def _note_unused(context: click.Context, talk: Reporter) -> None:
+    """Report options in the file that only the commands of their stages use."""
+    for stage, used in _USED.items():
+        known = {*used, *(item.name for item in fields(SECTIONS[stage]))}
+        given = context.meta.get(CONFIGURED, {}).get(stage, {})
+        if unused := ", ".join(name.replace("_", "-") for name in given if name not in known):
+            talk.note(f"{context.meta[CONFIG_FILE]}: no effect on train: {unused} in [{stage}]")

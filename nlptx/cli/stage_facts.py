@@ -1,0 +1,38 @@
+"""Facts about counts and word vectors for the summaries of the commands that make them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nlptx.embeddings.embeddings import Embeddings
+
+# Details of counts that are not shown.
+_HIDDEN = ("sha256", "reading", "memory")
+
+
+def count_facts(details: dict[str, Any], words: int, entries: int) -> dict[str, Any]:
+    """Return the facts about counts: their details, and the numbers of words and of matrix entries."""
+    shown = {name: value for name, value in details.items() if name not in _HIDDEN}
+    return {**shown, "words": words, "entries": entries}
+
+
+def pca_facts(embeddings: Embeddings) -> dict[str, Any]:
+    """Return the facts about word vectors made by PCA."""
+    return {
+        "words": len(embeddings.vocabulary),
+        "components": embeddings.vectors.shape[1],
+        "explained_variance": float(embeddings.explained.sum()),
+        "largest_residual": float(embeddings.residuals.max()),
+        "vectors_multiplied": embeddings.details["products"],
+    }
+
+
+def note_dropped_words(details: dict[str, Any], on_note: Callable[[str], None]) -> None:
+    """Report words that were dropped for lack of memory."""
+    if "dropped_up_to" in details:
+        on_note(
+            f"more distinct words than --memory has room for: words seen up to {details['dropped_up_to']} times"
+            " were dropped on the way, and counted anew when they came again"
+        )

@@ -1,0 +1,115 @@
+"""Word vectors made from the training texts themselves: counting and PCA, before the training starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any
+
+from nlptx.cooccurrence.matrix import Cooccurrence, count
+from nlptx.embeddings.embeddings import Embeddings
+from nlptx.errors import DataError
+from nlptx.io.paths import FilePath
+from nlptx.pca.fit import fit_pca
+from nlptx.runtime.progress import counted
+from nlptx.runtime.workers import Workers
+from nlptx.settings import DEFAULT_MEMORY, CountSettings, PcaSettings
+from nlptx.text.arguments import check_type
+from nlptx.training.progress import Progress
+
+
+@dataclass(frozen=True)
+class OwnEmbeddings:
+    """How to make word vectors from the training texts and the texts without labels.
+
+    The result is the same as that of :func:`nlptx.count` and :func:`nlptx.fit_pca`. A small corpus changes the
+    settings: there are at most as many components as words, and if no word occurs as often as the default of
+    ``min_count``, every word is counted.
+
+    Args:
+        cooccur: settings of the counting.
+        pca: settings of the PCA.
+        seed: seed of the PCA; by default that of the training.
+        memory: maximum number of bytes for counting; the rest goes to temporary files.
+        tmp_dir: folder of the temporary files.
+        more_texts: texts to count in addition.
+        record: facts about the corpus to record in the counts, such as its digest.
+        on_result: called with the result of each stage.
+    """
+
+    cooccur: CountSettings = CountSettings()
+    pca: PcaSettings = PcaSettings()
+    seed: int | None = None
+    memory: int = DEFAULT_MEMORY
+    tmp_dir: FilePath | None = None
+    more_texts: Sequence[str] = ()
+    record: Mapping[str, Any] = field(default_factory=dict)
+    on_result: Callable[[Cooccurrence | Embeddings], None] = lambda result: None
+
+    def __post_init__(self) -> None:
+        check_type(self.cooccur, CountSettings, "cooccur")
+        check_type(self.pca, PcaSettings, "pca")
+
+    def make(
+        self,
+        texts: Sequence[str],
+        unlabelled: Sequence[str],
+        seed: int,
+        jobs: int | Workers | None,
+        on_progress: Callable[[Progress], None],
+        on_note: Callable[[str], None],
+    ) -> Embeddings:
+        """Count the texts and fit the PCA; the arguments are those of :func:`nlptx.fit`.
+
+        Raises:
+            DataError: no word is frequent enough, or no two words occur near each other.
+            OutputError: the temporary files cannot be written.
+        """
+        parts = (texts, unlabelled, self.more_texts)
+        counts = self._count(parts, jobs, on_progress, on_note)
+        self.on_result(counts)
+        settings, words = self.pca, len(counts.vocabulary)
+        if settings.components > words:
+            on_note(f"the vocabulary has only {words:,} words, so their vectors have {words:,} components")
+            settings = replace(settings, components=words)
+
+        def on_round(found: int, residual: float) -> None:
+            state = f"{found} of {settings.components}, open residual {residual:.1e}"
+            on_progress(Progress("principal components", found / settings.components, state))
+
+        try:
+            embeddings = fit_pca(
+                counts, settings, seed=seed if self.seed is None else self.seed, jobs=jobs, on_round=on_round
+            )
+        except DataError as error:
+            error.hint = "Give longer texts, or `embeddings` made from other texts."
+            raise
+        self.on_result(embeddings)
+        return embeddings
+
+    def _count(
+        self,
+        parts: Sequence[Sequence[str]],
+        jobs: int | Workers | None,
+        on_progress: Callable[[Progress], None],
+        on_note: Callable[[str], None],
+    ) -> Cooccurrence:
+        total = sum(map(len, parts))
+
+        def report(texts_read: int) -> None:
+            on_progress(Progress("counting words", texts_read / total, f"{texts_read:,} of {total:,} texts"))
+
+        def with_settings(settings: CountSettings) -> Cooccurrence:
+            texts = counted(chain.from_iterable(parts), report)
+            return count(texts, settings, jobs, memory=self.memory, tmp_dir=self.tmp_dir)
+
+        try:
+            counts = with_settings(self.cooccur)
+        except DataError as error:
+            if self.cooccur.min_count != CountSettings.min_count:
+                error.hint = error.hint.replace("`min_count`", "`cooccur.min_count`")
+                raise
+            counts = with_settings(replace(self.cooccur, min_count=1))
+            on_note(f"{error.message}: every word is counted")
+        return replace(counts, details={**counts.details, **self.record})
