@@ -1,0 +1,129 @@
+"""``--config FILE``: options of the stages from a TOML file, and where they rank."""
+
+import pytest
+from calling import call, failure
+from command import header_of
+
+
+@pytest.fixture
+def here(work, tmp_path, monkeypatch):
+    """A working folder, with the artifacts of ``work`` at hand."""
+    monkeypatch.chdir(tmp_path)
+    return work
+
+
+def config(text, name="c.toml"):
+    with open(name, "w", encoding="utf-8") as file:
+        file.write(text)
+    return ("--config", name)
+
+
+def settings_of(command, *words):
+    call(*command, *words, "-q", "-o", "out.npz")
+    return header_of("out.npz")["settings"]
+
+
+def test_each_stage_takes_its_own_section(here):
+    words = config(
+        "[cooccur]\nmin_count = 1\nlowercase = false\nmemory = '100M'\n[pca]\ncomponents = 4\n"
+        f"[train]\nembeddings = '{here}/embeddings.npz'\nlr = 1\nepochs = 1\nfreeze = true\nskip-bad = true\n"
+    )
+    counted = settings_of(("cooccur", here / "corpus.txt"), *words)
+    assert (counted["min_count"], counted["lowercase"]) == (1, False)
+    assert settings_of(("pca", here / "cooccur.npz"), *words)["components"] == 4
+    trained = settings_of(("train", here / "train.tsv"), *words)
+    assert (trained["lr"], trained["epochs"], trained["freeze"]) == (1.0, 1, True)
+    assert header_of("out.npz")["details"]["source"]["reading"] == {"skip_bad": True}
+
+
+@pytest.mark.parametrize(
+    ("option", "file", "variable", "preset", "expected"),
+    [
+        ("3", 4, "5", "goldstraw", 3),
+        (None, 4, "5", "goldstraw", 4),
+        (None, None, "5", "goldstraw", 5),
+        (None, None, None, "goldstraw", 50),
+    ],
+    ids=["option", "file", "variable", "preset"],
+)
+@pytest.mark.parametrize("preset_first", [True, False])
+def test_option_over_file_over_variable_over_preset(
+    option, file, variable, preset, expected, preset_first, here, monkeypatch
+):
+    words = config("[pca]\n" + (f"components = {file}\n" if file else ""))
+    words = ("--preset", preset, *words) if preset_first else (*words, "--preset", preset)
+    if variable:
+        monkeypatch.setenv("NLPTX_PCA_COMPONENTS", variable)
+    if option:
+        words += ("--components", option)
+    said = call("pca", here / "cooccur.npz", *words, "-v", "-o", "out.npz", code=None).stderr
+    assert f"'components': {expected}," in said
+
+
+def test_a_preset_in_the_file_is_one_like_any_other(here, monkeypatch):
+    words = config("[pca]\npreset = 'goldstraw'\ncomponents = 4\n")
+    found = settings_of(("pca", here / "cooccur.npz"), *words)
+    assert (found["transform"], found["components"]) == ("none", 4)
+    assert settings_of(("pca", here / "cooccur.npz"), *words, "--preset", "bloem")["transform"] == "ppmi"
+    monkeypatch.setenv("NLPTX_PCA_PRESET", "bloem")
+    assert settings_of(("pca", here / "cooccur.npz"), *words)["transform"] == "none"
+    monkeypatch.setenv("NLPTX_PCA_CONFIG", "c.toml")
+    assert settings_of(("pca", here / "cooccur.npz"))["components"] == 4
+
+
+def test_an_option_with_several_values(here):
+    words = config("[cooccur]\nmin-count = 1\nsplit = ['train', 'test']\n")
+    settings_of(("cooccur", here / "corpus.txt"), *words)
+    assert header_of("out.npz")["details"]["reading"] == {"splits": ["train", "test"]}
+    settings_of(("cooccur", here / "corpus.txt"), *config("[cooccur]\nmin-count = 1\nsplit = 'all'\n"))
+    assert header_of("out.npz")["details"]["reading"] == {"splits": []}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[trian]\n", "unknown section 'trian' (did you mean 'train'?)"),
+        ("epochs = 1\n", "unknown section 'epochs'"),
+        ("train = 3\n", "train is a value; expected a section [train]"),
+        ("[train]\nepoch = 1\n", "unknown key 'epoch' (did you mean 'epochs'?) in [train]"),
+        ("[train]\nconfig = 'c.toml'\n", "unknown key 'config' in [train]"),
+        ("[train]\nhelp = true\n", "unknown key 'help' in [train]"),
+        ("[cooccur]\nmin-count = 1\nmin_count = 1\n", "[cooccur] has min-count twice"),
+        ("[train]\nepochs = '1'\n", "epochs in [train]: the value is '1'; expected a whole number"),
+        ("[train]\nepochs = 1.5\n", "epochs in [train]: the value is 1.5; expected a whole number"),
+        ("[train]\nepochs = true\n", "epochs in [train]: the value is True; expected a whole number"),
+        ("[train]\nepochs = 0\n", "epochs in [train]: --epochs is 0; expected at least 1"),
+        ("[train]\nlr = '1'\n", "lr in [train]: the value is '1'; expected a number"),
+        ("[train]\nlr = nan\n", "expected a finite number"),
+        ("[train]\nfreeze = 1\n", "freeze in [train]: the value is 1; expected true or false"),
+        ("[train]\nsplit = [1]\n", "split in [train]: the value is [1]; expected a string or a list of strings"),
+        ("[train]\nsplit = 'trian'\n", "split in [train]: 'trian' is not one of"),
+        ("[train]\nlong-texts = 'cut'\n", "long-texts in [train]: --long-texts is 'cut'; expected one of split, head"),
+        ("[cooccur]\nmemory = '1X'\n", "memory in [cooccur]: '1X' is not a size"),
+        ("[pca]\nmemory = '1M'\n", "unknown key 'memory'"),
+        ("[train]\nepochs = 1\nepochs = 2\n", "not a TOML file"),
+        ("[train]\npreset = 'blom'\n", "preset in [train]: 'blom' is not one of"),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_named(text, says, here):
+    """By every stage, whichever section it is in."""
+    code, said = failure("pca", here / "cooccur.npz", *config(text))
+    assert code == 2
+    assert f"c.toml: {says}" in said.replace("\n", "") or ("c.toml: " in said and says in said)
+
+
+def test_a_value_that_only_its_command_can_check_is_named_with_the_file(here):
+    code, said = failure("cooccur", here / "corpus.txt", *config("[cooccur]\nmemory = 1000\n"))
+    assert (code, "at least 64M is needed (from [cooccur] in c.toml)" in said) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["none.toml", "."])
+def test_a_file_that_cannot_be_read(name, here):
+    code, said = failure("pca", here / "cooccur.npz", "--config", name)
+    assert (code, f"{name}: " in said) == (2, True)
+
+
+def test_a_file_from_windows(here):
+    with open("w.toml", "wb") as file:
+        file.write(b"\xef\xbb\xbf[pca]\r\ncomponents = 4\r\n")
+    assert settings_of(("pca", here / "cooccur.npz"), "--config", "w.toml")["components"] == 4

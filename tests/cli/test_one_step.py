@@ -1,0 +1,246 @@
+"""``train`` without word vectors: one command makes what the commands of the three stages make."""
+
+import gzip
+import tarfile
+
+import pytest
+from calling import call, failure
+from command import contents, header_of, run
+from killing import STEP, signalled_at
+from sample_data import make_rows, write_tsv
+
+from nlptx.artifacts.container import read
+
+# Small stages that end in a moment, for the file of --config.
+CONFIG = """
+[cooccur]
+min-count = 2
+[pca]
+components = 8
+[train]
+epochs = 2
+lr = 0.01
+heads = 2
+lsa-components = 8
+"""
+TRAIN = ("--epochs", "1", "--lsa-components", "8")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A working folder with a table of 50 texts, texts without labels, held-out texts, and a file for --config."""
+    monkeypatch.chdir(tmp_path)
+    write_tsv(tmp_path / "DATA", make_rows(("neg", "pos"), 50, seed=1)).rename("DATA.tsv")
+    (tmp_path / "UNLABELLED.txt").write_text("".join(f"{text}\n" for text, _ in make_rows(("pos",), 20, seed=2)))
+    write_tsv(tmp_path / "VALID.tsv", make_rows(("neg", "pos"), 10, seed=3))
+    (tmp_path / "c.toml").write_text(CONFIG)
+    return tmp_path
+
+
+def in_three_steps(counted, trained, *more):
+    """Run the three commands with the settings of the file; return the model's bytes."""
+    config = ("--config", "c.toml", "-q")
+    call("cooccur", *counted, *config, "-o", "cooccur.npz")
+    call("pca", "cooccur.npz", *config, "-o", "embeddings.npz")
+    call("train", *trained, "-e", "embeddings.npz", *config, *more, "-o", "three.npz")
+    return contents_of("three.npz")
+
+
+def in_one_step(*words, **options):
+    call("train", *words, "-q", "-o", "one.npz", **options)
+    return contents_of("one.npz")
+
+
+def contents_of(name):
+    with open(name, "rb") as file:
+        return file.read()
+
+
+# ---------------------------------------------------------------- the same bytes
+
+
+def test_the_defaults_of_the_stages_are_used(here):
+    # Two hundred words that occur often enough, so that there are as many components as by default.
+    rows = [
+        f"w{number % 200} w{number % 197} w{number % 191}\t{'pos' if number % 2 else 'neg'}" for number in range(1200)
+    ]
+    (here / "DATA.tsv").write_text("text\tlabel\n" + "\n".join(rows))
+    one = in_one_step("DATA.tsv", *TRAIN)
+    call("cooccur", "DATA.tsv", "-q", "-o", "c.npz")
+    call("pca", "c.npz", "-q", "-o", "e.npz")
+    call("train", "DATA.tsv", "-e", "e.npz", *TRAIN, "-q", "-o", "three.npz")
+    assert one == contents_of("three.npz")
+    assert call("info", "one.npz", "--json").json["commands"] == [
+        "nlptx train DATA --epochs 1 --lsa-components 8 -o model.npz"
+    ]
+
+
+def test_texts_without_labels_and_rows_left_out_are_counted_and_held_out_files_are_not(here):
+    with open("DATA.tsv", "a") as file:
+        file.write("a row that has no label\t\n" * 3)
+    words = ("DATA.tsv", "--skip-bad", "--unlabelled", "UNLABELLED.txt", "--valid", "VALID.tsv")
+    one = in_one_step(*words, "--config", "c.toml")
+    assert one == in_three_steps(("DATA.tsv", "UNLABELLED.txt"), words)
+    assert header_of("one.npz")["made_from"]["made_from"]["details"]["documents"] == 73
+
+
+@pytest.mark.parametrize("way", ["stdin", "gzip", "unlabelled from stdin", "jobs"])
+def test_the_way_in_changes_nothing(way, here):
+    plain = in_one_step("DATA.tsv", "--unlabelled", "UNLABELLED.txt", "--config", "c.toml", "-j", "2")
+    (here / "z.tsv.gz").write_bytes(gzip.compress((here / "DATA.tsv").read_bytes()))
+    data, free, options = {
+        "stdin": (("-", "--input-format", "tsv"), "UNLABELLED.txt", {"stdin": (here / "DATA.tsv").read_bytes()}),
+        "gzip": (("z.tsv.gz",), "UNLABELLED.txt", {}),
+        "unlabelled from stdin": (("DATA.tsv",), "-", {"stdin": (here / "UNLABELLED.txt").read_bytes()}),
+        "jobs": (("DATA.tsv", "-j", "1"), "UNLABELLED.txt", {}),
+    }[way]
+    if way == "stdin":  # which is text unless a format is given, and that goes for every input
+        (here / "UNLABELLED.tsv").write_text("text\n" + (here / "UNLABELLED.txt").read_text())
+        free = "UNLABELLED.tsv"
+    assert in_one_step(*data, "--unlabelled", free, "--config", "c.toml", **options) == plain
+
+
+def test_folders_and_archives_with_parts(here):
+    for part, count in {"train/pos": 12, "train/neg": 12, "unsup": 9, "test/pos": 3, "test/neg": 3}.items():
+        (here / "corpus" / part).mkdir(parents=True)
+        label = part.rpartition("/")[2].replace("unsup", "pos")
+        for number, (text, _) in enumerate(make_rows((label,), count, seed=4)):
+            (here / "corpus" / part / f"{number}.txt").write_text(text)
+    with tarfile.open("corpus.tar.gz", "w:gz") as archive:
+        archive.add("corpus")
+    for name in ("corpus", "corpus.tar.gz"):
+        assert in_one_step(name, "--config", "c.toml") == in_three_steps((name,), (name,))
+    one = in_one_step("corpus", "--split", "train", "--config", "c.toml")
+    assert one == in_three_steps(("corpus", "--split", "train"), ("corpus", "--split", "train"))
+    # Of an archive without labels only the part unsup is read, and so it is counted.
+    in_one_step("DATA.tsv", "--unlabelled", "corpus.tar.gz", "--config", "c.toml")
+    assert header_of("one.npz")["made_from"]["made_from"]["details"]["documents"] == 59
+
+
+def test_the_seed_and_the_preset_go_for_all_stages(here):
+    options = ("--preset", "bloem", "--seed", "7")
+    small = ("--epochs", "1", "--blocks", "1", "--width", "16", "--batch", "25")
+    one = in_one_step("DATA.tsv", *options, *small)
+    size = header_of("one.npz")["made_from"]["settings"]["components"]
+    call("cooccur", "DATA.tsv", "--preset", "bloem", "-q", "-o", "c.npz")
+    call("pca", "c.npz", *options, "--components", str(size), "-q", "-o", "e.npz")
+    call("train", "DATA.tsv", "-e", "e.npz", *options, *small, "-q", "-o", "three.npz")
+    assert one == contents_of("three.npz")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("DATA.tsv", "--config", "c.toml", "--seed", "3"),
+        ("DATA.tsv", "--unlabelled", "UNLABELLED.txt", "--valid", "VALID.tsv", *TRAIN),
+        ("DATA.tsv", "--text-column", "label", "--label-column", "label", "--encoding-errors", "replace", *TRAIN),
+    ],
+    ids=["settings", "small corpus", "columns"],
+)
+def test_the_commands_of_info_make_the_same_bytes_again(words, here):
+    if "--text-column" in words:  # texts that are one word each: two words occur near each other in none of them
+        rows = [f"{text}\t{label} {label}" for text, label in make_rows(("neg", "pos"), 50, seed=1)]
+        (here / "DATA.tsv").write_text("text\tlabel\n" + "\n".join(rows))
+    one = in_one_step(*words)
+    for line in call("info", "one.npz", "--json").json["commands"]:
+        for name, ending in (("UNLABELLED", ".txt"), ("DATA", ".tsv"), ("VALID", ".tsv")):
+            line = line.replace(f" {name} ", f" {name}{ending} ")
+        call(*line.split()[1:], "-q")
+    assert contents_of("model.npz") == one
+
+
+# ---------------------------------------------------------------- what it says
+
+
+def test_each_stage_is_shown(here):
+    result = call("train", "DATA.tsv", "--config", "c.toml", "--json", "-o", "one.npz")
+    lines = result.stderr.splitlines()
+    assert "no word vectors are given (-e)" in lines[0]
+    assert [line.split()[0] for line in lines[1:3]] == ["counting", "PCA"]
+    assert lines[3].startswith("training  epoch 1/2")
+    summary = result.json
+    assert (summary["cooccur"]["documents"], summary["pca"]["components"], summary["texts"]) == (50, 8, 50)
+    assert summary["cooccur"]["words"] == summary["pca"]["words"]
+    assert call("train", "DATA.tsv", "--config", "c.toml", "-q", "-o", "one.npz").stderr == ""
+
+
+def test_a_small_corpus_gets_shorter_vectors_and_all_of_its_words(here):
+    (here / "DATA.tsv").write_text("text\tlabel\na good film\tpos\na bad film\tneg\nso good\tpos\nso bad\tneg\n")
+    said = call("train", "DATA.tsv", *TRAIN, "-o", "one.npz").stderr
+    assert "occurs 2 times: every word is counted" in said
+    assert "the vocabulary has only 5 words, so their vectors have 5 components" in said
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "code", "says"),
+    [
+        ("", (), 3, "there are no training texts"),
+        ("good film\tpos\nbad film\tpos\n", (), 3, "only the label 'pos'"),
+        ("good\tpos\nbad\tneg\n", (), 3, "--embeddings made from other texts"),
+        ("good film\tpos\nbad film\tneg\n", ("--preset", "goldstraw"), 3, "Lower min-count in the section [cooccur]"),
+        ("...\tpos\n\tneg\n", (), 3, "the corpus is empty"),
+        ("good film\tpos\nbad film\tneg\n", ("-o", "none/m.npz"), 1, "its folder does not exist"),
+    ],
+    ids=["empty", "one label", "one word a text", "preset", "no word", "no folder"],
+)
+def test_what_cannot_be_trained_is_refused(table, options, code, says, here):
+    (here / "DATA.tsv").write_text(f"text\tlabel\n{table}".replace("...", "\u200b"))
+    before = contents(here)
+    ended, said = failure("train", "DATA.tsv", *options)
+    assert (ended, says in said) == (code, True), said
+    assert contents(here) == before
+
+
+def test_labels_are_checked_before_the_counting(here):
+    (here / "DATA.tsv").write_text("text\tlabel\ngood film\tpos\nbad film\tpos\n")
+    assert "counting  " not in call("train", "DATA.tsv", code=3).stderr
+
+
+def test_options_of_other_commands_have_no_effect_and_are_named(here):
+    (here / "o.toml").write_text('[cooccur]\nmin-count = 2\njobs = 1\noutput = "c.npz"\n[pca]\ncomponents = 4\n')
+    said = call("train", "DATA.tsv", *TRAIN, "--config", "o.toml", "-o", "one.npz").stderr
+    assert said.splitlines()[0] == "o.toml: no effect on train: jobs, output in [cooccur]"
+    assert not (here / "c.npz").exists()
+
+
+def test_variables_of_the_stages_have_their_effect(here, monkeypatch):
+    monkeypatch.setenv("NLPTX_COOCCUR_MIN_COUNT", "3")
+    monkeypatch.setenv("NLPTX_PCA_COMPONENTS", "6")
+    in_one_step("DATA.tsv", *TRAIN)
+    embeddings = header_of("one.npz")["made_from"]
+    assert (embeddings["settings"]["components"], embeddings["made_from"]["settings"]["min_count"]) == (6, 3)
+    monkeypatch.setenv("NLPTX_PCA_COMPONENTS", "many")
+    assert "(from NLPTX_PCA_COMPONENTS)" in failure("train", "DATA.tsv")[1]
+
+
+# ---------------------------------------------------------------- stopping and resuming
+
+
+@pytest.mark.parametrize(
+    ("point", "name"),
+    [
+        (("nlptx.cooccurrence.count", "", "build_index"), "SIGINT"),
+        (("nlptx.pca.fit", "", "power_iteration"), "SIGTERM"),
+    ],
+    ids=["counting", "PCA"],
+)
+def test_nothing_is_kept_before_the_training(point, name, here):
+    before = contents(here)
+    code, said = signalled_at([(point, 1, name)], "train", "DATA.tsv", "--config", "c.toml", cwd=here)
+    stopped = "interrupted" if name == "SIGINT" else f"stopped by {name}"
+    assert code == {"SIGINT": 130, "SIGTERM": 143}[name]
+    assert said.splitlines()[-1] == f"nlptx: {stopped}: nothing was trained yet, and nothing is kept"
+    assert contents(here) == before
+
+
+def test_a_stopped_training_goes_on_to_the_same_bytes(here):
+    words = ("train", "DATA.tsv", "--config", "c.toml", "--batch", "10", "-o", "out.npz")
+    signalled_at([(STEP, 3, "SIGTERM")], *words, cwd=here)
+    point = ("nlptx.pca.fit", "", "power_iteration")
+    _, said = signalled_at([(point, 1, "SIGTERM")], *words, "--resume", cwd=here)
+    assert "nothing is kept; --resume goes on from out.npz.checkpoint as before" in said
+    assert "going on from out.npz.checkpoint" in run(*words, "--resume", cwd=here).stderr
+    resumed = contents(here)
+    run(*words, cwd=here)
+    assert contents(here) == resumed
+    assert read("out.npz").kind == "model"
