@@ -4,9 +4,10 @@
     >>> nlptx.Model.load().predict(["I loved it"])           # the model that comes with nlptx
     ['pos']
 
-Or train your own model in three stages:
+Or train your own model, in one step or in three:
 
     >>> texts, labels = ["a good film", "a bad film", "so good", "so bad"] * 5, [1, 0, 1, 0] * 5
+    >>> model = nlptx.fit(texts, labels)
     >>> counts = nlptx.count(texts)                          # sparse word-by-word co-occurrence
     >>> embeddings = nlptx.fit_pca(counts, nlptx.PcaSettings(components=4))     # power-iteration PCA
     >>> model = nlptx.fit(texts, labels, embeddings)         # encoder transformer

@@ -6,7 +6,7 @@ from dataclasses import asdict, fields, replace
 import pytest
 
 from nlptx.artifacts.container import Artifact
-from nlptx.artifacts.provenance import chain, command
+from nlptx.artifacts.provenance import chain, command, trace
 from nlptx.cli.main import nlptx
 from nlptx.corpus.document import ReadOptions, non_default_options
 from nlptx.errors import CorruptError
@@ -109,3 +109,47 @@ def test_the_chain_goes_back_to_the_corpus():
     first = header("cooccurrence")
     second = {**header("embeddings"), "made_from": first}
     assert chain({**header("model"), "made_from": second})[:2] == [first, second]
+
+
+# ---------------------------------------------------------------- models that nlptx train makes in one step
+
+
+def one_step_model(counts=None, pca=None, source=None, details=None, seed=1, pca_seed=1):
+    """A model whose headers are those of a one-step training, except for the changes given."""
+    first = Artifact("cooccurrence", asdict(counts or CountSettings()), {}, None, {"sha256": "a", **(details or {})})
+    second = Artifact("embeddings", asdict(pca or PcaSettings()), {}, first.header, {}, pca_seed)
+    about = {"source": {"sha256": "a", **(source or {})}}
+    return Artifact("model", asdict(TrainSettings()), {}, second.header, about, seed)
+
+
+def test_a_model_that_one_command_makes_has_one_command():
+    assert trace(one_step_model())[1] == ["nlptx train DATA -o model.npz"]
+    assert trace(one_step_model(seed=7, pca_seed=7))[1] == ["nlptx train DATA --seed 7 -o model.npz"]
+    free = {"unlabelled_sha256": "b", "texts_sha256": "a", "sha256": "c", "reading": {"skip_bad": True}}
+    assert trace(one_step_model(source=free))[1] == ["nlptx train DATA --unlabelled UNLABELLED --skip-bad -o model.npz"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"counts": CountSettings(window=4)},
+        {"pca": PcaSettings(components=4)},
+        {"pca_seed": 7},
+        {"details": {"reading": {"text_column": "review"}}},
+        {"details": {"memory": 64 << 20}},
+        {"source": {"sha256": "b"}},
+        {"source": {"texts_sha256": "b", "unlabelled_sha256": "c"}},
+        {"details": {"sha256": ""}, "source": {"sha256": ""}},
+    ],
+    ids=str,
+)
+def test_any_other_model_has_a_command_for_each_stage(change):
+    commands = trace(one_step_model(**change))[1]
+    assert [line.split()[1] for line in commands] == ["cooccur", "pca", "train"]
+    same = "sha256" not in str(change)
+    assert commands[0].split()[2] == ("DATA" if same else "CORPUS")
+
+
+def test_damaged_reading_options_of_a_model_are_refused():
+    with pytest.raises(CorruptError):
+        trace(one_step_model(source={"reading": ["text_column"]}))
