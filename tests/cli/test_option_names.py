@@ -54,7 +54,8 @@ def test_no_message_of_the_library_names_an_option(path):
 def test_what_the_library_names_is_an_option_of_the_command_line(path):
     named = {name for text in strings(path) for name in re.findall(r"`[a-z_0-9]+(?:=[^`\s]+)?`", text)}
     shown = {re.sub(r"[ =].*", "", as_options(name)) for name in named}
-    assert {name for name in shown if not name.startswith("--")} <= {"`texts`", "`model`"}
+    only_in_python = {"`texts`", "`model`", "`cooccur`", "`pca`"}
+    assert {name for name in shown if not name.startswith("--")} <= only_in_python
     assert {name for name in shown if name.startswith("--")} <= options()
 
 
@@ -69,6 +70,7 @@ def test_every_name_is_that_of_an_option():
         ("`calibrate=False`, `resume=True`", "--no-calibrate, --resume"),
         ("`splits=()`, `splits`, `format`", "--split all, --split, --input-format"),
         ("`texts[3]` is `x`, ``lr``", "`texts[3]` is `x`, `--lr`"),
+        ("Lower `cooccur.min_count`", "Lower min-count in the section [cooccur] of --config FILE"),
     ],
 )
 def test_names_become_options(said, shown):
