@@ -83,7 +83,7 @@ def atomic_output(path: FilePath) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the block ends without an error.
 
     A symbolic link is kept, and the file it points to is replaced. The new file has the mode of the old one; without an
-    old one, the umask applies. ``-``, open files (/dev/stdout, /dev/fd/3), pipes and devices are not replaced: all bytes
+    old one, the umask applies. ``-``, open files (/dev/stdout, /dev/fd/3), pipes and devices are not replaced: the bytes
     are copied to them at the end. Unrelated errors of the block propagate unchanged.
 
     Raises:
