@@ -16,7 +16,7 @@ Or train your own model in three stages:
     >>> nlptx.evaluate(nlptx.Model.load("model.npz"), texts, labels)
     <Report: 20 texts, accuracy ...>
 
-Submodules are imported on first use, so ``import nlptx`` itself is fast.
+Submodules are imported on first use, so that ``import nlptx`` is fast.
 """
 
 from __future__ import annotations

@@ -83,8 +83,8 @@ def atomic_output(path: FilePath) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the block ends without an error.
 
     A symbolic link is kept, and the file it points to is replaced. The new file has the mode of the old one; without an
-    old one, the umask applies. Open files (``-``, /dev/stdout, /dev/fd/3), pipes and devices are not replaced; bytes are
-    copied to them at the end. Unrelated errors of the block propagate unchanged.
+    old one, the umask applies. Open files (``-``, /dev/stdout, /dev/fd/3), pipes and devices are not replaced; at the
+    end all bytes are copied to them. Unrelated errors of the block propagate unchanged.
 
     Raises:
         OutputError: the file cannot be written or is write-protected; the old file is untouched.
