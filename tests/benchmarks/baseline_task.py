@@ -70,7 +70,7 @@ def need(package: str) -> Any:
 
 def need_training(task: Task) -> None:
     if not task.train:
-        raise Absent("there are no training texts")
+        raise Absent("there is nothing to train on")
 
 
 def certain(classes: np.ndarray, count: int) -> np.ndarray:

@@ -108,7 +108,7 @@ def main() -> None:
         try:
             report = score(method, DATA[arguments.data], archive, arguments.shared)
         except Absent as reason:
-            print(f"{arguments.data}: {method} is skipped: {reason}", file=sys.stderr)
+            print(f"{arguments.data}: {method} is left out: {reason}", file=sys.stderr)
             continue
         plain = {
             name: None if isinstance(value, float) and math.isnan(value) else value for name, value in report.items()

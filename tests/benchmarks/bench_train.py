@@ -89,7 +89,7 @@ def real_texts(bench: Bench, max_words: int) -> tuple[int, list[NDArray[np.int32
 
 
 def sgemm_rate(size: int = 2048, runs: int = 5) -> float:
-    """Return the floating-point operations per second of a square float32 product on all cores; best of several runs."""
+    """Return the floating-point operations per second of square float32 products on all cores, best of several runs."""
     a, b = (np.random.default_rng(seed).standard_normal((size, size), np.float32) for seed in (1, 2))
     seconds = []
     for _ in range(runs + 1):
