@@ -15,7 +15,7 @@ from nlptx.io.spill import SpilledArray, as_bytes
 # Allowed dtypes, as named in .npy files; |S3 is for the string "csr", by which SciPy recognises a sparse matrix.
 DTYPES = {"|u1", "<i4", "<i8", "<f2", "<f4", "<f8", "|S3"}
 # The header of a .npy file as NumPy writes it. NumPy's own reader evaluates it as Python source, so a damaged header
-# can raise any parser error. 18 digits keep a length within 64 bits.
+# can raise any parser error. Lengths have at most 18 digits, so that they fit in 64 bits.
 _NPY = re.compile(
     rb"\x93NUMPY\x01\x00(?s:..)\{'descr': '(?P<dtype>[^']*)', 'fortran_order': False,"
     rb" 'shape': \((?P<shape>(\d{1,18}, ?)*(\d{1,18})?)\),? ?\} *\n"

@@ -31,7 +31,7 @@ def as_bytes(array: NDArray[Any]) -> memoryview:
 
 
 class MemoryBudget:
-    """The memory limit of a stage, and the folder that the rest is spilled to. A context manager that closes the files.
+    """The memory limit of a stage, and the folder that the rest is spilled to; closes the files on exit from ``with``.
 
     Args:
         memory: bytes of memory for the data of a stage, not counting the interpreter and its libraries; None for the

@@ -12,7 +12,7 @@ from nlptx.nn.layout import Layout
 
 
 class Parameter:
-    """Hold a named array that is learned.
+    """A named array of learned values.
 
     Args:
         name: name within the layer, as in the equations.

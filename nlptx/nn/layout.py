@@ -14,7 +14,7 @@ class Layout:
 
     A text longer than the window is cut into windows of nearly equal length. Attention stays within a window, and
     positions restart in each; pooling spans the whole text. Consecutive windows of equal length form a *stack*: an
-    (n, T, D) view that a single batched product can handle. For texts of 3, 3 and 5 tokens and a window of 4::
+    (n, T, D) view that a single batched product can handle. Example with texts of 3, 3 and 5 tokens and a window of 4::
 
         rows      0 1 2   3 4 5   6 7 8   9 10        N = 11 tokens
         texts    [-----] [-----] [------------]       B = 3, lengths 3 3 5

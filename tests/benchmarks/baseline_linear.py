@@ -49,7 +49,7 @@ def nblr(task: Task) -> Answer:
 
 
 def nbsvm(task: Task) -> Answer:
-    """NB-SVM: weights of a linear SVM (1/4) and of naive Bayes at the same scale (3/4) (Wang & Manning 2012)."""
+    """NB-SVM (Wang & Manning 2012): mean of the weights of a linear SVM (1/4) and of naive Bayes, rescaled (3/4)."""
     svm = need("sklearn.svm")
 
     def weigh(train: Any, test: Any, positive: np.ndarray, C: float) -> tuple[np.ndarray, int]:
