@@ -169,7 +169,7 @@ def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
         if kinds and kind not in kinds:
             raise WrongKindError(
                 f"holds {'a ' if KINDS[kind] == 'train' else ''}{kind}, the output of nlptx {KINDS[kind]};"
-                f" expected {' or '.join(f'{wanted} (nlptx {KINDS[wanted]})' for wanted in kinds)}"
+                f" expected {' or '.join(f'{name} (nlptx {KINDS[name]})' for name in kinds)}"
             )
         # The contents of entries have checksums, but the list of entries has none.
         if sorted(f"{name}.npy" for name in [_HEADER, *header["arrays"]]) != sorted(entries):

@@ -32,7 +32,7 @@ Product = Callable[[NDArray], NDArray]
 _BLOCK = 16
 # For the automatic choice of the degree: number of vectors kept per requested eigenpair, and minimum degree.
 _BASIS_PER_PAIR = 6
-_LEAST_DEGREE = 8
+_MIN_DEGREE = 8
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def power_iteration(
         NlptxError: the iteration does not converge within ``max_products``.
     """
     block = min(block or _BLOCK, size)
-    degree = degree or max(_LEAST_DEGREE, -(-_BASIS_PER_PAIR * count // block))
+    degree = degree or max(_MIN_DEGREE, -(-_BASIS_PER_PAIR * count // block))
     found = progress = spent = columns = 0
     open_residual = 1.0
     values = np.empty(0, dtype)
@@ -177,20 +177,22 @@ class _Basis:
     """An orthonormal basis W (V, width), and A W: eigenvectors found earlier, then the iterates of this round.
 
     Args:
-        found: (V, F) eigenvectors found in earlier rounds.
+        eigenvectors: (V, F) eigenvectors found in earlier rounds.
         images: (V, F) A times these eigenvectors.
         capacity: maximum width of the basis.
         recent: maximum number of columns in the last two blocks together.
         workers: threads.
     """
 
-    def __init__(self, found: NDArray, images: NDArray, capacity: int, recent: int, workers: Workers) -> None:
+    def __init__(self, eigenvectors: NDArray, images: NDArray, capacity: int, recent: int, workers: Workers) -> None:
         self.width = 0
-        self._found, self._recent, self._workers = found.shape[1], recent, workers
-        self._vectors = np.empty((len(found), capacity), found.dtype, order="F")  # columns in use are contiguous
+        self._found, self._recent, self._workers = eigenvectors.shape[1], recent, workers
+        self._vectors = np.empty(
+            (len(eigenvectors), capacity), eigenvectors.dtype, order="F"
+        )  # columns in use are contiguous
         self._images = np.empty_like(self._vectors)
         self._small = np.empty((capacity, capacity))  # W^T A W, which is symmetric: only the upper triangle is filled
-        self.append(found, images)
+        self.append(eigenvectors, images)
 
     def append(self, block: NDArray, image: NDArray) -> None:
         """Add a block (V, k) to the basis; ``image`` is A times the block."""

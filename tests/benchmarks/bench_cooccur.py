@@ -44,7 +44,7 @@ def rows(bench: Bench) -> list[Row]:
         return []
     corpus, raw = write_corpora(bench)
     clean = counting(corpus, bench, "--tokenizer", "spaces")
-    ours, alone, ours_raw = command(*clean), command(*clean, "--jobs", "1"), command(*counting(raw, bench))
+    ours, one_job, ours_raw = command(*clean), command(*clean, "--jobs", "1"), command(*counting(raw, bench))
     words, pairs = bench.folder / "v.txt", bench.folder / "glove.bin"
     outputs = output_of(bench), words, pairs
     peer = None
@@ -55,6 +55,6 @@ def rows(bench: Bench) -> list[Row]:
         print("GloVe's vocab_count and cooccur are not on the PATH: skipped", file=sys.stderr)
     return [
         {"stage": "cooccur, clean text", "peer": "GloVe (C)", **pair(ours, peer, bench.runs, outputs)},
-        {"stage": "cooccur, clean text", "peer": "one job", **pair(ours, alone, bench.runs, outputs)},
+        {"stage": "cooccur, clean text", "peer": "one job", **pair(ours, one_job, bench.runs, outputs)},
         {"stage": "cooccur, raw text", "peer": "clean text", **pair(ours_raw, ours, bench.runs, outputs)},
     ]

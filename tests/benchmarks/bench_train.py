@@ -53,14 +53,14 @@ def rows(bench: Bench) -> list[Row]:
         lengths = np.array([len(ids) for ids in texts])
         with ExitStack() as stack:
             case = (settings, width, words, texts, targets)
-            ours, alone = (our_epoch(*case, jobs, stack) for jobs in (os.cpu_count() or 1, 1))
+            ours, one_job = (our_epoch(*case, jobs, stack) for jobs in (os.cpu_count() or 1, 1))
             peer = torch_epoch(*case)
             timed = pair(repeat(ours, repeats), repeat(peer, repeats) if peer else None, bench.runs)
             row = {"stage": name, "peer": "PyTorch eager", **timed}
             row["tokens_per_second"] = int(lengths.sum()) * repeats / row["seconds"]
             row["share_of_sgemm"] = flops(settings, width, lengths) * repeats / row["seconds"] / rate
             result.append(row)
-            both, one = alternate(repeat(ours, repeats), repeat(alone, repeats), bench.runs)
+            both, one = alternate(repeat(ours, repeats), repeat(one_job, repeats), bench.runs)
         ratio = None if one is None else one / both
         result.append({"stage": name, "peer": "1 job", "seconds": both, "peer_seconds": one, "ratio": ratio})
     return result
