@@ -187,9 +187,8 @@ class _Basis:
     def __init__(self, eigenvectors: NDArray, images: NDArray, capacity: int, recent: int, workers: Workers) -> None:
         self.width = 0
         self._found, self._recent, self._workers = eigenvectors.shape[1], recent, workers
-        self._vectors = np.empty(
-            (len(eigenvectors), capacity), eigenvectors.dtype, order="F"
-        )  # columns in use are contiguous
+        shape = (len(eigenvectors), capacity)
+        self._vectors = np.empty(shape, eigenvectors.dtype, order="F")  # columns in use are contiguous
         self._images = np.empty_like(self._vectors)
         self._small = np.empty((capacity, capacity))  # W^T A W, which is symmetric: only the upper triangle is filled
         self.append(eigenvectors, images)
