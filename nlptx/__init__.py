@@ -17,7 +17,7 @@ Or train your own model, in one step or in three:
     >>> nlptx.evaluate(nlptx.Model.load("model.npz"), texts, labels)
     <Report: 20 texts, accuracy ...>
 
-Submodules are imported on first use, so ``import nlptx`` itself is fast.
+Submodules are imported on first use, so that ``import nlptx`` is fast.
 """
 
 from __future__ import annotations

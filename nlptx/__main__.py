@@ -5,7 +5,7 @@ import signal
 
 def main() -> None:
     """Run the command line."""
-    # During the imports Ctrl-C ends the program silently; otherwise it would print the traceback of an import.
+    # Let Ctrl-C end the program silently during the imports; otherwise it would print a traceback.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from nlptx.runtime.allocator import save_address_space

@@ -1,4 +1,4 @@
-"""The error classes. Each defines the exit code of a command that fails with it.
+"""The error classes. Each defines the exit code of a command that fails with this error.
 
 NlptxError                1   something failed while running
 ├── OutputError           1   the result could not be written
@@ -14,20 +14,20 @@ NlptxError                1   something failed while running
 │   └── NewerFormatError  4   written by a later version
 └── QualityGateError      5   a required quality was not reached
 
-Messages use the Python names of arguments and settings, in backquotes (`epochs`, `resume=True`); the command line
-replaces them by its options (--epochs, --resume).
+Messages use the Python names of arguments and settings, in backticks (`epochs`, `resume=True`); the command line
+replaces them with its options (--epochs, --resume).
 """
 
 from __future__ import annotations
 
 
 class NlptxError(Exception):
-    """Base of all errors raised on purpose.
+    """Base class of all errors that nlptx raises deliberately.
 
     Args:
         message: description of the error, with the actual and the expected value.
         where: position in the input, as ``file`` or ``file:line``.
-        hint: advice on what to do next.
+        hint: what the user can do next.
     """
 
     exit_code = 1
@@ -41,8 +41,8 @@ class NlptxError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        place = f"{self.where}: " if self.where else ""
-        lines = [" ".join(part.splitlines()) for part in (place + self.message, self.hint) if part]
+        prefix = f"{self.where}: " if self.where else ""
+        lines = [" ".join(part.splitlines()) for part in (prefix + self.message, self.hint) if part]
         return "\n  ".join(line if len(line) <= self._LONGEST else line[: self._LONGEST] + " ..." for line in lines)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import Embeddings
 
 FORMATS = ("png", "svg", "pdf")
-GOLDEN = 0.618  # step from one hue to the next, with which every hue differs from all recent ones
+GOLDEN = 0.618  # step from one hue to the next, chosen so that each hue differs clearly from all recent ones
 SHIFTS = (0, 6, -6, 12, -12)  # vertical shifts, in points, tried in turn until a word overlaps no other
 
 
@@ -31,7 +31,7 @@ def plot_history(history: dict[str, Any], path: FilePath) -> None:
         path: file to write, ending in .png, .svg or .pdf.
 
     Raises:
-        SettingsError: the file name has another ending.
+        SettingsError: the file name has a different extension.
         NlptxError: matplotlib is not installed.
         OutputError: the file cannot be written.
     """
@@ -43,14 +43,14 @@ def plot_history(history: dict[str, Any], path: FilePath) -> None:
     left.plot(*_smoothed(steps, losses), color="tab:blue", label="training loss")
     left.set_xlabel("step")
     left.set_ylabel("loss")
-    judged = [epoch for epoch in history["epochs"] if "valid_loss" in epoch]
-    if judged:
-        ends = [epoch["step"] for epoch in judged]
-        left.plot(ends, [epoch["valid_loss"] for epoch in judged], "o-", color="tab:orange", label="validation loss")
+    epochs = [epoch for epoch in history["epochs"] if "valid_loss" in epoch]
+    if epochs:
+        ends = [epoch["step"] for epoch in epochs]
+        left.plot(ends, [epoch["valid_loss"] for epoch in epochs], "o-", color="tab:orange", label="validation loss")
         kept = history["epochs"][history["best_epoch"] - 1]["step"]
         left.axvline(kept, color="grey", linewidth=0.8, linestyle=":", label="kept: lowest loss")
         right = left.twinx()
-        percent = [100 * epoch["valid_accuracy"] for epoch in judged]
+        percent = [100 * epoch["valid_accuracy"] for epoch in epochs]
         right.plot(ends, percent, "s--", color="tab:green", markersize=5, label="validation accuracy")
         right.set_ylabel("validation accuracy, %", color="tab:green")
     for axes in figure.axes:
@@ -60,7 +60,7 @@ def plot_history(history: dict[str, Any], path: FilePath) -> None:
 
 
 def _smoothed(steps: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
-    """Return moving averages of steps and values, over a window of a tenth of the points."""
+    """Return moving averages of the steps and the values, over a window of a tenth of the points."""
     if not len(steps):
         return steps, values
     width = max(len(steps) // 10, 1)
@@ -69,9 +69,9 @@ def _smoothed(steps: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def plot_words(embeddings: Embeddings, path: FilePath) -> None:
-    """Draw a map of groups of words, one colour per group; words that are used alike are close together.
+    """Draw a map of groups of words, one colour per group. Words that are used in similar contexts are close together.
 
-    Frequent words are larger and are placed first; a word for which there is no room is left out.
+    Frequent words are larger and are placed first; words for which there is no room are left out.
 
     Args:
         embeddings: the word vectors.
@@ -84,12 +84,12 @@ def plot_words(embeddings: Embeddings, path: FilePath) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     groups = word_groups(embeddings)
-    group_of = {place: number for number, group in enumerate(groups) for place in group}
+    group_of = {word: number for number, group in enumerate(groups) for word in group}
     ids = list(group_of)
-    places = dict(zip(ids, plane_positions(embeddings, ids), strict=True))
+    positions = dict(zip(ids, plane_positions(embeddings, ids), strict=True))
     axes = figure.add_axes((0.04, 0.03, 0.92, 0.94))
     axes.set_axis_off()
-    axes.update_datalim(list(places.values()))
+    axes.update_datalim(list(positions.values()))
     axes.margins(0.01)
     axes.autoscale_view()
     canvas: Any = FigureCanvasAgg(figure)  # its methods have no type annotations
@@ -98,14 +98,14 @@ def plot_words(embeddings: Embeddings, path: FilePath) -> None:
     sizes = 7.5 + 5 * (counts - counts[ids].min()) / (np.ptp(counts[ids]) or 1)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")
-        for place in sorted(ids):
+        for word in sorted(ids):
             text = axes.annotate(
-                embeddings.vocabulary.words[place],
-                places[place],
+                embeddings.vocabulary.words[word],
+                positions[word],
                 (0, 0),
                 textcoords="offset points",
-                size=sizes[place],
-                color=_colour(group_of[place]),
+                size=sizes[word],
+                color=_colour(group_of[word]),
                 ha="center",
                 va="center",
                 parse_math=False,
@@ -126,7 +126,7 @@ def _colour(number: int) -> tuple[float, float, float]:
 
 
 def _figure(path: FilePath, width: float, height: float) -> Any:
-    """Check the ending of the file name, and return an empty matplotlib figure of this size in inches."""
+    """Check the extension of the file name, and return an empty matplotlib figure of the given size in inches."""
     if _suffix(path) not in FORMATS:
         raise SettingsError(f"{path}: a picture ends in .{', .'.join(FORMATS)}")
     try:
@@ -137,7 +137,7 @@ def _figure(path: FilePath, width: float, height: float) -> Any:
 
 
 def _save(figure: Any, path: FilePath) -> None:
-    """Write a figure without date and random ids, so that equal figures give equal bytes."""
+    """Write a figure without its date and random ids, so that equal figures produce equal bytes."""
     import matplotlib as mpl
 
     mpl.rcParams["svg.hashsalt"] = "nlptx"

@@ -1,7 +1,7 @@
 """Presets: the settings used in two articles, as defaults of the commands.
 
-- ``goldstraw``: Goldstraw, "Transformers", an article on building one from scratch for sentiment analysis, with the
-  public repositories RustTransformer and WordEmbeddings.
+- ``goldstraw``: Goldstraw, "Transformers", an article on building a transformer from scratch for sentiment analysis,
+  with the public repositories RustTransformer and WordEmbeddings.
 - ``bloem``: Peter Bloem, "Transformers from scratch", 18 August 2019.
 """
 

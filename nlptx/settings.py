@@ -1,4 +1,4 @@
-"""All options of all stages, each with its default, range and help text, defined in a single place.
+"""The options of all stages, each with its default, range and help text, defined in a single place.
 
 The command line derives its options from these classes, the library takes them as arguments, and each artifact stores
 the settings it was made with.
@@ -40,7 +40,7 @@ def setting(
     low: float | None = None,
     high: float | None = None,
 ) -> T:
-    """Declare an option: a dataclass field with its help text, section of the help and range (both ends included)."""
+    """Declare an option: a dataclass field with its help text, its section of the help and its range (inclusive)."""
     metadata = {"help": help, "group": group, "choices": choices, "low": low, "high": high}
     return field(default=default, metadata=metadata)
 
@@ -82,14 +82,14 @@ S = TypeVar("S", bound=Settings)
 
 def check_value(item: dataclasses.Field[Any], value: Any) -> None:
     """Raise SettingsError unless ``value`` has the type and range declared for ``item``."""
-    name, wanted = f"`{item.name}`", type(item.default)
-    whole = wanted is float and type(value) is int
-    if type(value) is not wanted and not whole:
-        raise SettingsError(f"{name} is {value!r}; expected {wanted.__name__}")
+    name, expected = f"`{item.name}`", type(item.default)
+    int_for_float = expected is float and type(value) is int
+    if type(value) is not expected and not int_for_float:
+        raise SettingsError(f"{name} is {value!r}; expected {expected.__name__}")
     choices, low, high = (item.metadata[key] for key in ("choices", "low", "high"))
     if choices is not None and value not in choices:
         raise SettingsError(f"{name} is {value!r}; expected one of {', '.join(choices)}")
-    if wanted is float and not math.isfinite(value):
+    if expected is float and not math.isfinite(value):
         raise SettingsError(f"{name} is {value}; expected a finite number")
     if (low is not None and not value >= low) or (high is not None and not value <= high):
         bounds = f"at least {low}" if high is None else f"from {low} to {high}"
@@ -101,8 +101,8 @@ class CountSettings(Settings):
     """Settings of ``cooccur``."""
 
     window: int = setting(10, "Context words on each side of a word.", MAIN, low=1, high=1000)
-    min_count: int = setting(5, "Drop words that occur fewer times than this.", MAIN, low=1)
-    max_words: int = setting(50_000, "Keep at most this many words, the most frequent.", MAIN, low=1)
+    min_count: int = setting(5, "Drop words that occur less often than this.", MAIN, low=1)
+    max_words: int = setting(50_000, "Maximum number of words to keep, the most frequent.", MAIN, low=1)
     weighting: str = setting(
         "harmonic",
         "Weight at distance d: 1/d, 1 or 1 - d/window.",
@@ -111,7 +111,7 @@ class CountSettings(Settings):
     )
     tokenizer: str = setting(
         "words",
-        "words: words and punctuation; spaces: text already tokenised.",
+        "words: words and punctuation; spaces: text that is already tokenised.",
         "Counting",
         choices=("words", "spaces"),
     )
@@ -120,7 +120,9 @@ class CountSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.weighting == "linear" and self.window == 1:
-            raise SettingsError("`weighting=linear` leaves nothing of a window of 1", hint="Give `window=2` or more.")
+            raise SettingsError(
+                "`weighting=linear` gives all pairs weight 0 if `window=1`", hint="Give `window=2` or more."
+            )
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,18 +131,18 @@ class PcaSettings(Settings):
 
     components: int = setting(128, "Length of the word vectors.", MAIN, low=1)
     transform: str = setting(
-        "ppmi", "Counts as positive PMI, as log(1+x), or as they are.", MAIN, choices=("ppmi", "log", "none")
+        "ppmi", "Transform of the counts: PPMI, log(1+x) or none.", MAIN, choices=("ppmi", "log", "none")
     )
     smoothing: float = setting(
-        1.0, "PPMI: exponent that smooths the context counts; 1 leaves them.", "Transform", low=0, high=1
+        1.0, "PPMI: exponent of the context counts; 1: no smoothing.", "Transform", low=0, high=1
     )
-    standardize: bool = setting(False, "Give each row mean 0 and standard deviation 1.", "Transform")
+    standardize: bool = setting(False, "Standardise each row to mean 0 and standard deviation 1.", "Transform")
     eigenvalue_weight: float = setting(
         0.5, "Scale: sqrt(eigenvalue) to this power; 1: plain PCA, 0: whitening.", "Transform", low=0, high=1
     )
-    normalize: bool = setting(False, "Give each word vector length 1.", "Transform")
+    normalize: bool = setting(False, "Normalise each word vector to length 1.", "Transform")
     tolerance: float = setting(
-        1e-3, "Largest relative residual |Av - lv| / l of an eigenpair.", "Power iteration", low=1e-12, high=1
+        1e-3, "Maximum relative residual |Av - lv| / l of an eigenpair.", "Power iteration", low=1e-12, high=1
     )
     block: int = setting(
         0, "Vectors iterated together; 1: the textbook method, 0: automatic.", "Power iteration", low=0
@@ -150,12 +152,12 @@ class PcaSettings(Settings):
     )
     deflation: str = setting(
         "projection",
-        "Remove found vectors by projection or as l v v'.",
+        "Remove eigenvectors by projection, or subtract l v v'.",
         "Power iteration",
         choices=("projection", "subtraction"),
     )
     max_products: int = setting(
-        10_000, "Give up after this many products of the matrix with a block.", "Power iteration", low=1
+        10_000, "Maximum number of products of the matrix with a block.", "Power iteration", low=1
     )
 
 
@@ -164,15 +166,18 @@ class NetworkSettings(Settings):
     """Shape of the transformer; part of the settings of ``train``."""
 
     width: int = setting(64, "Model width d; 0: the length of the word vectors.", "Network", low=0, high=16_384)
-    blocks: int = setting(1, "Encoder blocks.", "Network", low=0, high=1000)
-    heads: int = setting(4, "Attention heads.", "Network", low=1, high=1024)
+    blocks: int = setting(1, "Number of encoder blocks.", "Network", low=0, high=1000)
+    heads: int = setting(4, "Number of attention heads per block.", "Network", low=1, high=1024)
     head_width: str = setting("narrow", "Width of each head: d/heads, or d.", "Network", choices=("narrow", "wide"))
     attention: str = setting(
-        "scaled", "Scores: Q K' / sqrt(d), Q K', or x x'.", "Network", choices=("scaled", "qkv", "plain")
+        "scaled",
+        "Scores: Q K'/sqrt(head width), Q K', or x x'.",
+        "Network",
+        choices=("scaled", "qkv", "plain"),
     )
-    attention_window: int = setting(128, "Words that attend to each other.", "Network", low=1, high=65_536)
+    attention_window: int = setting(128, "Words per attention window.", "Network", low=1, high=65_536)
     long_texts: str = setting(
-        "split", "Split long texts into windows, or cut them.", "Network", choices=("split", "head")
+        "split", "Split or truncate texts longer than a window.", "Network", choices=("split", "head")
     )
     causal: bool = setting(False, "A word attends only to itself and earlier words.", "Network")
     hidden: int = setting(0, "Width of the feed-forward network; 0: 4 d.", "Network", low=0, high=65_536)
@@ -182,7 +187,10 @@ class NetworkSettings(Settings):
     norm: str = setting("pre", "Layer norm before each sublayer, or after it.", "Network", choices=("pre", "post"))
     norm_gain: bool = setting(True, "Learn a gain and a bias in layer norm.", "Network")
     positions: str = setting(
-        "sinusoidal", "Position signal added to word vectors.", "Network", choices=("sinusoidal", "learned", "none")
+        "sinusoidal",
+        "Position vectors added to word vectors.",
+        "Network",
+        choices=("sinusoidal", "learned", "none"),
     )
     pool: str = setting(
         "mean",
@@ -192,7 +200,7 @@ class NetworkSettings(Settings):
     )
     loss: str = setting(
         "cross-entropy",
-        "squared-error: one sigmoid neuron.",
+        "squared-error: for two labels only.",
         "Network",
         choices=("cross-entropy", "squared-error"),
     )
@@ -205,7 +213,7 @@ class NetworkSettings(Settings):
 
     @property
     def most_words(self) -> int | None:
-        """Maximum number of words of a text that are read; None for no limit."""
+        """Maximum number of words to read from a text; None for no limit."""
         return self.attention_window if self.long_texts == "head" else None
 
 
@@ -214,39 +222,37 @@ class TrainSettings(NetworkSettings):
     """Settings of ``train``."""
 
     epochs: int = setting(2, "Passes over the training texts.", MAIN, low=1)
-    lr: float = setting(1e-3, "Highest learning rate.", MAIN, low=0)
+    lr: float = setting(1e-3, "Maximum learning rate.", MAIN, low=0)
     valid_share: float = setting(0.1, "Fraction of DATA held out for validation.", "Data", low=0, high=0.9)
-    valid_max: int = setting(1000, "Largest number of texts held out.", "Data", low=1)
-    label_order: str = setting(
-        "auto", "Whether labels that are numbers form a scale.", "Data", choices=("auto", "none")
-    )
+    valid_max: int = setting(1000, "Maximum number of texts to hold out.", "Data", low=1)
+    label_order: str = setting("auto", "Whether numeric labels form a scale.", "Data", choices=("auto", "none"))
     class_weight: str = setting(
         "none",
-        "balanced: equal label weights, best mean recall.",
+        "balanced: equal weight for each label; raises mean recall.",
         "Data",
         choices=("none", "balanced"),
     )
     passages: int = setting(0, "Passages of 10 to 40 words to add per long text.", "Data", low=0, high=100)
-    new_word_min_count: int = setting(2, "Learn unknown words seen this often; 0: none.", "Start", low=0)
-    freeze: bool = setting(False, "Keep the word vectors as PCA made them.", "Start")
+    new_word_min_count: int = setting(2, "Learn unknown words that occur this often; 0: none.", "Start", low=0)
+    freeze: bool = setting(False, "Do not train the word vectors.", "Start")
     pretrain: int = setting(0, "Epochs of next-word prediction before training.", "Start", low=0)
-    ngrams: int = setting(3, "Longest word n-gram used as a feature; 0: none.", "N-grams", low=0, high=3)
-    ngram_min_texts: int = setting(2, "Drop n-grams found in fewer training texts.", "N-grams", low=1)
-    lsa_components: int = setting(300, "LSA components of the n-grams used as features; 0: none.", "N-grams", low=0)
-    distill: int = setting(1, "Epochs of distillation on texts without labels.", "N-grams", low=0)
+    ngrams: int = setting(3, "Maximum length of the word n-gram features; 0: none.", "N-grams", low=0, high=3)
+    ngram_min_texts: int = setting(2, "Drop n-grams that occur in fewer training texts.", "N-grams", low=1)
+    lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", low=0)
+    distill: int = setting(1, "Epochs of distillation on unlabelled texts.", "N-grams", low=0)
     batch: int = setting(32, "Texts per step.", "Training", low=1)
-    optimizer: str = setting("adamw", "Update rule.", "Training", choices=("adamw", "adam", "sgd"))
-    embedding_lr: float = setting(0.3, "Learning rate of the word vectors, times `lr`.", "Training", low=0)
+    optimizer: str = setting("adamw", "Optimizer.", "Training", choices=("adamw", "adam", "sgd"))
+    embedding_lr: float = setting(0.3, "Learning rate of word vectors, relative to `lr`.", "Training", low=0)
     schedule: str = setting(
         "linear", "Decay of the learning rate after warm-up.", "Training", choices=("linear", "cosine", "constant")
     )
     warmup: int = setting(100, "Steps over which the learning rate rises.", "Training", low=0)
     weight_decay: float = setting(0.01, "AdamW: weight decay per unit of learning rate.", "Training", low=0)
-    clip: float = setting(1.0, "Largest norm of the gradient; 0: no limit.", "Training", low=0)
-    word_dropout: float = setting(0.1, "Fraction of words left out of a training text.", "Training", low=0, high=0.95)
+    clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", low=0)
+    word_dropout: float = setting(0.1, "Fraction of words dropped from a training text.", "Training", low=0, high=0.95)
     weight_averaging: float = setting(
-        0.99, "Decay of the average of the weights; 0: none.", "Training", low=0, high=0.99999
+        0.99, "Decay of the weight average; 0: no averaging.", "Training", low=0, high=0.99999
     )
-    patience: int = setting(2, "Stop after so many epochs without gain; 0: never.", "Training", low=0)
+    patience: int = setting(2, "Stop after N epochs without improvement; 0: never.", "Training", low=0)
     calibrate: bool = setting(True, "Fit a temperature on the held-out texts.", "Training")
     float16: bool = setting(False, "Store vectors and n-grams in float16.", "Output")

@@ -1,1 +1,1 @@
-"""The .npz container, the checks on reading it, and where an artifact came from."""
+"""The .npz container of artifacts, the checks when one is read, and the provenance of artifacts."""

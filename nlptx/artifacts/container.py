@@ -1,10 +1,10 @@
 """One-file containers: named arrays and a JSON header in a NumPy ``.npz``.
 
-The header holds the format version, the kind, the version of nlptx, the resolved settings, the names of the
-arrays, and the header of the artifact this one was made from, back to the digest of the corpus. It holds no
-time, host, user or path, so the same command writes the same bytes. Nothing is pickled and nothing compressed:
-a file never takes more memory than its size on disk, and the CRC-32 of every entry is checked before use.
-:mod:`nlptx.artifacts.validation` checks what the arrays and values mean.
+The header holds the format version, the kind, the version of nlptx, the resolved settings, the names of the arrays,
+and the header of the artifact this one was made from, back to the digest of the corpus. It holds no time, host, user or
+path, so the same command always writes the same bytes. Nothing is pickled or compressed: a file never takes more memory
+than its size on disk, and the CRC-32 of every entry is checked before use. :mod:`nlptx.artifacts.validation` checks the
+arrays and values themselves.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STDIN = "-"
 KINDS = {"cooccurrence": "cooccur", "embeddings": "pca", "model": "train", "checkpoint": "train"}
 _HEADER = "header"
 _LARGEST_HEADER = 64 << 20
-# Errors of the system for a name that leads to no file.
+# Operating-system errors that mean that the path does not refer to a file.
 _NO_FILE = (errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 _ZIP = b"PK"
 
@@ -48,11 +48,11 @@ class Artifact:
     Args:
         kind: a key of KINDS.
         settings: every resolved setting of the stage.
-        arrays: arrays by name; those read from a file are read-only.
+        arrays: arrays by name; read-only if they were read from a file.
         made_from: header of the artifact this one was made from, or None.
-        details: further JSON values of the kind (digests, labels, history).
-        seed: seed of the stage's random numbers.
-        version: version of nlptx that wrote it.
+        details: further JSON values, which depend on the kind (digests, labels, history).
+        seed: seed of the random numbers of the stage.
+        version: version of nlptx that wrote the artifact.
     """
 
     kind: str
@@ -118,7 +118,7 @@ def read(path: FilePath, *kinds: str) -> Artifact:
         if path == STDIN:
             return _read(_whole(sys.stdin.buffer), kinds)
         with open(path, "rb") as file:
-            # A zip file is read from its end, so a pipe such as the shell's <(...) is read into memory first.
+            # Reading a zip file starts at its end, so a pipe such as the shell's <(...) is read into memory first.
             return _read(file if os.path.isfile(path) else _whole(file), kinds)
     except FileNotFoundError:
         raise SettingsError(f"{path}: no such file") from None
@@ -138,7 +138,7 @@ def read(path: FilePath, *kinds: str) -> Artifact:
 
 
 def _whole(stream: BinaryIO) -> BinaryIO:
-    """Read a stream to its end. A stream that does not begin like an artifact is refused at once: it may be endless."""
+    """Read a stream to its end. If it does not begin like an artifact, fail before reading more: it may be endless."""
     start = stream.read(len(_ZIP))
     if start != _ZIP:
         raise zipfile.BadZipFile("File is not a zip file")
@@ -169,7 +169,7 @@ def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
         if kinds and kind not in kinds:
             raise WrongKindError(
                 f"holds {'a ' if KINDS[kind] == 'train' else ''}{kind}, the output of nlptx {KINDS[kind]};"
-                f" expected {' or '.join(f'{wanted} (nlptx {KINDS[wanted]})' for wanted in kinds)}"
+                f" expected {' or '.join(f'{name} (nlptx {KINDS[name]})' for name in kinds)}"
             )
         # The contents of entries have checksums, but the list of entries has none.
         if sorted(f"{name}.npy" for name in [_HEADER, *header["arrays"]]) != sorted(entries):
@@ -222,7 +222,7 @@ def build(artifact: Artifact, make: Callable[[Artifact], T], path: str) -> T:
     """Build an object from an artifact read from ``path``.
 
     Raises:
-        ArtifactError: its parts are inconsistent; impossible settings count as damage.
+        ArtifactError: its parts are inconsistent, or its settings are impossible.
     """
     try:
         return make(artifact)

@@ -1,4 +1,4 @@
-"""One array as a ``.npy`` entry of a zip file, written as ``numpy.savez`` does and read defensively."""
+"""Arrays as ``.npy`` entries of a zip file, written as ``numpy.savez`` writes them and read defensively."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from nlptx.errors import CorruptError
 from nlptx.io.spill import SpilledArray, as_bytes
 
-# Dtypes of arrays as .npy files name them; |S3 is for the string "csr", by which SciPy recognises a sparse matrix.
+# Allowed dtypes, as named in .npy files; |S3 is for the string "csr", by which SciPy recognises a sparse matrix.
 DTYPES = {"|u1", "<i4", "<i8", "<f2", "<f4", "<f8", "|S3"}
 # The header of a .npy file as NumPy writes it. NumPy's own reader evaluates it as Python source, so a damaged header
-# can raise any parser error. 18 digits keep a length within 64 bits.
+# can raise any parser error. Lengths have at most 18 digits, so that they fit in 64 bits.
 _NPY = re.compile(
     rb"\x93NUMPY\x01\x00(?s:..)\{'descr': '(?P<dtype>[^']*)', 'fortran_order': False,"
     rb" 'shape': \((?P<shape>(\d{1,18}, ?)*(\d{1,18})?)\),? ?\} *\n"
@@ -25,28 +25,28 @@ _NPY = re.compile(
 def write_array(container: zipfile.ZipFile, name: str, array: NDArray | SpilledArray) -> None:
     """Write one entry; a :class:`SpilledArray` is written part by part."""
     parts = array.parts() if isinstance(array, SpilledArray) else [np.asarray(array, order="C")]
-    # An entry without a date gets that of 1980, so the bytes do not depend on the clock.
+    # An entry without a date is dated 1980, so the bytes do not depend on the clock.
     with container.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
-        described = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
-        np.lib.format.write_array_header_1_0(entry, described)
+        header = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
+        np.lib.format.write_array_header_1_0(entry, header)
         for part in parts:
             entry.write(as_bytes(part))
 
 
 def read_array(container: zipfile.ZipFile, name: str) -> NDArray:
-    """Return one read-only array, without copying the bytes read. Raises CorruptError."""
+    """Return one array, read-only because it shares the bytes that were read. Raises CorruptError."""
     entry = container.getinfo(name + ".npy")
     if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
         raise CorruptError(f"array {name!r} is compressed; artifacts are not")
     data = container.read(entry)  # checks the CRC-32
-    found = _NPY.match(data)
-    if found is None:
+    header = _NPY.match(data)
+    if header is None:
         raise CorruptError(f"entry {entry.filename} is not an array as NumPy writes it")
-    dtype = found["dtype"].decode("latin-1")
+    dtype = header["dtype"].decode("latin-1")
     if dtype not in DTYPES:
         raise CorruptError(f"array {name!r} is {dtype}; artifacts hold plain numbers and no objects")
-    shape = [int(length) for length in found["shape"].replace(b",", b" ").split()]
-    size, length = math.prod(shape), len(data) - found.end()
+    shape = [int(length) for length in header["shape"].replace(b",", b" ").split()]
+    size, length = math.prod(shape), len(data) - header.end()
     if size * np.dtype(dtype).itemsize != length:
-        raise CorruptError(f"array {name!r} has {length} bytes; which does not match its shape {shape}")
-    return np.frombuffer(data, dtype, size, found.end()).reshape(shape)
+        raise CorruptError(f"array {name!r} has {length} bytes, which does not match its shape {shape}")
+    return np.frombuffer(data, dtype, size, header.end()).reshape(shape)

@@ -1,4 +1,4 @@
-"""Where an artifact came from, and the commands that reproduce it."""
+"""The provenance of an artifact, and the commands that reproduce it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def chain(header: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _source(header: dict[str, Any]) -> dict[str, Any]:
-    """Return what a header records about the texts it was made from."""
+    """Return what a header records about the texts that the artifact was made from."""
     source = header["details"].get("source", {}) if header["kind"] == "model" else header["details"]
     if not isinstance(source, dict):
         raise CorruptError("the record of its texts is damaged")
@@ -106,7 +106,7 @@ def _reading_options(header: dict[str, Any]) -> list[str]:
 
 
 def is_made_here(header: dict[str, Any]) -> bool:
-    """Tell whether a stage of nlptx made this, rather than another program (word vectors read from text)."""
+    """Return whether nlptx made this artifact; word vectors read from a text file were made by another program."""
     return header["kind"] in _STAGES and (header["kind"] != "embeddings" or "source" not in header["details"])
 
 

@@ -14,12 +14,12 @@ from nlptx.errors import CorruptError
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# A larger number in a history is neither a loss nor a step, and cannot be drawn.
+# A larger number in a history cannot be a loss or a step, and cannot be plotted.
 _LARGEST_NUMBER = 1e15
 
 
 def need_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | None, ...]) -> NDArray:
-    """Return array ``name``. Raises CorruptError unless it has the given dtype and shape (None: any length)."""
+    """Return array ``name``. Raises CorruptError unless it has this dtype and shape (None: any length)."""
     array = artifact.arrays.get(name)
     if array is None:
         raise CorruptError(f"it has no array {name!r}")
@@ -51,10 +51,10 @@ def read_vocabulary(artifact: Artifact, tokenizer: Tokenizer) -> Vocabulary:
 
 
 def read_history(details: dict[str, Any]) -> dict[str, Any]:
-    """Return the recorded history of a training, empty if there is none.
+    """Return the recorded training history, empty if there is none.
 
     Raises:
-        CorruptError: the history cannot be displayed or drawn.
+        CorruptError: the history cannot be displayed or plotted.
     """
     history = details.get("history")
     if not isinstance(history, dict):

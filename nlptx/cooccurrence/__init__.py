@@ -1,1 +1,1 @@
-"""Stage 1: text becomes a sparse matrix of word co-occurrence counts."""
+"""Stage 1: turns text into a sparse matrix of word co-occurrence counts."""

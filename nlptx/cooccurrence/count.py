@@ -1,4 +1,4 @@
-"""Counting a corpus in bounded memory: encode its words as ids, count block by block, sum the blocks."""
+"""Counts a corpus in bounded memory: encode the words as ids, count each block, and sum the counts of the blocks."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 
-# Bytes needed to count a block, per token and per position of the padding between documents. Both are doubled, so that
-# a block takes half of the memory.
+# Bytes needed to count a block, per token and per position of the padding between documents. Both are twice the
+# measured values, so that a block uses only half of the memory limit.
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
-# Tokens that one thread groups by word at once. More if there are many words, because each segment stores one start
-# index per word; fewer if memory is short, because grouping takes about 40 bytes per token.
+# Tokens per segment, which one thread groups by word. A segment is larger for a large vocabulary, because it stores one
+# start index per word, and smaller if memory is short, because grouping takes about 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _SEGMENT_SHARE = 1 << 19, 10, 256
-# Maximum number of partial matrices (runs) to sum at once: each has two open files.
+# Maximum number of partial matrices (runs) to sum in one pass: each has two open files.
 _FAN_IN = 16
 
 
@@ -34,7 +34,7 @@ def count_corpus(blocks: Iterable[bytes], settings: CountSettings, space: Memory
     """Count which words occur near each other, in bounded memory.
 
     The context of a word is the ``window`` words before and after it in its document. Words outside the vocabulary
-    are removed first, as in GloVe and word2vec. Counts are exact sums of integers, divided once.
+    are removed first, as in GloVe and word2vec. Counts are exact sums of integers, divided only once, at the end.
 
     The corpus is counted in blocks that fit in memory. If there are several blocks, their counts go to temporary files
     and are summed at the end, a few rows at a time.
@@ -99,7 +99,7 @@ def _merge(runs: list[SpilledMatrix], space: MemoryBudget, workers: Workers, one
 def _choose_words(
     stream: TokenStream, settings: CountSettings, tokenizer: Tokenizer
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Return the vocabulary, and the vocabulary id of each word id of the stream; -1 if the word was left out."""
+    """Return the vocabulary, and the vocabulary id of each word id of the stream (-1 for a word that was left out)."""
     counts = stream.counts(settings.min_count)
     words = rank_words(counts, settings.min_count, settings.max_words)
     if not words:
@@ -126,7 +126,7 @@ def _reach(window: int, longest: int) -> int:
 def _grouped(
     lengths: Iterable[NDArray[np.int64]], limit: int, per_token: int = 1, per_document: int = 0
 ) -> Iterator[NDArray[np.int64]]:
-    """Group documents, without empty ones, so that a group costs at most ``limit`` or is a single document."""
+    """Yield the lengths of non-empty documents in groups that cost at most ``limit`` or are a single document."""
     group: list[NDArray[np.int64]] = []
     cost = 0
     for part in lengths:

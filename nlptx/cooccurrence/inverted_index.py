@@ -1,4 +1,4 @@
-"""An inverted index: documents joined into one text, and the positions of each word in it."""
+"""An inverted index: several documents joined into one text, and the positions of each word in that text."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ from nlptx.runtime.workers import Workers
 
 @dataclass(frozen=True)
 class InvertedIndex:
-    """Documents as one text of known words, and the positions of each word in it.
+    """Documents as one text of known words, and the positions of each word in that text.
 
-    Padding around each document keeps windows from reaching into the next one. Positions are grouped by segment, which
-    is a number of documents, and within a segment by word.
+    Padding around each document keeps windows from reaching into the next one. Positions are grouped by segment (a
+    number of consecutive documents), and within a segment by word.
 
     Args:
         text: int32 word ids of the documents; V for padding.
-        places: int32 or int64 index in ``text`` where the window around each position begins, one group after another.
-        starts: (V + 1, segments) int64 index in ``places`` where each word's group begins; the last row is the end.
+        windows: int32 or int64 index in ``text`` where the window around each position begins, grouped as above.
+        starts: (V + 1, segments) int64 index in ``windows`` where the group of each word begins; the last row holds the
+            end of each segment.
     """
 
     text: NDArray[np.int32]
-    places: NDArray[np.integer]
+    windows: NDArray[np.integer]
     starts: NDArray[np.int64]
 
     def before(self) -> NDArray[np.int64]:
-        """Return (V + 1,) int64: for each word the number of positions of all earlier words; the total is last."""
+        """Return (V + 1,) int64: the number of positions of all words before each word, and finally the total."""
         return self.starts.sum(axis=1) - self.starts[0].sum()
 
-    def of(self, first: int, after: int) -> NDArray[np.int64]:
+    def windows_of(self, first: int, after: int) -> NDArray[np.int64]:
         """Return where the windows around words ``first`` to ``after`` (exclusive) begin, segment by segment."""
         groups = zip(self.starts[first].tolist(), self.starts[after].tolist(), strict=True)
-        return np.concatenate([self.places[start:stop] for start, stop in groups]).astype(np.int64)
+        return np.concatenate([self.windows[start:stop] for start, stop in groups]).astype(np.int64)
 
 
 def build_index(
@@ -51,43 +52,44 @@ def build_index(
     """Build the index of the known words of consecutive documents.
 
     Args:
-        ids: int32 word ids of the corpus, in the numbering of the token stream.
+        ids: int32 word ids of the corpus, as assigned by the token stream.
         start: index in ``ids`` of the first token of the documents.
         segments: int64 number of tokens of each document, at least 1, one array per segment.
-        known: (ids of the token stream,) int32 vocabulary id of each; -1 for words outside the vocabulary.
+        known: (ids of the token stream,) int32 vocabulary id of each word; -1 for words outside the vocabulary.
         words: V.
         reach: number of positions on each side that belong to a window.
         workers: threads.
     """
     tokens = [int(lengths.sum()) for lengths in segments]
     edges = np.cumsum([0, *tokens]).tolist()
-    rooms = [count + reach * (len(lengths) + 1) for count, lengths in zip(tokens, segments, strict=True)]
-    corners = np.cumsum([0, *rooms]).tolist()
-    text = np.empty(corners[-1], np.int32)
-    places = np.empty(edges[-1], np.int32 if len(text) < 1 << 31 else np.int64)
+    sizes = [count + reach * (len(lengths) + 1) for count, lengths in zip(tokens, segments, strict=True)]
+    offsets = np.cumsum([0, *sizes]).tolist()
+    text = np.empty(offsets[-1], np.int32)
+    windows = np.empty(edges[-1], np.int32 if len(text) < 1 << 31 else np.int64)
     starts = np.empty((words + 1, len(segments)), np.int64)
 
-    def place(number: int) -> None:
+    def index_segment(number: int) -> None:
         first, after = edges[number], edges[number + 1]
-        found, lengths = _without_unknown(known[ids.read(start + first, start + after)], segments[number])
+        kept, lengths = _without_unknown(known[ids.read(start + first, start + after)], segments[number])
         # Index, within this segment's part of the text, where the window around each position begins.
-        kind: type[np.signedinteger] = np.int32 if rooms[number] < 1 << 31 else np.int64
-        padding = np.arange(0, reach * len(lengths), reach, dtype=kind)
-        own = np.arange(len(found), dtype=kind) + np.repeat(padding, lengths)
-        part = text[corners[number] : corners[number + 1]]
+        dtype: type[np.signedinteger] = np.int32 if sizes[number] < 1 << 31 else np.int64
+        padding = np.arange(0, reach * len(lengths), reach, dtype=dtype)
+        local = np.arange(len(kept), dtype=dtype) + np.repeat(padding, lengths)
+        part = text[offsets[number] : offsets[number + 1]]
         part[...] = words
-        part[own + reach] = found
-        np.add(own[radix_argsort(found)], corners[number], out=places[first : first + len(found)], dtype=places.dtype)
+        part[local + reach] = kept
+        segment = windows[first : first + len(kept)]
+        np.add(local[radix_argsort(kept)], offsets[number], out=segment, dtype=windows.dtype)
         starts[0, number] = first
-        starts[1:, number] = first + np.cumsum(np.bincount(found, minlength=words))
+        starts[1:, number] = first + np.cumsum(np.bincount(kept, minlength=words))
 
-    for _ in workers.map(place, range(len(segments))):
+    for _ in workers.map(index_segment, range(len(segments))):
         pass
-    return InvertedIndex(text, places, starts)
+    return InvertedIndex(text, windows, starts)
 
 
 def _without_unknown(ids: NDArray[np.int32], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Remove words with id -1, and documents that contain only such words."""
+    """Remove words with id -1, and documents that contain no other words."""
     known = ids >= 0
-    left = np.add.reduceat(known, np.cumsum(lengths) - lengths, dtype=np.int64)
-    return ids[known], left[left > 0]
+    kept_lengths = np.add.reduceat(known, np.cumsum(lengths) - lengths, dtype=np.int64)
+    return ids[known], kept_lengths[kept_lengths > 0]

@@ -38,7 +38,7 @@ class Cooccurrence:
         matrix: (V, V) float64 CSR, symmetric, sorted indices.
         vocabulary: the V words.
         settings: settings of the stage.
-        details: numbers of documents and tokens, and the digest of the corpus, if known.
+        details: number of tokens, and further facts about the corpus, such as its digest.
     """
 
     matrix: sp.csr_matrix
@@ -109,7 +109,7 @@ def count(
         texts: a list, tuple, array, Series or any other iterable of str.
         settings: see :class:`CountSettings`.
         jobs: number of threads, or workers; all cores by default. They do not change the result.
-        memory: maximum number of bytes for counting; the rest goes to temporary files. The result is in memory.
+        memory: maximum number of bytes for counting; the rest goes to temporary files. The result itself is in memory.
         tmp_dir: folder of the temporary files.
 
     Returns:

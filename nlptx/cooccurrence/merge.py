@@ -39,7 +39,7 @@ def merge(parts: Sequence[SpilledMatrix], budget: MemoryBudget, workers: Workers
 
 
 def _sum_in_tree(parts: list[sp.csr_matrix]) -> sp.csr_matrix:
-    """Sum matrices pairwise, so that each entry is copied a logarithmic number of times."""
+    """Sum matrices pairwise, so that each entry is copied only a logarithmic number of times."""
     while len(parts) > 1:
         pairs = [parts[i] + parts[i + 1] for i in range(0, len(parts) - 1, 2)]
         parts = pairs + parts[len(pairs) * 2 :]

@@ -1,7 +1,7 @@
-"""Counting pairs with all workers.
+"""Counts pairs with all workers.
 
-Each worker gets a group of tasks; all groups take about the same time. The rows come back in a ring of shared buffers,
-so that nothing large goes through the pipes of worker processes.
+Each worker receives groups of tasks, all of which take about the same time. Rows are returned through a ring of shared
+buffers, so that no large data passes through the pipes of worker processes.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from nlptx.cooccurrence.window_pairs import PairCounter, SparseRows, Task
 from nlptx.runtime.shared_memory import shared_empty
 from nlptx.runtime.workers import Workers
 
-# Entries that fit in all buffers together, unless one task needs more.
+# Total number of entries in all buffers, unless a single task needs more.
 _ENTRIES = 1 << 21
-# Pairs in a group of tasks: a few hundredths of a second of work.
+# Pairs in a group of tasks, which take a few hundredths of a second.
 _PAIRS = 1 << 21
 
 
 def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
-    """Yield all V rows in order, a few at a time. The next iteration overwrites them.
+    """Yield all V rows in order, a few at a time. Each iteration overwrites earlier rows.
 
     Args:
         counter: the counter of the pairs.
@@ -29,7 +29,7 @@ def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
     """
     workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS)  # about the number of groups
     size = workers.jobs + 1  # the groups in progress and the one that the caller is using
-    ring = _BufferRing(size, max(counter.most, _ENTRIES // size), counter.words)
+    ring = _BufferRing(size, max(counter.max_entries, _ENTRIES // size), counter.words)
 
     def work(numbered: tuple[int, list[Task]]) -> tuple[int, int]:
         number, group = numbered
@@ -59,12 +59,12 @@ def _task_groups(counter: PairCounter, entries: int) -> Iterator[list[Task]]:
 
 
 class _BufferRing:
-    """Shared buffers for the rows of a few groups at a time. The number of a group determines its buffer.
+    """Shared buffers for the rows of a few groups at a time. Group number i uses buffer i modulo ``size``.
 
     Args:
         size: number of buffers.
-        entries: entries that fit in each.
-        rows: rows that fit in each.
+        entries: maximum number of entries in each.
+        rows: maximum number of rows in each.
     """
 
     def __init__(self, size: int, entries: int, rows: int) -> None:

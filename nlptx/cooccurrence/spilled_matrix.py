@@ -17,7 +17,7 @@ class SpilledMatrix:
 
     Args:
         words: V.
-        budget: memory limit, of which the matrix may use a quarter, and folder that the rest is spilled to.
+        budget: memory limit, a quarter of which the matrix may use, and folder that the rest is spilled to.
         one: divisor of the sums.
     """
 
@@ -32,17 +32,17 @@ class SpilledMatrix:
     def append(self, rows: SparseRows) -> None:
         """Append a copy of the next rows."""
         self.columns.append(rows.columns.copy())
-        # Divided, because multiplying by 1/one would round twice.
+        # Division, because multiplication by 1/one would round twice.
         self.values.append(rows.sums / self.one)
         self._lengths.append(rows.lengths.copy())
 
     def leave_memory(self, budget: MemoryBudget, share: float) -> None:
         """Move to temporary files now; ``share`` is the fraction of the corpus counted so far."""
-        # Space for the parts still to come, and for their sum.
+        # Enough disk space for the partial matrices of the whole corpus and for their sum.
         budget.require(round(2 * BYTES_PER_ENTRY * len(self.columns) / share))
         self.columns.leave_memory()
         self.values.leave_memory()
 
     def indptr(self) -> NDArray[np.int64]:
-        """Return the row bounds (V + 1,) int64: row i has the entries indptr[i] to indptr[i + 1]."""
+        """Return the row bounds, (V + 1,) int64: row i has the entries indptr[i] to indptr[i + 1] (exclusive)."""
         return np.concatenate([[0], *self._lengths]).cumsum()

@@ -1,4 +1,4 @@
-"""The result of counting as an artifact."""
+"""The result of counting, and its artifact."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Counts:
     details: dict[str, Any]
 
     def to_artifact(self) -> Artifact:
-        """Return the artifact; writing it loads the matrix in small parts only."""
+        """Return the artifact; while it is written, the matrix is loaded one small part at a time."""
         matrix = self.matrix
         return matrix_artifact(
             matrix.indptr(), matrix.columns, matrix.values, self.vocabulary, self.settings, self.details

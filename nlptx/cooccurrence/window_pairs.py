@@ -1,9 +1,9 @@
-"""Exact counting of pairs of nearby words, one row of the matrix at a time.
+"""Counts pairs of nearby words exactly, one row of the matrix at a time.
 
-The positions of a text are grouped by word. The words around the positions of one word give that word's row of the
+The positions of a text are grouped by word. The words around all positions of one word make up that word's row of the
 matrix. The row of a frequent word is summed in a dense vector, which stays in the cache. For rare words that would
 waste time on zeros, so the pairs of many rare words are sorted together and equal pairs are summed. Rows are complete
-and in order, so nothing has to be merged.
+and in order, so no merging is needed.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _LARGEST_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 26
 # Words per cache line of 64 bytes.
 _CACHE_LINE = 16
-# Pairs processed at once: few enough for their arrays to stay in the cache.
+# Pairs processed together: few enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
-# Summing a row in a dense vector costs as much as sorting _DENSE_PAIRS pairs, plus one pair per _DENSE_WORDS words of
+# Summing a row in a dense vector takes as long as sorting _DENSE_PAIRS pairs, plus one pair per _DENSE_WORDS words of
 # the vocabulary.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
@@ -35,7 +35,7 @@ Task = tuple[int, int]
 
 
 def unit_weights(weighting: str, window: int) -> tuple[NDArray[np.int64], int]:
-    """Return the weights of distances 1..window as integer numbers of units, and the number of units in 1.
+    """Return the weights of distances 1..window as integer numbers of units, and how many units make a weight of 1.
 
     Harmonic weights 1/d are exact up to window 20; for larger windows they are rounded to multiples of 2^-26. Sums of
     units are exact in float64 up to 2^53 units.
@@ -74,28 +74,28 @@ class PairCounter:
     symmetric.
 
     Args:
-        placed: index of the documents, built with a reach of ``len(units)``.
+        index: index of the documents, built with a reach of ``len(units)``.
         units: (window,) int64 weight of a pair at distance 1, 2, ..., in units.
 
     Attributes:
-        most: maximum number of entries in the rows of a task.
+        max_entries: maximum number of entries in the rows of a task.
     """
 
-    def __init__(self, placed: InvertedIndex, units: NDArray[np.int64]) -> None:
-        text = placed.text
-        self.placed = placed
-        self.words = len(placed.starts) - 1
+    def __init__(self, index: InvertedIndex, units: NDArray[np.int64]) -> None:
+        text = index.text
+        self.index = index
+        self.words = len(index.starts) - 1
         self.weights = np.concatenate([units[::-1], [0], units]).astype(np.float64)
         self.window = len(self.weights)
-        # Element i is the window that begins at position i, as a single item, so that it is copied in one piece.
+        # Element i is the window that begins at position i, as a single item, so that it is copied as a whole.
         windows = len(text) - self.window + 1
         self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.window}", text.data, 0, (4,))
         # Views of the text, shifted to each cache line of a window and to its last word.
         self.lines = [text[offset:] for offset in (*range(0, self.window - 1, _CACHE_LINE), self.window - 1)]
         self.step = max(1, _PAIRS // self.window)
         self.tiled = np.tile(self.weights, self.step)
-        self.before = placed.before()
-        self.most = max(self.words, self.step * self.window)
+        self.before = index.before()
+        self.max_entries = max(self.words, self.step * self.window)
 
     def pairs(self, rows: Task) -> int:
         """Return the number of pairs to count for these rows."""
@@ -103,7 +103,7 @@ class PairCounter:
         return int(self.before[after] - self.before[first]) * self.window
 
     def tasks(self) -> Iterator[Task]:
-        """Yield all rows in order: the row of a frequent word alone, rows of rare words together."""
+        """Yield all rows in order: the row of a frequent word by itself, the rows of rare words together."""
         dense = (_DENSE_PAIRS + self.words // _DENSE_WORDS) // self.window
         row = 0
         while row < self.words:
@@ -121,20 +121,20 @@ class PairCounter:
 
     def _around(self, first: int, after: int) -> Iterator[NDArray[np.int32]]:
         """Yield the windows around words ``first`` to ``after`` (exclusive), ``step`` windows at a time."""
-        places = self.placed.of(first, after)
-        for start in range(0, len(places), self.step):
-            some = places[start : start + self.step]
+        positions = self.index.windows_of(first, after)
+        for start in range(0, len(positions), self.step):
+            batch = positions[start : start + self.step]
             for line in self.lines:
-                # Loads many cache lines in parallel; the copy below would wait for one after another.
-                line.take(some, mode="wrap")
-            yield self.windows[some].view(np.int32)
+                # Loads many cache lines in parallel; the copy below would load them one after another.
+                line.take(batch, mode="wrap")
+            yield self.windows[batch].view(np.int32)
 
     def _row(self, word: int) -> SparseRows:
         """Sum one row in a dense vector."""
         row = np.zeros(self.words + 1)
         for around in self._around(word, word + 1):
             np.add.at(row, around, self.tiled[: len(around)])
-        columns = np.flatnonzero(row[: self.words] != 0)  # NumPy searches booleans six times as fast
+        columns = np.flatnonzero(row[: self.words] != 0)  # NumPy searches booleans six times as fast as floats
         return SparseRows(columns.astype(np.int32), row[columns], np.array([len(columns)]))
 
     def _sorted(self, first: int, after: int) -> SparseRows:
@@ -148,8 +148,8 @@ class PairCounter:
         order = radix_argsort(columns)
         order = order[radix_argsort(rows[order])]
         columns, rows = columns[order], rows[order]
-        others = (columns[1:] != columns[:-1]) | (rows[1:] != rows[:-1])
-        starts = np.flatnonzero(np.concatenate([[True], others]))
+        changes = (columns[1:] != columns[:-1]) | (rows[1:] != rows[:-1])
+        starts = np.flatnonzero(np.concatenate([[True], changes]))
         sums = np.add.reduceat(self.tiled.take(order), starts)
         rows, columns = rows[starts], columns[starts]
         kept = np.flatnonzero((columns < self.words) & (sums > 0))

@@ -1,1 +1,1 @@
-"""Word vectors: their artifact, the word2vec text format, and a map of similar words."""
+"""Word vectors: their artifact, the word2vec text format, and a two-dimensional map of similar words."""

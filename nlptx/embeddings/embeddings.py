@@ -1,4 +1,4 @@
-"""Word vectors: nearest neighbours, analogies, and their artifact."""
+"""Word vectors with nearest neighbours and analogies, and their artifact."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Embeddings:
     Args:
         vectors: (V, R) float32.
         vocabulary: the V words.
-        eigenvalues: (R,) float64 eigenvalues of the PCA. This and the next two arrays are empty if another program made
-            the vectors.
+        eigenvalues: (R,) float64 eigenvalues of the PCA. This and the next two arrays are empty if another program
+            made the vectors.
         residuals: (R,) float64 relative residuals |Av - lv| / l.
         explained: (R,) float64 fraction of the sum of squares that each component explains.
         settings: settings of the stage that made the vectors.
         details: further facts, such as the digest of the corpus.
         made_from: header of the co-occurrence artifact.
-        seed: seed of the random start.
+        seed: seed of the PCA.
     """
 
     vectors: NDArray[np.float32]
@@ -53,7 +53,7 @@ class Embeddings:
         return f"<Embeddings: {words:,} words, {size:,} components>"
 
     def nearest(self, word: str, top: int = 10) -> list[tuple[str, float]]:
-        """Return the ``top`` words with the largest cosine similarity to ``word``, with that cosine.
+        """Return the ``top`` words with the largest cosine similarity to ``word``, and these similarities.
 
         Raises:
             DataError: the word is unknown.
@@ -67,10 +67,14 @@ class Embeddings:
         return self._closest(self._unit_vectors()[index], [index], top)
 
     def analogy(self, a: str, b: str, c: str, top: int = 10) -> list[tuple[str, float]]:
-        """Return words d such that a is to b as c is to d: the largest cosine to b - a + c (Mikolov et al. 2013).
+        """Return the best words d for "a is to b as c is to d", and their cosine similarities.
+
+        These are the words with the largest cosine similarity to b - a + c.
 
         Raises:
             DataError: a word is unknown.
+
+        Source: Mikolov, Yih & Zweig (2013), "Linguistic regularities in continuous space word representations".
         """
         indices = [self._index_of(word) for word in (a, b, c)]
         unit_a, unit_b, unit_c = self._unit_vectors()[indices]
@@ -86,7 +90,7 @@ class Embeddings:
         return index
 
     def _unit_vectors(self) -> NDArray[np.float32]:
-        # In float64, because the square of a large float32 overflows.
+        # Uses float64, because the square of a large float32 overflows.
         squares = np.einsum("vr,vr->v", self.vectors, self.vectors, dtype=np.float64)
         lengths = np.sqrt(squares)[:, None]
         return np.divide(self.vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)
@@ -123,9 +127,9 @@ class Embeddings:
 
     @classmethod
     def from_word2vec(cls, path: FilePath) -> Embeddings:
-        """Read word2vec or GloVe text from a file of any name. Raises DataError and SettingsError."""
-        found = read_word2vec(path)
-        return cls(found.vectors, found.vocabulary, details={"source": "word2vec text", "sha256": found.sha256})
+        """Read word2vec or GloVe text from a file with any name. Raises DataError or SettingsError."""
+        content = read_word2vec(path)
+        return cls(content.vectors, content.vocabulary, details={"source": "word2vec text", "sha256": content.sha256})
 
     def to_artifact(self) -> Artifact:
         """Return the artifact."""

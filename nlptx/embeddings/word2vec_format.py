@@ -17,14 +17,14 @@ from nlptx.io.whole_file import open_whole
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# Characters that a word cannot contain. No tokenizer produces them, but an artifact may come from anyone.
+# Characters not allowed in words of this format. No tokenizer produces them, but an artifact may come from anyone.
 _UNWRITABLE = re.compile("[ \n\ud800-\udfff]")
 _NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
 _HEADER = re.compile(rb"\d{1,18} \d{1,18} *\r?\n?")
 
 
 class WordVectors(NamedTuple):
-    """The content of a file of word vectors: (V, R) float32 vectors, the vocabulary, and the SHA-256 of the file."""
+    """The content of a word-vector file: (V, R) float32 vectors, the vocabulary, and the SHA-256 of the file."""
 
     vectors: NDArray[np.float32]
     vocabulary: Vocabulary
@@ -32,7 +32,7 @@ class WordVectors(NamedTuple):
 
 
 def write_word2vec(path: FilePath, words: Sequence[str], vectors: NDArray[np.float32]) -> None:
-    """Write word2vec text: a line ``words components``, then one line per word with its numbers.
+    """Write word2vec text: a first line with the numbers of words and components, then one line per word.
 
     Raises:
         OutputError: the file cannot be written, or the format cannot represent a word.
@@ -50,7 +50,7 @@ def read_word2vec(path: FilePath) -> WordVectors:
 
     Raises:
         SettingsError: the file does not exist.
-        DataError: a line is not a word followed by numbers (the message names it), or the file cannot be read.
+        DataError: a line is not a word followed by numbers, or the file cannot be read.
     """
     path = file_name(path)
     try:
@@ -66,23 +66,23 @@ def read_word2vec(path: FilePath) -> WordVectors:
         raise DataError(f"cannot be read: {error.strerror or error}", where=path) from error
 
 
-# A number beyond the range of float32 becomes infinite, which is an error below; NumPy's warning is not needed.
+# A number beyond the range of float32 becomes infinite, which raises an error below, so NumPy's warning is not needed.
 @np.errstate(over="ignore")
 def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
     seen: set[str] = set()
-    promised = width = None  # the first line of word2vec text (words, components); GloVe text has no such line
+    expected = width = None  # numbers of words and components in the first line, which only word2vec text has
     for number, line in enumerate(file, start=1):
         where = f"{path}:{number}"
         try:
-            # Once the width is known, a word may contain spaces, because some of GloVe's words do.
+            # Once the width is known, a word may contain spaces, as some words of GloVe do.
             text = line.decode("utf-8").rstrip("\r\n").rstrip(" ")
             word, *numbers = text.rsplit(" ", width) if width else text.split(" ")
             if _NUMBER.fullmatch(word.rpartition(" ")[2]) and " " in word:
                 raise ValueError(f"more than {width} of them")
             if number == 1 and _HEADER.fullmatch(line):
-                promised, width = int(word), int(numbers[0])
+                expected, width = int(word), int(numbers[0])
                 continue
             row = np.array([float(value) for value in numbers], np.float32)
         except ValueError as error:
@@ -99,11 +99,11 @@ def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
         rows.append(row)
     if not rows:
         raise DataError("the file holds no vectors", where=path)
-    if promised is not None and promised != len(rows):
+    if expected is not None and expected != len(rows):
         raise DataError(
-            f"found {len(rows)} words; the first line promises {promised}", where=path, hint="Download the file again."
+            f"found {len(rows)} words; the first line promises {expected}", where=path, hint="Download the file again."
         )
-    # Such files carry no counts; words are ordered by frequency.
+    # These formats contain no word counts; the words are ordered by frequency.
     vocabulary = Vocabulary(
         words, np.zeros(len(words), np.int64), Tokenizer(lowercase=words == [w.lower() for w in words])
     )

@@ -1,4 +1,4 @@
-"""A map of word vectors: groups of similar words, and a position in the plane for each word."""
+"""A two-dimensional map of word vectors: groups of similar words, and a position for each word."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from numpy.typing import NDArray
 
 from nlptx.embeddings.embeddings import Embeddings
 
-# Groups consist of words among the AMONG most frequent, at most a quarter of all, because vectors of rare words are
-# noisy. The COMMONEST most frequent words are left out, because they carry little meaning.
-AMONG, COMMONEST = 3000, 100
+# Groups are chosen from the MAX_WORDS most frequent words and, in a small vocabulary, from a quarter of the words,
+# because vectors of rare words are noisy. The STOP_WORDS most frequent words are left out: they carry little meaning.
+MAX_WORDS, STOP_WORDS = 3000, 100
 
 
 def word_groups(embeddings: Embeddings, groups: int = 20, size: int = 12) -> list[list[int]]:
-    """Choose groups of frequent words that lie close together, the tightest first.
+    """Choose groups of frequent words that are close to each other, the tightest group first.
 
-    Each group is a word with its nearest neighbours. The next group is chosen to be tight and far from the previous
-    groups, so that names of people, for example, do not fill the map.
+    Each group is a word with its nearest neighbours. Each further group is chosen to be tight and far from the previous
+    groups, so that the map is not filled by names of people, for example.
 
     Args:
         embeddings: the word vectors.
         groups: maximum number of groups.
-        size: words per group; fewer if there are not enough.
+        size: number of words per group; fewer if there are not enough words.
 
     Returns:
         Word ids of each group, the central word first.
@@ -31,29 +31,29 @@ def word_groups(embeddings: Embeddings, groups: int = 20, size: int = 12) -> lis
     cosines = unit @ unit.T
     free = np.arange(len(ids))
     near_others = np.zeros(len(ids))
-    found = []
+    result = []
     for _ in range(groups):
         if not len(free):
             break
-        among = cosines[np.ix_(free, free)]
+        free_cosines = cosines[np.ix_(free, free)]
         size = min(size, len(free))
-        tightness = np.partition(among, len(free) - size, axis=1)[:, -size:].mean(axis=1)
+        tightness = np.partition(free_cosines, len(free) - size, axis=1)[:, -size:].mean(axis=1)
         middle = (tightness - near_others[free]).argmax()
-        group = free[np.argsort(-among[middle], kind="stable")[:size]]
-        found.append(ids[group].tolist())
+        group = free[np.argsort(-free_cosines[middle], kind="stable")[:size]]
+        result.append(ids[group].tolist())
         centre = unit[group].mean(axis=0)
         near_others = np.maximum(near_others, unit @ centre / (np.linalg.norm(centre) or 1))
         free = np.setdiff1d(free, group)
-    return found
+    return result
 
 
 def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
-    """Return the ids of frequent alphabetic words except the commonest; if there are none, the ids of any words."""
+    """Return the ids of frequent alphabetic words except stop words, or of all frequent words if there are none."""
     words = embeddings.vocabulary.words
-    words = words[: min(AMONG, max(len(words) // 4, 4 * COMMONEST))]
-    first = min(COMMONEST, len(words) // 10)
-    of_letters = [place for place, word in enumerate(words) if place >= first and word.isalpha() and len(word) > 2]
-    return np.array(of_letters or range(len(words)))
+    words = words[: min(MAX_WORDS, max(len(words) // 4, 4 * STOP_WORDS))]
+    first = min(STOP_WORDS, len(words) // 10)
+    alphabetic = [index for index, word in enumerate(words) if index >= first and word.isalpha() and len(word) > 2]
+    return np.array(alphabetic or range(len(words)))
 
 
 def _centred(embeddings: Embeddings, ids: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -68,21 +68,23 @@ def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) -> NDArray[np.float64]:
-    r"""Return positions (n, 2) in the plane whose distances approximate 1 - cosine of the words ``ids``.
+    r"""Return positions (n, 2) in the plane whose distances approximate 1 - cosine for the words ``ids``.
 
-    Multidimensional scaling by majorisation (de Leeuw 1977): from the first two principal components, each step
-    lowers the stress \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where w = 1/d^2, so that neighbours count most.
+    This is multidimensional scaling by majorisation. It starts from the first two principal components, and each step
+    lowers the stress \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where w = 1/d^2, so that close pairs have most weight.
+
+    Source: de Leeuw (1977), "Applications of convex analysis to multidimensional scaling".
     """
     unit = _centred(embeddings, np.array(ids))
-    wanted = np.maximum(1 - unit @ unit.T, 0.01)
-    weights = _laplacian(1 / wanted**2)
+    targets = np.maximum(1 - unit @ unit.T, 0.01)
+    weights = _laplacian(1 / targets**2)
     inverse = np.linalg.pinv(weights, hermitian=True)
     left, values, _ = np.linalg.svd(unit, full_matrices=False)
     positions = np.zeros((len(ids), 2))
     positions[:, : len(values)] = (left * values)[:, :2]
     for _ in range(steps):
-        apart = np.linalg.norm(positions[:, None] - positions, axis=2)
-        positions = inverse @ (_laplacian(1 / (wanted * np.maximum(apart, 1e-9))) @ positions)
+        distances = np.linalg.norm(positions[:, None] - positions, axis=2)
+        positions = inverse @ (_laplacian(1 / (targets * np.maximum(distances, 1e-9))) @ positions)
     return positions
 
 

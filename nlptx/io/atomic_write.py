@@ -1,10 +1,11 @@
-"""Atomic writing: a reader finds the old file or the new one, never half a file.
+"""Atomic writing: a reader finds the old file or the new one, never a partial file.
 
-The bytes go to a temporary file beside the target, which is flushed to disk and renamed over the target; then the
-folder is flushed, so that a reported success survives a power cut. The temporary file has a random name and stays
-locked (flock) while its writer lives; the system releases the lock however the writer ends. So the next process that
-writes the same target recognises leftovers by their free lock. Process ids would not do: on a volume shared between
-hosts they mean nothing, whereas NFS, Lustre, CephFS and others propagate locks (unless mounted with host-local locks).
+The bytes are written to a temporary file in the same folder, which is flushed to disk and renamed over the target; then
+the folder is flushed, so that a file reported as written survives a power cut. The temporary file has a random name and
+stays locked (flock) while its writer lives; the system releases the lock however the writer ends. So the next process
+that writes the same target recognises leftovers by their free lock. Process ids would not work: they are meaningless on
+a volume shared between hosts, whereas NFS, Lustre, CephFS and others propagate locks (unless mounted with host-local
+locks).
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ from nlptx.io.lock import is_at
 from nlptx.io.paths import FilePath, file_name
 
 STDOUT = "-"
-# In bytes. File names have at most 255; the rest is for dots, the random part and the suffix.
+# In bytes. File names may have 255 bytes; the rest is for dots, the random part and the suffix.
 _LONGEST_STEM = 220
 _RANDOM = re.compile("[0-9a-f]{16}")
-_MOST_LINKS = 40
+_MAX_LINKS = 40
 _UNCHANGED = "nothing was changed"
 _CUT_SHORT = "the output is incomplete"
 
 
 def check_writable(path: FilePath) -> None:
-    """Raise OutputError if ``path`` cannot be written, before any work is done."""
+    """Raise OutputError if ``path`` cannot be written. To be called before any other work is done."""
     path = file_name(path)
     if path == STDOUT:
         return
@@ -57,7 +58,7 @@ def check_writable(path: FilePath) -> None:
     if mode is None and not os.path.isdir(folder):
         raise OutputError("its folder does not exist", where=path, hint=f"mkdir -p {folder}")
     if mode is not None and not os.access(path, os.W_OK):
-        # A rename would succeed, but a file without write permission is meant to be kept.
+        # A rename would succeed, but a file without write permission is not meant to be replaced.
         raise OutputError(
             "cannot be written: permission denied", where=path, hint=f"chmod u+w {path}, or name another file."
         )
@@ -66,7 +67,7 @@ def check_writable(path: FilePath) -> None:
 
 
 def _check_working_folder(path: str) -> None:
-    """Raise OutputError if ``path``, which is relative, leads nowhere because the working folder was deleted."""
+    """Raise OutputError if the relative ``path`` is invalid because the working folder was deleted."""
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -81,9 +82,9 @@ def _check_working_folder(path: str) -> None:
 def atomic_output(path: FilePath) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the block ends without an error.
 
-    A symbolic link stays, and the file it leads to is replaced. A replaced file keeps its mode; a new one follows the
-    umask. ``-``, open files (/dev/stdout, /dev/fd/3), pipes and devices are not replaced: they receive the bytes at the
-    end, in one copy. Unrelated errors of the block pass through unchanged.
+    A symbolic link is kept, and the file it points to is replaced. The new file has the mode of the old one; without an
+    old one, the umask applies. Open files (``-``, /dev/stdout, /dev/fd/3), pipes and devices are not replaced; at the
+    end all bytes are copied to them. Unrelated errors of the block propagate unchanged.
 
     Raises:
         OutputError: the file cannot be written or is write-protected; the old file is untouched.
@@ -92,7 +93,7 @@ def atomic_output(path: FilePath) -> Iterator[BinaryIO]:
     check_writable(path)
     mode = _mode(path) if path != STDOUT else None
     if path == STDOUT or _descriptor(path) is not None or (mode is not None and not stat.S_ISREG(mode)):
-        with _spooled(path) as file:
+        with _via_temporary_file(path) as file:
             yield file
     else:
         with _beside(Path(os.path.realpath(path)), mode, path) as file:
@@ -100,7 +101,7 @@ def atomic_output(path: FilePath) -> Iterator[BinaryIO]:
 
 
 def _mode(path: str) -> int | None:
-    """Return the mode of the file that ``path`` leads to; None if it does not exist."""
+    """Return the mode of the file that ``path`` refers to, or None if it does not exist."""
     try:
         return os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -110,11 +111,11 @@ def _mode(path: str) -> int | None:
 
 
 def _descriptor(path: str) -> int | None:
-    """Return the file descriptor that ``path`` stands for, as /dev/stdout does; None for any other path.
+    """Return the file descriptor that a path such as /dev/stdout refers to, or None for any other path.
 
     Opening such a path by name would overwrite the file from its start, even after ``>> FILE``.
     """
-    for _ in range(_MOST_LINKS):
+    for _ in range(_MAX_LINKS):
         folder, name = os.path.split(path)
         folder = os.path.realpath(folder)
         if folder in ("/dev/fd", f"/proc/{os.getpid()}/fd") and name.isdecimal():
@@ -127,7 +128,7 @@ def _descriptor(path: str) -> int | None:
 
 
 class _Reporting(io.FileIO):
-    """An open file that raises OutputError on failed writes, so that they are not mistaken for failures to read."""
+    """An open file that raises OutputError if a write fails, so that this is not mistaken for a failed read."""
 
     def __init__(self, descriptor: int, where: str) -> None:
         super().__init__(descriptor, "r+b")
@@ -139,30 +140,36 @@ class _Reporting(io.FileIO):
 
 
 @contextmanager
-def _spooled(path: str) -> Iterator[BinaryIO]:
-    """Collect the bytes in an unnamed file, because a zip file needs seeking, which pipes lack; then copy them."""
-    place = tempfile.gettempdir()
-    with _failures(place), tempfile.TemporaryFile(buffering=0) as nameless:
-        descriptor = os.dup(nameless.fileno())
-    with io.BufferedRandom(_Reporting(descriptor, place)) as spilled_array:
-        yield cast(BinaryIO, spilled_array)
-        spilled_array.seek(0)
+def _via_temporary_file(path: str) -> Iterator[BinaryIO]:
+    """Collect the bytes in an unnamed file, then copy them: writing a zip file requires seeking, which pipes lack."""
+    folder = tempfile.gettempdir()
+    with _failures(folder), tempfile.TemporaryFile(buffering=0) as unnamed:
+        descriptor = os.dup(unnamed.fileno())
+    with io.BufferedRandom(_Reporting(descriptor, folder)) as temporary:
+        yield cast(BinaryIO, temporary)
+        temporary.seek(0)
         with _failures(path, _CUT_SHORT):
             if path == STDOUT:
-                shutil.copyfileobj(spilled_array, sys.stdout.buffer)
+                shutil.copyfileobj(temporary, sys.stdout.buffer)
                 sys.stdout.buffer.flush()
                 return
             number = _descriptor(path)
             with open(path if number is None else os.dup(number), "wb") as out:
-                shutil.copyfileobj(spilled_array, out)
+                shutil.copyfileobj(temporary, out)
 
 
 @contextmanager
 def _beside(target: Path, mode: int | None, path: str) -> Iterator[BinaryIO]:
-    """Write a temporary file beside ``target`` and rename it at the end; ``mode`` is that of an existing target."""
+    """Write a temporary file in the folder of ``target``, and rename it at the end.
+
+    Args:
+        target: file to replace or create.
+        mode: mode of the existing target, or None if there is none.
+        path: the target as the caller named it, for messages.
+    """
     with _failures(path):
         remove_litter(target)
-        # Until the temporary file has the mode of the old one, only its owner may read it.
+        # Until the temporary file receives the mode of the old file, only its owner may read it.
         temporary, descriptor = _create(target, 0o666 if mode is None else 0o600)
     try:
         with io.BufferedRandom(_Reporting(descriptor, path)) as file:
@@ -174,7 +181,7 @@ def _beside(target: Path, mode: int | None, path: str) -> Iterator[BinaryIO]:
                 os.fsync(descriptor)
                 os.replace(temporary, target)  # before closing the file, which releases its lock
     finally:
-        with suppress(OSError):  # renamed already, or an earlier failure is being reported
+        with suppress(OSError):  # it has been renamed, or an earlier failure is being reported
             temporary.unlink()
     with _failures(path, "the new file is in place, but may not survive a power cut"):
         _sync_folder(target.parent)
@@ -185,7 +192,7 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
     while True:
         temporary = target.with_name(f".{stem_of(target)}.{os.urandom(8).hex()}.tmp")
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
-        with suppress(OSError):  # a file system without locks has no lock to test either
+        with suppress(OSError):  # on a file system without locks, no other process will find a lock to test
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         # Before the lock was taken, another process may have removed the file as a leftover.
         if is_at(temporary, descriptor):
@@ -194,12 +201,12 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
 
 
 def remove_litter(target: Path) -> None:
-    """Remove temporary files for ``target`` that are not locked: their writers were killed."""
+    """Remove temporary files for ``target`` that are not locked, because their writers were killed."""
     stem = stem_of(target)
     for path in target.parent.glob(f".{glob.escape(stem)}.*.tmp"):
         if not _RANDOM.fullmatch(path.name[len(stem) + 2 : -len(".tmp")]):
             continue
-        with suppress(OSError):  # in use, owned by another user, or gone by now
+        with suppress(OSError):  # in use, owned by another user, or removed in the meantime
             descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -209,7 +216,7 @@ def remove_litter(target: Path) -> None:
 
 
 def stem_of(target: Path) -> str:
-    """Return the name of ``target``, shortened so that the temporary name stays within the limit of file systems."""
+    """Return the name of ``target``, shortened so that the temporary name is not too long for a file system."""
     stem = target.name
     while len(os.fsencode(stem)) > _LONGEST_STEM:
         stem = stem[:-1]
@@ -232,17 +239,17 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _failures(where: str, left: str = _UNCHANGED) -> Iterator[None]:
-    """Turn system errors into OutputError, except for a reader that went away."""
+def _failures(where: str, state: str = _UNCHANGED) -> Iterator[None]:
+    """Turn system errors into OutputError, except if the reader of a pipe has closed it."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise _failure(error, where, left) from error
+        raise _failure(error, where, state) from error
 
 
-def _failure(error: OSError, where: str, left: str) -> OutputError:
+def _failure(error: OSError, where: str, state: str) -> OutputError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return OutputError(f"the disk is full; {left}", where=where)
-    return OutputError(f"cannot be written: {error.strerror or error}; {left}", where=where)
+        return OutputError(f"the disk is full; {state}", where=where)
+    return OutputError(f"cannot be written: {error.strerror or error}; {state}", where=where)

@@ -1,4 +1,4 @@
-"""Lock files: one process at a time."""
+"""Lock files, which only one process can hold at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 from nlptx.errors import OutputError
 
-# Errors of file systems without locks, such as some network drives.
+# Errors raised on file systems without locks, such as some network drives.
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 
 
@@ -18,8 +18,8 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 def locked(path: str, taken: str) -> Iterator[None]:
     """Hold the lock file ``path`` during a block, then remove it.
 
-    The system (flock) releases the lock however the process ends, so a leftover file blocks nobody. On a file system
-    without locks there is no protection.
+    The operating system releases the lock (flock) however the process ends, so a leftover file blocks no one. On a file
+    system without locks there is no protection.
 
     Args:
         path: path of the lock file.
@@ -37,7 +37,7 @@ def locked(path: str, taken: str) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):  # a leftover empty file blocks nobody
+        with suppress(OSError):  # a leftover empty file blocks no one
             if is_at(path, descriptor):
                 os.unlink(path)
         os.close(descriptor)
@@ -53,14 +53,14 @@ def _open_locked(path: str) -> int:
                 return descriptor
             os.close(descriptor)
             raise
-        # Between opening and locking, the previous holder may have removed the file; then nobody else sees this lock.
+        # Between opening and locking, the previous holder may have removed the file; then no one else sees this lock.
         if is_at(path, descriptor):
             return descriptor
         os.close(descriptor)
 
 
 def is_at(path: str | os.PathLike[str], descriptor: int) -> bool:
-    """Tell whether ``path`` still leads to the file that is open as ``descriptor``."""
+    """Return whether ``path`` still refers to the file that is open as ``descriptor``."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))
     except FileNotFoundError:

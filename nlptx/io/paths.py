@@ -1,4 +1,4 @@
-"""File names as a caller gives them: str or pathlib.Path."""
+"""Paths of files, given as str or pathlib.Path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FilePath = str | os.PathLike[str]
 
 
 def file_name(path: FilePath) -> str:
-    """Return a path as a str. Raises TypeError if it is none.
+    """Return a path as a str. Raises TypeError for any other type.
 
     >>> from pathlib import Path
     >>> file_name(Path("models") / "model.npz")

@@ -1,6 +1,6 @@
-"""Growing arrays that spill to disk: in memory while they are small, in a temporary file from then on.
+"""Growing arrays that spill to disk: they are in memory while they are small, and then move to a temporary file.
 
-The files have no name, so the system removes them however the process ends.
+The files have no name, so the operating system removes them however the process ends.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from numpy.typing import DTypeLike, NDArray
 from nlptx.errors import OutputError
 from nlptx.settings import DEFAULT_MEMORY
 
-# Bytes read at a time when a whole array is iterated.
+# Bytes read at a time when a whole array is iterated over.
 _PART = 8 << 20
-# Bytes left free on the disk, because other programs write to it too.
+# Bytes to leave free on the disk, because other programs write to it too.
 _RESERVE = 64 << 20
 
 
@@ -31,12 +31,12 @@ def as_bytes(array: NDArray[Any]) -> memoryview:
 
 
 class MemoryBudget:
-    """How much memory a stage may use, and where the rest is spilled; a context that closes the files at its end.
+    """The memory limit of a stage, and the folder that the rest is spilled to; closes the files on exit from ``with``.
 
     Args:
         memory: bytes of memory for the data of a stage, not counting the interpreter and its libraries; None for the
-            default, where the caller offers no choice.
-        folder: folder of the temporary files; None for the system's (TMPDIR).
+            default, if the caller has no such option.
+        folder: folder of the temporary files; None for the default folder of the system (TMPDIR).
     """
 
     def __init__(self, memory: int | None = None, folder: str | None = None) -> None:
@@ -56,20 +56,20 @@ class MemoryBudget:
         self._files.close()
 
     def spilled_array(self, dtype: DTypeLike, memory: int) -> SpilledArray:
-        """Return an empty array that takes at most ``memory`` bytes of memory."""
+        """Return an empty array that uses at most ``memory`` bytes of memory."""
         return SpilledArray(np.dtype(dtype), memory, self)
 
     def require(self, size: int) -> None:
         """Raise OutputError unless ``size`` bytes are free for temporary files."""
-        place = self.folder or tempfile.gettempdir()
+        folder = self.folder or tempfile.gettempdir()
         try:
-            free = shutil.disk_usage(place).free
+            free = shutil.disk_usage(folder).free
         except OSError as error:
             raise self._failure(error) from error
         if free < size + _RESERVE:
             raise OutputError(
                 f"temporary files need about {size / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free",
-                where=place,
+                where=folder,
                 hint=self._advice,
             )
 
@@ -99,12 +99,12 @@ class MemoryBudget:
 
 
 class SpilledArray:
-    """A one-dimensional array that grows at its end; made by :meth:`MemoryBudget.spilled_array`.
+    """A one-dimensional array to which entries are appended; created by :meth:`MemoryBudget.spilled_array`.
 
     Args:
-        dtype: dtype of its entries.
-        memory: bytes it may occupy before it moves to a file.
-        budget: opens that file.
+        dtype: dtype of the entries.
+        memory: bytes that the array may occupy in memory before it moves to a file.
+        budget: the budget that opens this file.
     """
 
     def __init__(self, dtype: np.dtype[Any], memory: int, budget: MemoryBudget) -> None:
@@ -134,7 +134,7 @@ class SpilledArray:
             self.leave_memory()
 
     def leave_memory(self) -> None:
-        """Move to a temporary file now. Raises OutputError if the disk has no room for it."""
+        """Move to a temporary file now. Raises OutputError if there is not enough disk space."""
         if self._file is None:
             self._budget.require(self._length * self.dtype.itemsize)
             self._file = self._budget.file()
@@ -143,24 +143,24 @@ class SpilledArray:
             self._parts = []
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return entries ``start`` to ``stop``. Safe to call from several threads at once."""
+        """Return entries ``start`` to ``stop`` (exclusive). Several threads may call this at the same time."""
         result = np.empty(stop - start, self.dtype)
         if self._file is None:
-            place = 0
+            offset = 0
             for part in self._parts:
-                low, high = max(start - place, 0), min(stop - place, len(part))
+                low, high = max(start - offset, 0), min(stop - offset, len(part))
                 if low < high:
-                    result[place + low - start : place + high - start] = part[low:high]
-                place += len(part)
+                    result[offset + low - start : offset + high - start] = part[low:high]
+                offset += len(part)
             return result
-        view, place = as_bytes(result), start * self.dtype.itemsize
+        view, offset = as_bytes(result), start * self.dtype.itemsize
         while view:
-            got = os.preadv(self._file.fileno(), [view], place)
-            view, place = view[got:], place + got
+            count = os.preadv(self._file.fileno(), [view], offset)
+            view, offset = view[count:], offset + count
         return result
 
     def close(self) -> None:
-        """Release memory and file, and become empty."""
+        """Release the memory and the file. The array is empty afterwards."""
         self._parts, self._length = [], 0
         if self._file is not None:
             self._file.close()

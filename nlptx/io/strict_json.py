@@ -1,4 +1,4 @@
-"""JSON from untrusted sources, strictly by its standard."""
+"""A strict JSON parser for untrusted input."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import json
 import math
 from typing import Any, NoReturn
 
-# Maximum nesting: far more than any table or header needs, far less than recursion over the value could handle.
+# Maximum nesting: far more than any table or header needs, but shallow enough for recursive functions.
 _MAX_DEPTH = 100
 
 
 def loads(text: str) -> Any:
-    """Parse one JSON text.
+    """Parse a JSON text.
 
-    Python's own parser accepts NaN and infinities, keeps the last of two equal keys, and turns numbers that are too
-    large into infinities. Here all of these are errors, and so is deep nesting.
+    Python's json module accepts NaN and infinities, keeps the last of several equal keys, and turns numbers that are
+    too large into infinities. Here all of these are errors, and so is deep nesting.
 
     Raises:
-        ValueError: the text is not JSON, or has one of the faults above.
+        ValueError: the text is not JSON, or contains one of the above.
     """
     try:
         value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique_keys)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    # Each level of nesting takes a bracket, so most texts need no further check.
+    # Each level of nesting has an opening bracket, so a text with few of them needs no further check.
     if text.count("[") + text.count("{") > _MAX_DEPTH and _depth(value) > _MAX_DEPTH:
         raise ValueError("nested too deeply")
     return value

@@ -1,4 +1,4 @@
-"""Files that are read to the end they had when they were opened, or with an error."""
+"""Files whose truncation during reading is detected: they are read in full, or an error is raised."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _BUFFER = 1 << 17
 
 
 def open_whole(file: str | int, name: str | None = None) -> io.BufferedReader:
-    """Open a file for reading. A regular file that gets shorter before its end is read raises DataError.
+    """Open a file for reading. Reading raises DataError if a regular file is truncated in the meantime.
 
     Args:
-        file: path, or descriptor that stays open.
-        name: what to call it in messages; by default its path.
+        file: path, or a file descriptor, which is not closed.
+        name: name of the file in messages; by default its path.
     """
     return io.BufferedReader(_WholeFile(file, str(file) if name is None else name), _BUFFER)
 
 
 class _WholeFile(io.FileIO):
-    """A file that knows how long it was when it was opened.
+    """A file that remembers its size at the time it was opened.
 
-    A file that grows is read as far as it has grown. Some file systems tell no true sizes, so a file counts as cut
-    only if its size has become smaller.
+    If the file grows, the added data is read too. Some file systems do not report true sizes, so a file is considered
+    truncated only if its reported size has decreased.
     """
 
     def __init__(self, file: str | int, name: str) -> None:
@@ -47,7 +47,7 @@ class _WholeFile(io.FileIO):
         return data
 
     def _check_end(self) -> None:
-        """Raise DataError if the file ends earlier than it did when it was opened."""
+        """Raise DataError if the file is shorter than it was when it was opened."""
         if not self._size:
             return
         end, size = self.tell(), os.fstat(self.fileno()).st_size

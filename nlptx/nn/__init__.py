@@ -1,18 +1,18 @@
 """The transformer, one layer per file, with every gradient derived by hand. NumPy only.
 
-``README.md`` beside this file is a guided reading of it: from six words to a trained transformer.
+``README.md`` in this folder is a guided tour of the code: from six words to a trained transformer.
 
 A layer owns its parameters; a call owns its cache::
 
     y, cache = layer.forward(x, layout, rng)      # rng is None outside training, which turns dropout off
     dx = layer.backward(dy, cache, grads)         # adds the gradients of the parameters to grads
 
-Nothing about a call is kept in the layer, so a layer may be called twice, or by two threads, before either call is
-differentiated. ``layout`` says which rows of ``x`` belong to the same text; layers that treat every row alike ignore
-it. The dtype of the input is the dtype of the output: float32 to train, float64 to check gradients.
+The layer keeps no state between calls, so it may be called twice, or by two threads, before either call is
+differentiated. ``layout`` records which rows of ``x`` belong to the same text; layers that process each row
+independently ignore it. The output has the dtype of the input: float32 for training, float64 for gradient checks.
 
 In comments, ``dy`` is the derivative of the loss with respect to ``y``, ``X^T`` the transpose of ``X``, and a product
-of vectors written ``a * b`` is taken entry by entry. Lines that change a shape end with the new shape. Axis letters:
+of vectors written ``a * b`` is elementwise. Lines that change a shape end with the new shape. Axis letters:
 
     B  texts in a batch            H  attention heads          V  words in the vocabulary
     T  tokens in a text            K  width of a head          C  classes
@@ -20,7 +20,7 @@ of vectors written ``a * b`` is taken entry by entry. Lines that change a shape 
     D  width of the model          W  windows in a batch       P  parameters of a network
 
 A text longer than the attention window is cut into several windows. Inside attention, n windows of T tokens each are
-stacked in one array, so T is there the number of tokens in a window.
+stacked in one array; there, T is the number of tokens in a window.
 """
 
 from nlptx.nn.activations import ACTIVATIONS

@@ -1,4 +1,4 @@
-"""Activation functions f, applied entry by entry. Each backward multiplies by f', the derivative of f at the input."""
+"""Activation functions f, applied elementwise. Each backward multiplies by f', the derivative of f at the input."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Sigmoid(Layer):
 
 
 class Gelu(Layer):
-    """Weigh every entry by about the probability that a standard normal variable is below it.
+    """Multiply every entry by (approximately) the probability that a standard normal variable is below it.
 
         y = x (1 + tanh u) / 2    with    u = sqrt(2/pi) (x + 0.044715 x^3)
 

@@ -1,7 +1,7 @@
-"""Self-attention, in its textbook form; then the layers, which use a faster kernel.
+"""Self-attention: first in its textbook form, then as layers that use a faster kernel.
 
-The two functions at the top are all there is to attention and to its gradient. The layers compute the same with
-:mod:`nlptx.nn.attention_kernel`; a test holds the two equal.
+The two functions at the top compute attention and its gradient in full. The layers compute the same results with
+:mod:`nlptx.nn.attention_kernel`; a test checks that the two agree.
 
 Source: Vaswani et al. (2017), "Attention is all you need".
 """
@@ -21,7 +21,7 @@ from nlptx.nn.linear import Linear
 
 
 def attention(q: NDArray, k: NDArray, v: NDArray, causal: bool = False) -> tuple[NDArray, NDArray]:
-    """Return, for every query, the mean of the values, weighted by how well their keys match the query.
+    """Return the weighted mean of the values for every query; the better a key matches, the larger its weight.
 
         O = P V    with    P = softmax(Q K^T), taken over the keys
 
@@ -45,7 +45,7 @@ def attention(q: NDArray, k: NDArray, v: NDArray, causal: bool = False) -> tuple
 # O = P V gives dV = P^T dO and dP = dO V^T.
 # One row p = softmax(s) of P has the Jacobian dp_i/ds_j = p_i (delta_ij - p_j), so
 #   ds_j = sum_i dp_i p_i (delta_ij - p_j) = p_j (dp_j - sum_i p_i dp_i).
-# S = Q K^T gives dQ = dS K and dK = dS^T Q. Where a key is masked p is 0, and so is ds.
+# S = Q K^T gives dQ = dS K and dK = dS^T Q. For a masked key p is 0, and so is ds.
 def attention_backward(do: NDArray, q: NDArray, k: NDArray, v: NDArray, p: NDArray) -> tuple[NDArray, NDArray, NDArray]:
     """Return dQ, dK and dV of :func:`attention`, each (..., T, K).
 
@@ -63,11 +63,11 @@ def attention_backward(do: NDArray, q: NDArray, k: NDArray, v: NDArray, p: NDArr
 
 
 class PlainAttention(Layer):
-    """Let each token mix the vectors of its window by their similarity: Y = softmax(X X^T) X.
+    """Replace each vector by a mean of the vectors in its window, weighted by similarity: Y = softmax(X X^T) X.
 
     There are no parameters, no scaling and only one head. X is (N, D), Y is (N, D).
 
-    Source: Bloem (2019), "Transformers from scratch", where it is the first step.
+    Source: Bloem (2019), "Transformers from scratch", which starts with it.
     """
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
@@ -77,7 +77,7 @@ class PlainAttention(Layer):
             exponentials.append((e, z))
         return y, (x, y, exponentials, layout)
 
-    # X plays three parts, as queries, keys and values; its gradient is the sum of theirs.
+    # X serves as queries, keys and values, so dX = dQ + dK + dV.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         x, y, exponentials, layout = cache
         dx = np.empty_like(x)
@@ -98,7 +98,7 @@ class PlainAttention(Layer):
 
 
 class MultiHeadAttention(Layer):
-    """Run attention H times side by side, each head in a space of its own, and mix what the heads found.
+    """Run H attention heads in parallel, each with separate projections, and combine their outputs linearly.
 
         Y = [O_1 ... O_H] W_O    with    O_h = softmax(scale Q_h K_h^T) V_h    and    [Q K V] = X W_QKV
 
@@ -134,7 +134,7 @@ class MultiHeadAttention(Layer):
         return [stack.reshape(*stack.shape[:2], *shape).swapaxes(1, 2) for stack in layout.stacks(x)]
 
     def _scale_queries(self, qkv: NDArray) -> None:
-        """Multiply Q, or its gradient, by the scale: Q is smaller than Q K^T, and scaling it does the same."""
+        """Multiply Q, or its gradient, by the scale. This equals scaling Q K^T but touches a smaller array."""
         queries = qkv[:, : self.heads * self.head_width]  # (N, H K)
         queries *= queries.dtype.type(self.scale)
 
@@ -157,7 +157,7 @@ class MultiHeadAttention(Layer):
             o_stack[...] = attend_only(q, k, v, layout.causal)
         return self.out.apply(o, layout)  # (N, D)
 
-    # Each step of forward, backwards. Q was scaled after its product with W_QKV, so dQ is scaled before its own.
+    # The steps of forward in reverse order. Q was scaled after the product with W_QKV, so dQ is scaled before it.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         qkv, o, exponentials, layout, qkv_cache, out_cache = cache
         do = self.out.backward(dy, out_cache, grads)  # (N, H K)

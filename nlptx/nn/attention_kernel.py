@@ -1,12 +1,12 @@
-"""Softmax attention, fast: the result of ``attention`` in :mod:`nlptx.nn.attention`, with fewer passes over memory.
+"""Fast softmax attention: computes ``attention`` of :mod:`nlptx.nn.attention` with fewer passes over memory.
 
-The weights P are (T, T), by far the largest array, so every pass over them counts. Four things save passes:
+The weights P are (T, T), by far the largest array, so every pass over them is expensive. Four measures reduce them:
 
-- P is never formed. With E = exp(S) and z = E 1, the sum of each row, P = E / z; so O = (E V) / z, where the smaller
+- P is never formed. With E = exp(S) and the row sums z = E 1, P = E / z; so O = (E V) / z, and only the smaller
   (T, K) array is divided.
-- The softmax subtracts the largest score of a row only where exp(S) would overflow or underflow without it.
-- In memory the queries of one key lie side by side, so the largest scores are found for whole columns at once.
-- Large weights are computed in tiles that are small enough to stay in a core's cache from first product to last.
+- The softmax subtracts the largest score of a row only where exp(S) would otherwise overflow or underflow.
+- The scores of all queries for one key are contiguous in memory, so row maxima are computed with vector operations.
+- Large weight arrays are computed in tiles, each small enough to stay in a core's cache from start to finish.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-# Attention weights in a tile: half a megabyte of float32.
+# Maximum number of attention weights in a tile: half a megabyte of float32.
 _TILE = 1 << 17
-# A sum of float32 exponentials between these has lost nothing to overflow or underflow, nor will its reciprocal.
+# Between these bounds, neither a sum of float32 exponentials nor its reciprocal suffers from overflow or underflow.
 _MIN_SUM, _MAX_SUM = 1e-20, 1e20
 
 
@@ -43,7 +43,7 @@ def attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, N
 
 
 def attend_only(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> NDArray:
-    """Return O of :func:`attend` alone, (n, H, T, K). The weights are not kept, so tiles share their memory."""
+    """Return only the O of :func:`attend`, (n, H, T, K). The weights are not kept, so memory stays small."""
     if _fits_a_tile(q):
         return _attend(q, k, v, causal)[0]
     o = np.empty_like(v)
@@ -59,19 +59,19 @@ def attend_backward(
 
     Args:
         do: (n, H, T, K) the derivative of the loss with respect to O.
-        o: (n, H, T, K) as :func:`attend` returned it.
+        o: (n, H, T, K) O as :func:`attend` returned it.
         q: (n, H, T, K) queries, as given to :func:`attend`.
         k: (n, H, T, K) keys.
         v: (n, H, T, K) values.
-        e: (n, H, T, T) as :func:`attend` returned it.
-        z: (n, H, T) as :func:`attend` returned it.
+        e: (n, H, T, T) E as :func:`attend` returned it.
+        z: (n, H, T) z as :func:`attend` returned it.
     """
-    given = (do, o, q, k, v, e, z)
+    arrays = (do, o, q, k, v, e, z)
     if _fits_a_tile(q):
-        return _attend_backward(*given)
+        return _attend_backward(*arrays)
     dq, dk, dv = np.empty_like(q), np.empty_like(k), np.empty_like(v)
     for tile in _tiles(*q.shape[:-1]):
-        dq[tile], dk[tile], dv[tile] = _attend_backward(*(array[tile] for array in given))
+        dq[tile], dk[tile], dv[tile] = _attend_backward(*(array[tile] for array in arrays))
     return dq, dk, dv
 
 
@@ -92,7 +92,7 @@ def _tiles(windows: int, heads: int, tokens: int) -> Iterator[tuple[slice, slice
 def _attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, NDArray, NDArray]:
     e, z = _exponentials(q, k, causal, None)
     if not (z.min() > _MIN_SUM and z.max() < _MAX_SUM):
-        # Only in the windows and heads that need it, so that no result depends on the other texts in the batch.
+        # Recompute only the windows and heads that need it, so that no result depends on other texts in the batch.
         safe: NDArray[np.bool_] = np.all((z > _MIN_SUM) & (z < _MAX_SUM), axis=-1)  # (n, H)
         e, z = _exponentials(q, k, causal, ~safe)
     o = e @ v  # (n, H, T, K)
@@ -101,7 +101,7 @@ def _attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, 
 
 
 def _exponentials(q: NDArray, k: NDArray, causal: bool, shifted: NDArray[np.bool_] | None) -> tuple[NDArray, NDArray]:
-    """Return E = exp(S) and z = E 1 for S = Q K^T; where ``shifted`` (n, H) holds, E = exp(S - max S)."""
+    """Return E = exp(S) and z = E 1 for S = Q K^T; where ``shifted`` (n, H) is True, E = exp(S - max S)."""
     e = np.matmul(q, k.swapaxes(-1, -2), out=_empty_weights(k))  # (n, H, T, T)
     tokens = e.shape[-1]
     if causal:
@@ -114,13 +114,13 @@ def _exponentials(q: NDArray, k: NDArray, causal: bool, shifted: NDArray[np.bool
 
 
 def _empty_weights(k: NDArray) -> NDArray:
-    """Return an empty array for attention weights, (n, H, T, T), with the queries of a key side by side in memory."""
+    """Return an uninitialised (n, H, T, T) array in which the weights of all queries for one key are contiguous."""
     return np.empty((*k.shape[:-1], k.shape[-2]), k.dtype).swapaxes(-1, -2)
 
 
 # As derived in attention.py, dV = P^T dO and ds = p (dp - sum_i p_i dp_i) with dp = V do. Here
 #   sum_i p_i dp_i = sum_i p_i (v_i . do) = o . do,
-# and with P = E / z it is dO that is divided, not the weights:
+# and since P = E / z, dividing dO by z is enough; the weights need no division:
 #   dV = E^T (dO / z)    and    ds = e (V (do / z) - o . (do / z)).
 def _attend_backward(
     do: NDArray, o: NDArray, q: NDArray, k: NDArray, v: NDArray, e: NDArray, z: NDArray

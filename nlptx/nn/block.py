@@ -26,7 +26,7 @@ class Residual(Layer):
         width: D.
         order: ``post``, as in Vaswani et al. (2017), or ``pre``.
         gain: whether the norm learns a gain and a bias.
-        dropout: fraction of the entries of f that are dropped in training.
+        dropout: fraction of the entries of f(x) that are dropped in training.
     """
 
     def __init__(self, sublayer: Layer, width: int, order: str, gain: bool, dropout: float) -> None:
@@ -55,7 +55,7 @@ class Residual(Layer):
             return x + self.sublayer.apply(self.norm.apply(x, layout), layout)
         return self.norm.apply(x + self.sublayer.apply(x, layout), layout)
 
-    # y = x + f(x) gives dx = dy + (dy through f): x reaches y by two ways, and their gradients add up.
+    # x reaches y = x + f(x) by two paths, whose gradients add up: dx = dy + (dy backpropagated through f).
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         norm_cache, f_cache, dropout_cache = cache
         if not self.pre:
@@ -78,7 +78,7 @@ class EncoderBlock(Layer):
         width: D.
         order: ``post`` or ``pre``, see :class:`Residual`.
         gain: whether the norms learn a gain and a bias.
-        dropout: fraction of the entries of either layer's output that are dropped in training.
+        dropout: fraction of the output entries of either layer that are dropped in training.
     """
 
     def __init__(

@@ -16,9 +16,9 @@ _LEVELS = 256
 class Dropout(Layer):
     """Set random entries to zero in training, and scale up the others to keep the expected sum.
 
-        y = x m / (1 - p)    with each m 0 with probability p, otherwise 1;    y = x outside training
+        y = x m / (1 - p)    where each m is 0 with probability p and 1 otherwise;    y = x outside training
 
-    A random byte decides on each entry, so p is rounded to a multiple of 1/256.
+    One random byte is drawn per entry, so p is rounded to a multiple of 1/256.
 
     Args:
         p: fraction of entries that are dropped.
@@ -36,7 +36,7 @@ class Dropout(Layer):
         mask = kept * x.dtype.type(_LEVELS / (_LEVELS - self.dropped))
         return x * mask, mask
 
-    # y = x mask entry by entry, so dx = dy mask.
+    # y = x mask elementwise, so dx = dy mask.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         mask = cache
         return dy if mask is None else dy * mask

@@ -1,4 +1,4 @@
-"""What every layer is made of: parameters in one flat vector, gradients in another."""
+"""The base classes of the network: parameters in one flat vector, gradients in another."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from nlptx.nn.layout import Layout
 
 
 class Parameter:
-    """Hold a named array that is learned.
+    """A named array of learned values.
 
     Args:
-        name: its name within the layer, as in the equations.
-        value: its initial value; after :func:`flatten`, a view into the flat vector.
-        decay: whether weight decay applies to it, as it does to matrices but not to gains and biases.
+        name: name within the layer, as in the equations.
+        value: initial value; after :func:`flatten`, a view into the flat vector.
+        decay: whether weight decay applies, as it does to matrices but not to gains and biases.
     """
 
     __slots__ = ("decay", "name", "span", "value")
@@ -32,8 +32,8 @@ class Parameter:
 class Layer:
     """Base class of all layers: y = f(x), with the derivatives of f.
 
-    A subclass lists its parameters and the layers it is composed of, and writes ``forward`` and ``backward`` as
-    mirror images of each other. The dtype of the input is the dtype of the output.
+    A subclass lists its parameters and the layers it is composed of, and implements ``forward`` and ``backward`` as
+    mirror images of each other. The output has the dtype of the input.
     """
 
     def own_parameters(self) -> Sequence[Parameter]:
@@ -52,17 +52,17 @@ class Layer:
             yield from layer.parameters(f"{prefix}{name}.")
 
     def forward(self, x: NDArray, layout: Layout, rng: np.random.Generator | None) -> tuple[NDArray, Any]:
-        """Return y, and a cache of what ``backward`` needs to know about this call.
+        """Return y, and a cache of what ``backward`` needs from this call.
 
         Args:
-            x: (N, D) float32 or float64, the tokens of a batch one text after another.
+            x: (N, D) float32 or float64, the token vectors of a batch, one text after another.
             layout: which rows of ``x`` belong to which text.
             rng: source of randomness for dropout; None outside training.
         """
         raise NotImplementedError
 
     def apply(self, x: NDArray, layout: Layout) -> NDArray:
-        """Return y alone, outside training. Composite layers override this to free intermediate results early."""
+        """Return only y, without dropout. Composite layers override this to free intermediate results early."""
         return self.forward(x, layout, None)[0]
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
@@ -70,7 +70,7 @@ class Layer:
 
         Args:
             dy: the derivative of the loss with respect to y, in the shape of y.
-            cache: what ``forward`` returned along with y.
+            cache: the cache that ``forward`` returned along with y.
             grads: the gradients of all parameters of the network.
         """
         raise NotImplementedError
@@ -90,7 +90,7 @@ class Gradients:
         return self.flat[parameter.span].reshape(parameter.value.shape)
 
     def add(self, parameter: Parameter, gradient: NDArray) -> None:
-        """Add ``gradient``, in the shape of the parameter, to what is there already."""
+        """Add ``gradient``, in the shape of the parameter, to the gradient accumulated so far."""
         view = self[parameter]
         view += gradient
 
@@ -108,10 +108,10 @@ def flatten(
     Returns:
         The vector, (P,).
     """
-    found = [parameter for _, parameter in layer.parameters()]
-    flat = empty(sum(parameter.value.size for parameter in found), dtype)
+    parameters = [parameter for _, parameter in layer.parameters()]
+    flat = empty(sum(parameter.value.size for parameter in parameters), dtype)
     start = 0
-    for parameter in found:
+    for parameter in parameters:
         parameter.span = slice(start, start + parameter.value.size)
         view = flat[parameter.span].reshape(parameter.value.shape)
         view[...] = parameter.value
@@ -121,13 +121,13 @@ def flatten(
 
 
 def glorot(rng: np.random.Generator, rows: int, columns: int, fan_out: int | None = None) -> NDArray:
-    """Return a random matrix with entries uniform in +-sqrt(6 / (fan in + fan out)).
+    """Return a random matrix with entries uniform between -b and b, where b = sqrt(6 / (fan-in + fan-out)).
 
     Args:
         rng: source of randomness.
-        rows: fan in.
+        rows: number of rows, which is the fan-in.
         columns: number of columns.
-        fan_out: fan out, if it is not the number of columns.
+        fan_out: fan-out, if it differs from the number of columns.
 
     Returns:
         (rows, columns) float64.

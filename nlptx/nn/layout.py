@@ -1,4 +1,4 @@
-"""Which rows of a packed batch belong together: texts, and the windows within which tokens attend to each other."""
+"""The layout of a packed batch: which rows form a text, and which form a window of tokens that attend to each other."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 class Layout:
     """Describe a batch whose texts lie one after the other, without padding, in an (N, D) matrix.
 
-    A text longer than the window is cut into windows of nearly equal length. Attention and positions stop at the edge
-    of a window; pooling spans the whole text. Neighbouring windows of equal length form a *stack*: an (n, T, D) view
-    that a single batched product can handle. For texts of 3, 3 and 5 tokens and a window of 4::
+    A text longer than the window is cut into windows of nearly equal length. Attention stays within a window, and
+    positions restart in each; pooling spans the whole text. Consecutive windows of equal length form a *stack*: an
+    (n, T, D) view that a single batched product can handle. Example with texts of 3, 3 and 5 tokens and a window of 4::
 
         rows      0 1 2   3 4 5   6 7 8   9 10        N = 11 tokens
         texts    [-----] [-----] [------------]       B = 3, lengths 3 3 5
@@ -23,10 +23,10 @@ class Layout:
 
     Args:
         lengths: (B,) number of tokens in each text, all at least 1.
-        window: largest number of tokens that attend to each other.
+        window: maximum number of tokens that attend to each other.
         causal: whether a token attends only to itself and to those before it.
-        apart: whether each window is multiplied on its own. A BLAS may sum in another order in a matrix of another
-            size, so this is what keeps every bit of a text's result independent of the other texts in the batch.
+        apart: whether each window is multiplied separately. The order in which a BLAS sums may depend on the size of
+            the matrix, so only this makes every bit of a text's result independent of the other texts in the batch.
 
     Attributes:
         starts: (B,) first row of each text.
@@ -47,7 +47,7 @@ class Layout:
         self.windows_per_text = per_text = -(-self.lengths // window)
         if len(self.lengths) and int(per_text.max()) > 1:
             windows = np.repeat(self.lengths // per_text, per_text)  # (W,)
-            longer = np.repeat(self.lengths % per_text, per_text)  # this many windows of the text take one token more
+            longer = np.repeat(self.lengths % per_text, per_text)  # how many windows of the text have one token more
             first = np.repeat(np.cumsum(per_text) - per_text, per_text)
             windows += np.arange(len(windows)) - first < longer
         else:
@@ -56,7 +56,7 @@ class Layout:
 
     @cached_property
     def stack_shapes(self) -> list[tuple[int, int, int]]:
-        """(first row, n, T) of each stack of n neighbouring windows with T tokens each."""
+        """(first row, n, T) of each stack of n consecutive windows with T tokens each."""
         cuts = np.flatnonzero(np.diff(self.windows)) + 1
         edges = [0, *cuts.tolist(), len(self.windows)]
         lengths = [int(self.windows[edge]) for edge in edges[:-1]]
@@ -78,7 +78,7 @@ class Layout:
         return Layout(np.ones_like(self.lengths), apart=self.apart)
 
     def product(self, x: NDArray, matrix: NDArray) -> NDArray:
-        """Return the product of ``x`` (N, I) and ``matrix`` (I, O): in one go or, if ``apart``, window by window."""
+        """Return the product of ``x`` (N, I) and ``matrix`` (I, O); with ``apart``, computed window by window."""
         if not self.apart:
             return x @ matrix  # (N, O)
         y = np.empty((len(x), matrix.shape[1]), np.result_type(x, matrix))  # (N, O)

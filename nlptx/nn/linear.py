@@ -1,4 +1,4 @@
-"""A linear map of each row."""
+"""The linear layer."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Linear(Layer):
         inputs: I.
         outputs: O.
         rng: source of the initial weights.
-        bias: whether there is a b.
-        fan_out: number of outputs that sets the scale of the initial weights, where W is several matrices side by side.
+        bias: whether there is a bias b.
+        fan_out: fan-out that sets the scale of the initial weights, for a W that is several matrices side by side.
     """
 
     def __init__(

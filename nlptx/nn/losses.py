@@ -1,4 +1,4 @@
-"""Losses: from the last outputs of the network to probabilities, the loss of each text, and its gradient."""
+"""Losses: turn the final outputs of the network into probabilities, the loss of each text, and its gradient."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Loss:
         classes: C.
 
     Attributes:
-        outputs: number of outputs of the network that the loss needs.
+        outputs: number of network outputs that the loss requires.
     """
 
     outputs: int
@@ -28,15 +28,15 @@ class Loss:
         raise NotImplementedError
 
     def outputs_for(self, probabilities: NDArray) -> NDArray:
-        """Return outputs, (outputs,), that have these (C,) probabilities, none of which is 0."""
+        """Return outputs, (outputs,), whose probabilities are the given (C,) values, none of which may be 0."""
         raise NotImplementedError
 
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
         """Return the loss of each text, and its derivative with respect to the outputs.
 
         Args:
-            outputs: (B, outputs) float32 or float64, the last outputs of the network.
-            targets: (B,) int, the class of each text; or (B, C) soft labels, the wanted probability of each class.
+            outputs: (B, outputs) float32 or float64, the final outputs of the network.
+            targets: (B,) int, the class of each text; or (B, C) soft labels, the target probability of each class.
 
         Returns:
             The loss (B,) and its gradient (B, outputs).
@@ -45,7 +45,7 @@ class Loss:
 
 
 class CrossEntropy(Loss):
-    """Measure the surprise at the right class: -log p_target with p = softmax(outputs), one output per class."""
+    """Cross-entropy: -log p_target with p = softmax(outputs), one output per class."""
 
     def __init__(self, classes: int) -> None:
         super().__init__(classes)
@@ -59,9 +59,9 @@ class CrossEntropy(Loss):
     def outputs_for(self, probabilities: NDArray) -> NDArray:
         return np.log(probabilities)
 
-    # Let s be the outputs, p = softmax(s), and q the wanted probabilities, which sum to 1:
+    # Let s be the outputs, p = softmax(s), and q the target probabilities, which sum to 1:
     #   loss = -sum_c q_c log p_c = log sum_j exp(s_j) - sum_c q_c s_c,    so    ds_j = p_j - q_j.
-    # For a class rather than a soft label, q is 1 at that class and 0 elsewhere.
+    # For a hard label, q is 1 for that class and 0 for the others.
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
         shifted = outputs - outputs.max(axis=1, keepdims=True)
         exponentials = np.exp(shifted)
@@ -75,10 +75,10 @@ class CrossEntropy(Loss):
 
 
 class SquaredError(Loss):
-    """Measure the squared distance to the right class: (p - target)^2 with p = sigmoid(output), for two classes.
+    """Squared error: (p - target)^2 with p = sigmoid(output), for two classes.
 
     Raises:
-        ValueError: there are not two classes.
+        ValueError: the number of classes is not 2.
     """
 
     outputs = 1
@@ -98,8 +98,8 @@ class SquaredError(Loss):
     # dp/ds = p (1 - p), so by the chain rule ds = 2 (p - target) p (1 - p).
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
         p = sigmoid(outputs)  # (B, 1)
-        wanted = targets[:, 1:] if targets.ndim == 2 else targets[:, None]  # (B, 1)
-        error = p - wanted.astype(p.dtype)
+        target = targets[:, 1:] if targets.ndim == 2 else targets[:, None]  # (B, 1)
+        error = p - target.astype(p.dtype)
         return (error * error)[:, 0], 2 * error * p * (1 - p)
 
 

@@ -15,11 +15,11 @@ EPSILON = 1e-5
 
 
 class LayerNorm(Layer):
-    """Give each row mean 0 and variance 1, then a gain and a bias that are learned.
+    """Scale each row to mean 0 and variance 1, then apply a learned gain and bias.
 
         y = g z + b    with    z = (x - mu) / sigma,    sigma = sqrt(variance + epsilon)
 
-    mu and the variance are those of the row. x is (N, D), g and b (D,), y (N, D).
+    mu and the variance are computed per row. x is (N, D), g and b (D,), y (N, D).
 
     Args:
         width: D.
@@ -43,11 +43,11 @@ class LayerNorm(Layer):
         y += self.bias.value
         return y, (z, inverse)
 
-    # Write s for 1/sigma. Moving x_j by a little moves mu by 1/D of it, and sigma by z_j / D of it; so for one row
+    # Write s for 1/sigma. Since dmu/dx_j = 1/D and dsigma/dx_j = z_j / D, for one row
     #   dz_i/dx_j = s (delta_ij - 1/D - z_i z_j / D),
     # where delta_ij is 1 if i = j and otherwise 0. This Jacobian is symmetric, and with dz = g dy the product is
     #   dx = s (dz - mean(dz) - z mean(dz z)).
-    # A mean over the row is written as a product with the vector g/D, which takes g into account as well.
+    # The code computes the means over a row as products with the vector g/D, which applies the gain as well.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         z, inverse = cache
         gain = np.ones(z.shape[1], z.dtype) if self.gain is None else self.gain.value

@@ -1,7 +1,7 @@
-"""From the vectors of a text's tokens, (N, D), to one vector per text, (B, D).
+"""Pooling: turns the token vectors of a batch, (N, D), into one vector per text, (B, D).
 
-A text too long to be in memory at once is pooled in parts, and the results are merged: if u is the logarithm of the
-weight of each part, a mean over the text is the mean over its parts with weights exp(u).
+A text too long to hold in memory is pooled in parts, and the results are merged: if u is the logarithm of the weight
+of each part, a mean over the text is the mean over its parts with weights exp(u).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Pool(Layer):
 
     Args:
         width: D.
-        window: largest number of tokens in a text; only a pool with a fixed number of tokens uses it.
+        window: maximum number of tokens in a text; only a pool with a fixed number of tokens uses it.
 
     Attributes:
         width: length of the vector of a text.
@@ -31,11 +31,11 @@ class Pool(Layer):
         self.width = width
 
     def log_weights(self, x: NDArray, layout: Layout) -> NDArray:
-        """Return the logarithm of the weight that each part has among the parts of its text.
+        """Return the logarithm of the weight of each part relative to the other parts of its text.
 
         Args:
-            x: (N, D) the tokens of the parts.
-            layout: the B parts.
+            x: (N, D) the token vectors of the parts.
+            layout: the layout of the B parts.
 
         Returns:
             (B,) float.
@@ -43,12 +43,12 @@ class Pool(Layer):
         return np.zeros(len(layout.lengths))
 
     def merge(self, y: NDArray, log_weights: NDArray, layout: Layout) -> NDArray:
-        """Return the vectors of texts, (B, width), given those of their parts.
+        """Return the vectors of texts, (B, width), given the vectors of their parts.
 
         Args:
             y: (parts, width) vectors of the parts.
             log_weights: (parts,), see :meth:`log_weights`.
-            layout: how many parts each of the B texts has.
+            layout: the layout of ``y``: each of the B texts has one row per part.
         """
         raise NotImplementedError
 
@@ -68,7 +68,7 @@ def _softmax(scores: NDArray, layout: Layout) -> NDArray:
 
 
 class MeanPool(Pool):
-    """Take the mean over the tokens of a text: y_b = (sum of its rows) / (number of its rows)."""
+    """Take the mean over the tokens of a text: y_b = (sum of the rows of the text) / (number of rows)."""
 
     def log_weights(self, x: NDArray, layout: Layout) -> NDArray:
         return np.log(layout.lengths)
@@ -78,7 +78,7 @@ class MeanPool(Pool):
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
         lengths = layout.lengths.astype(x.dtype)[:, None]  # (B, 1)
-        # A product with ones sums a window. Unlike np.add.reduceat it does not hold the interpreter lock meanwhile.
+        # Windows are summed by a product with ones because, unlike np.add.reduceat, it releases the interpreter lock.
         sums = np.concatenate([np.ones(stack.shape[1], x.dtype) @ stack for stack in layout.stacks(x)])  # (W, D)
         if len(sums) > len(lengths):
             sums = np.add.reduceat(sums, np.cumsum(layout.windows_per_text) - layout.windows_per_text, axis=0)  # (B, D)
@@ -98,12 +98,12 @@ class MaxPool(Pool):
         return largest
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
-        rows = np.empty((len(layout.lengths), x.shape[1]), np.int64)  # (B, D), where each maximum is
+        rows = np.empty((len(layout.lengths), x.shape[1]), np.int64)  # (B, D), the row index of each maximum
         for text, (start, length) in enumerate(zip(layout.starts, layout.lengths, strict=True)):
             rows[text] = x[start : start + length].argmax(axis=0) + start
         return np.take_along_axis(x, rows, axis=0), (rows, x.shape)
 
-    # Only the largest entry (the first of them, if several are equal) influences y.
+    # Only the largest entry of a column (the first one, if there are ties) influences y.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         rows, shape = cache
         dx = np.zeros(shape, dy.dtype)  # (N, D)
@@ -129,7 +129,7 @@ class FirstPool(Pool):
 
 
 class AttentionPool(Pool):
-    """Take a mean whose weights are learned: y_b = sum_t a_t x_t with a = softmax over the text of x_t . w.
+    """Take a weighted mean with learned weights: y_b = sum_t a_t x_t with a = softmax of x_t . w over the text.
 
     w (D,) is a learned query, the same for all texts.
     """
@@ -150,7 +150,7 @@ class AttentionPool(Pool):
         """Return x_t . w for each token, (N,)."""
         return layout.product(x, self.query.value[:, None])[:, 0]
 
-    # The weight of a part is the denominator of its softmax, computed without overflow.
+    # The weight of a part is the denominator of its softmax; this form cannot overflow.
     def log_weights(self, x: NDArray, layout: Layout) -> NDArray:
         scores = self._scores(x, layout)
         largest = np.maximum.reduceat(scores, layout.starts)
@@ -173,7 +173,7 @@ class AttentionPool(Pool):
 
 
 class FlattenPool(Pool):
-    """Put the rows of a text side by side, and fill up with zeros: y_b = [x_0 x_1 ... 0], (B, window D).
+    """Concatenate the rows of a text and pad with zeros: y_b = [x_0 x_1 ... 0], (B, window D).
 
     A text must fit in one window, so it always has a single part.
     """
@@ -191,7 +191,7 @@ class FlattenPool(Pool):
         y[filled] = x
         return y.reshape(len(y), -1), filled  # (B, window D)
 
-    # Each row went to a place of its own, and takes its gradient from there.
+    # Each row was copied to one slice of y, so dx is the corresponding slice of dy.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         filled = cache
         dx: NDArray = dy.reshape(*filled.shape, -1)[filled]  # (N, D)

@@ -17,7 +17,7 @@ from nlptx.nn.layout import Layout
 
 
 def sinusoids(positions: int, width: int) -> NDArray[np.float64]:
-    """Return the position vectors of Vaswani et al. (2017): waves that are slower from column to column.
+    """Return the position vectors of Vaswani et al. (2017): sines and cosines whose frequency falls with the column.
 
         s_t,2i = sin(t / 10000^(2i/D))        s_t,2i+1 = cos(t / 10000^(2i/D))
 
@@ -46,7 +46,7 @@ class SinusoidalPositions(Layer):
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, None]:
         y = x.copy()
-        # As long as the longest window needs. The window in the settings may be any number, in a hostile file too.
+        # Sized by the longest window of the batch, because a hostile file may set `window` to an enormous number.
         longest = int(layout.windows.max(initial=1))
         table = _table(1 << (longest - 1).bit_length(), x.shape[1])[:longest].astype(x.dtype)  # (T, D)
         for stack in layout.stacks(y):
@@ -62,7 +62,7 @@ class LearnedPositions(Layer):
     """Add learned position vectors: y_t = x_t + s_t, with s (window, D) a parameter. x is (N, D), y is (N, D).
 
     Args:
-        window: largest number of positions.
+        window: maximum number of positions.
         width: D.
         rng: source of the initial vectors.
     """

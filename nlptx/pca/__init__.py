@@ -1,1 +1,1 @@
-"""Stage 2: co-occurrence counts become word vectors, by principal component analysis of a sparse matrix."""
+"""Stage 2: turns co-occurrence counts into word vectors by principal component analysis of a sparse matrix."""

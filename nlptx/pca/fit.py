@@ -19,7 +19,7 @@ from nlptx.runtime.workers import Workers
 from nlptx.settings import SEED, PcaSettings
 from nlptx.text.arguments import check_seed, check_settings, check_type
 
-# Below this tolerance float32 is not exact enough.
+# Below this tolerance float32 is not precise enough.
 _FLOAT32_TOLERANCE = 1e-4
 
 
@@ -35,19 +35,19 @@ def fit_pca(
 
         Y = X W L^((p-1)/2)    with    C W = W L,    C = X^T X / V
 
-    X (V, V) holds the counts, transformed and perhaps standardised. C is the covariance of its columns, whose means are
-    not subtracted. W (V, R) has the R leading eigenvectors of C as columns, L their eigenvalues on its diagonal, and p
-    is the eigenvalue weight; p = 1 is plain PCA.
+    X (V, V) holds the counts, transformed and optionally standardised. C is the covariance of its columns, except that
+    their means are not subtracted. The columns of W (V, R) are the R leading eigenvectors of C, the diagonal matrix L
+    holds their eigenvalues, and p is the eigenvalue weight; p = 1 is plain PCA.
 
     Args:
         counts: the output of :func:`nlptx.count`.
         settings: see :class:`PcaSettings`.
-        seed: seed of the random start.
+        seed: seed of the random starting block.
         jobs: number of threads, or workers; all cores by default. They do not change the result.
         on_round: callback for progress, see :func:`power_iteration`.
 
     Returns:
-        Word vectors (V, R) float32, with the eigenvalues, residuals and fraction of the variance of each component.
+        Word vectors (V, R) float32, and for each component its eigenvalue, residual and fraction of the variance.
 
     Raises:
         DataError: there are fewer words than components, or no two words occur near each other.
@@ -96,10 +96,10 @@ def fit_pca(
             on_round=on_round,
         )
         vectors = rows.forward(pairs.vectors)
-    # If an eigenvalue is only rounding error, its component is set to 0, because scaling it up would give noise.
-    real = pairs.values > np.finfo(dtype).eps * pairs.values[0]
-    safe = np.where(real, pairs.values, 1)
-    vectors *= np.where(real, safe ** ((settings.eigenvalue_weight - 1) / 2), 0)
+    # If an eigenvalue is only rounding error, its component is set to 0, because scaling it up would amplify noise.
+    nonzero = pairs.values > np.finfo(dtype).eps * pairs.values[0]
+    safe = np.where(nonzero, pairs.values, 1)
+    vectors *= np.where(nonzero, safe ** ((settings.eigenvalue_weight - 1) / 2), 0)
     if settings.normalize:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors /= np.where(lengths > 0, lengths, 1)

@@ -1,6 +1,6 @@
-"""The matrix that PCA analyses, as an operator: transformed counts, optionally standardised, and never densified.
+"""The matrix that PCA analyses, as an operator: transformed counts, optionally standardised, and never made dense.
 
-V is the number of words, k the number of vectors that are multiplied together.
+V is the number of words, k the number of vectors in a block that is multiplied.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from nlptx.runtime.workers import SERIAL, Workers
 
-# Number of slices that a matrix is cut into, which limits the number of threads. Fixed, because it determines the order
-# of summation.
+# Number of slices that a matrix is cut into, which limits the number of threads. It is fixed, because it determines the
+# order of summation.
 _SLICES = 8
 
 
@@ -27,7 +27,7 @@ def ppmi(counts: sp.csr_matrix, smoothing: float, workers: Workers = SERIAL) -> 
 
     Args:
         counts: (V, V) sparse co-occurrence counts, all positive.
-        smoothing: the exponent a, from 0 to 1; below 1 it raises the probability of rare contexts.
+        smoothing: the exponent a, from 0 to 1; values below 1 raise the probability of rare contexts.
         workers: threads; they do not change the result.
 
     Returns:
@@ -42,7 +42,7 @@ def ppmi(counts: sp.csr_matrix, smoothing: float, workers: Workers = SERIAL) -> 
     log_context = np.log(np.where(totals > 0, smoothed, 1)) - np.log(smoothed.sum() or 1)
 
     def positive(rows: slice) -> tuple[NDArray, NDArray, NDArray]:
-        """Return the positive entries of these rows, their columns, and the number of them in each row."""
+        """Return the positive entries of these rows, their column indices, and their number in each row."""
         starts = counts.indptr[rows.start : rows.stop + 1]
         entries = slice(starts[0], starts[-1])
         columns = counts.indices[entries]
@@ -60,7 +60,7 @@ def ppmi(counts: sp.csr_matrix, smoothing: float, workers: Workers = SERIAL) -> 
 
 
 def transform(counts: sp.csr_matrix, name: str, smoothing: float, workers: Workers = SERIAL) -> sp.csr_matrix:
-    """Compress counts, because otherwise the few largest would dominate all others.
+    """Compress the range of the counts; otherwise the few largest counts would dominate.
 
     Args:
         counts: (V, V) sparse co-occurrence counts.
@@ -79,9 +79,9 @@ class _Slice:
 
     Args:
         rows: range of the rows.
-        scaled: (rows, V) these rows of S.
-        shift: (rows,) these entries of the shift.
-        squares: sum of the squares of the entries of X in these rows.
+        scaled: (rows, V) the rows of S in this range.
+        shift: (rows,) the entries of the shift in this range.
+        squares: sum of squares of the entries of X in these rows.
     """
 
     rows: slice
@@ -105,14 +105,14 @@ class RowOperator:
 
         X = M    or, standardised,    X = D^-1 (M - mean 1^T)
 
-    In the second form each row has mean 0 and standard deviation 1 (a constant row becomes 0), and D has the standard
-    deviations on its diagonal. This X is dense, so it is never formed. Only the sparse matrix S = D^-1 M and the vector
-    shift = D^-1 mean are stored. Then X = S - shift 1^T, and
+    In the second form each row has mean 0 and standard deviation 1 (a constant row becomes 0), and D is the diagonal
+    matrix of the standard deviations. This X is dense, so it is never formed. Only the sparse matrix S = D^-1 M and the
+    vector shift = D^-1 mean are stored. Then X = S - shift 1^T, and
 
         X b = S b - shift (1^T b),    X^T b = S^T b - 1 (shift^T b).
 
-    The rows are cut into a few slices X_i, and X^T X b is the sum of X_i^T (X_i b). So each thread uses its X_i b at
-    once, and a single copy of the matrix is enough for both products.
+    The rows are cut into a few slices X_i, and X^T X b is the sum of X_i^T (X_i b). So each thread uses its X_i b
+    immediately, and one copy of the matrix serves both products.
 
     Args:
         matrix: (n, V) sparse M.
@@ -147,7 +147,7 @@ class RowOperator:
         return product
 
     def _sum_transposed(self, slice_of: Callable[[_Slice], NDArray], width: int) -> NDArray:
-        """Return X^T b as the sum over the slices, in order; ``slice_of`` returns the rows of b (n, k) of a slice."""
+        """Return X^T b, summed over the slices in order; ``slice_of`` returns the rows of b (n, k) for a slice."""
         product = np.zeros((self.shape[1], width), self.dtype)
         shift = np.zeros(width, self.dtype)
         for scaled, shifted in self._workers.map(lambda part: part.transposed(slice_of(part)), self._slices):
@@ -180,7 +180,7 @@ def _make_slice(matrix: sp.csr_matrix, rows: slice, standardize: bool, dtype: np
 
 def _even_slices(matrix: sp.csr_matrix) -> list[slice]:
     """Cut the rows into slices with about the same number of entries; some slices may be empty."""
-    goals = np.linspace(0, matrix.nnz, _SLICES + 1)
-    cuts = np.searchsorted(matrix.indptr, goals)
+    targets = np.linspace(0, matrix.nnz, _SLICES + 1)
+    cuts = np.searchsorted(matrix.indptr, targets)
     cuts[0], cuts[-1] = 0, matrix.shape[0]
     return [slice(start, stop) for start, stop in pairwise(cuts.tolist())]

@@ -1,14 +1,14 @@
-"""The leading eigenpairs of a symmetric matrix by power iteration with deflation.
+"""Finds the leading eigenpairs of a symmetric matrix by power iteration with deflation.
 
-The textbook form (``block=1, degree=1``) repeatedly multiplies a random vector by A and normalises it, until its
-direction no longer changes; then it is the leading eigenvector. This eigenvector is removed from A (deflation), and the
-next one is found in the same way.
+The textbook form (``block=1, degree=1``) repeatedly multiplies a random vector by A and normalises it until its
+direction no longer changes; the vector is then the leading eigenvector. This eigenvector is removed from A (deflation),
+and the next one is found in the same way.
 
-Two refinements make this fast, and change nothing else. First, a *block* Q of k vectors is iterated together, and a
+Two refinements make this fast without changing the result. First, a *block* Q of k vectors is iterated together, and a
 small eigenproblem within their span (Rayleigh-Ritz) separates the eigenvectors. Second, the last ``degree`` iterates
 A Q, A^2 Q, ... of a round are kept: Rayleigh-Ritz over all of them finds the best polynomial filter of that degree
 (block Lanczos). Eigenvectors found in earlier rounds are included, so that their remaining errors do not limit the
-accuracy of later ones. The iteration ends when all wanted eigenpairs are found; with the default degree this nearly
+accuracy of later ones. The iteration ends when all requested eigenpairs are found; with the default degree this nearly
 always takes a single round.
 
 Sources: Golub & Van Loan, Matrix Computations, ch. 8 and 10; Stathopoulos & Wu (2002) for the orthogonalisation.
@@ -30,9 +30,9 @@ from nlptx.runtime.workers import SERIAL, Workers
 Product = Callable[[NDArray], NDArray]
 # Vectors per block: enough for an efficient product. A wider block needs more products for the same degree.
 _BLOCK = 16
-# For the automatic choice of the degree: number of vectors kept per wanted eigenpair, and minimum degree.
+# For the automatic choice of the degree: number of vectors kept per requested eigenpair, and minimum degree.
 _BASIS_PER_PAIR = 6
-_LEAST_DEGREE = 8
+_MIN_DEGREE = 8
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Eigenpairs:
 def power_iteration(
     product: Product,
     size: int,
-    wanted: int,
+    count: int,
     *,
     tolerance: float,
     rng: np.random.Generator,
@@ -67,13 +67,13 @@ def power_iteration(
     workers: Workers = SERIAL,
     on_round: Callable[[int, float], None] | None = None,
 ) -> Eigenpairs:
-    """Find the ``wanted`` leading eigenpairs of a positive semi-definite matrix A.
+    """Find the ``count`` leading eigenpairs of a positive semi-definite matrix A.
 
     Args:
         product: function that returns A b, (V, k), for b of shape (V, k).
         size: V, the number of rows of A.
-        wanted: R, the number of eigenpairs to find, at most ``size``.
-        tolerance: largest relative residual |A v - l v| / l.
+        count: R, the number of eigenpairs to find, at most ``size``.
+        tolerance: maximum relative residual |A v - l v| / l.
         rng: source of the starting block.
         dtype: float32 or float64.
         block: number of vectors iterated together; 0 for an automatic choice.
@@ -81,14 +81,14 @@ def power_iteration(
         deflation: ``projection`` against the eigenvectors found so far, or ``subtraction`` of l v v^T from A.
         max_products: maximum number of products of A with a block.
         workers: threads for everything except ``product``; they do not change the result.
-        on_round: callback after each Rayleigh-Ritz step, called with the number of eigenpairs found and the largest
-            relative residual of the others.
+        on_round: callback after each Rayleigh-Ritz step, called with the number of eigenpairs found so far and the
+            largest relative residual of the others.
 
     Raises:
         NlptxError: the iteration does not converge within ``max_products``.
     """
     block = min(block or _BLOCK, size)
-    degree = degree or max(_LEAST_DEGREE, -(-_BASIS_PER_PAIR * wanted // block))
+    degree = degree or max(_MIN_DEGREE, -(-_BASIS_PER_PAIR * count // block))
     found = progress = spent = columns = 0
     open_residual = 1.0
     values = np.empty(0, dtype)
@@ -101,11 +101,11 @@ def power_iteration(
 
     start = rng.standard_normal((size, block)).astype(dtype)
     start_image = multiply(start)
-    while found < wanted:
+    while found < count:
         if spent >= max_products:
-            raise _no_convergence(found, wanted, spent, tolerance, open_residual)
+            raise _no_convergence(found, count, spent, tolerance, open_residual)
         end = min(size, found + degree * start.shape[1])
-        goal = min(end, 2 * (wanted + block))
+        goal = min(end, 2 * (count + block))
         basis = _Basis(vectors, images, end, 2 * block, workers)
         iterate = basis.remainder(start_image)
         if not iterate.shape[1]:  # A maps the block to 0, so the block consists of eigenvectors
@@ -122,24 +122,24 @@ def power_iteration(
                 ended = not iterate.shape[1]
             if not ended and basis.width < goal:
                 continue
-            ritz, candidates, moved, missed = basis.rayleigh_ritz(wanted + block)
-            good, relative = _check_residuals(ritz, missed, tolerance)
-            reached = min(_leading(good), wanted)
-            open_residual = float(relative[reached:].max(initial=0)) if reached < wanted else 0.0
+            ritz, candidates, candidate_images, absolute = basis.rayleigh_ritz(count + block)
+            converged, relative = _check_residuals(ritz, absolute, tolerance)
+            reached = min(_leading(converged), count)
+            open_residual = float(relative[reached:].max(initial=0)) if reached < count else 0.0
             progress = max(progress, reached)
             if on_round is not None:
                 on_round(progress, open_residual)
-            if ended or reached == wanted:
+            if ended or reached == count:
                 break
-            goal = min(end, basis.width + 2 * max(block, wanted - reached))
+            goal = min(end, basis.width + 2 * max(block, count - reached))
         found = reached
         values, residuals = ritz[:found], relative[:found]
-        vectors, images = candidates[:, :found], moved[:, :found]
-        # If eigenvalues are nearly equal, an eigenvector found earlier may no longer converge: keep it in the block.
+        vectors, images = candidates[:, :found], candidate_images[:, :found]
+        # If eigenvalues are nearly equal, an eigenvector found before may fail the check again: keep it in the block.
         following = slice(found, max(found, before) + block)
-        start, start_image = candidates[:, following], moved[:, following]
+        start, start_image = candidates[:, following], candidate_images[:, following]
         missing = min(block, size - found) - start.shape[1]
-        if missing > 0 and found < wanted:
+        if missing > 0 and found < count:
             fresh = rng.standard_normal((size, missing)).astype(dtype)
             start = np.concatenate([start, fresh], axis=1)
             start_image = np.concatenate([start_image, multiply(fresh)], axis=1)
@@ -147,28 +147,28 @@ def power_iteration(
     return Eigenpairs(values, vectors * np.sign(top), residuals, columns)
 
 
-def _check_residuals(values: NDArray, missed: NDArray, tolerance: float) -> tuple[NDArray[np.bool_], NDArray]:
-    """Return which eigenpairs are good enough, (k,), and their relative residuals, (k,).
+def _check_residuals(values: NDArray, residuals: NDArray, tolerance: float) -> tuple[NDArray[np.bool_], NDArray]:
+    """Return which eigenpairs have converged, (k,), and their relative residuals, (k,).
 
-    An eigenvalue that is 0 up to rounding has no relative residual, and any vector will do for it, so it is accepted if
-    its residual is within rounding error. For other eigenvalues, too, a residual within rounding error is accepted.
+    An eigenvalue that is 0 up to rounding has no meaningful relative residual, so it is accepted if its absolute
+    residual is within rounding error. Other eigenvalues, too, are accepted if the residual is within rounding error.
 
     Args:
         values: (k,) eigenvalues l, largest first.
-        missed: (k,) residuals |A v - l v|.
-        tolerance: largest relative residual.
+        residuals: (k,) absolute residuals |A v - l v|.
+        tolerance: maximum relative residual.
     """
     limits = np.finfo(values.dtype)
     rounding = max(float(limits.eps * values[0]), float(limits.tiny))
     zero = values <= 20 * rounding
-    good = missed <= np.where(zero, 20 * rounding, np.maximum(tolerance * values, 2 * rounding))
-    return good, missed / np.where(zero, 20 * rounding / tolerance, values)
+    converged = residuals <= np.where(zero, 20 * rounding, np.maximum(tolerance * values, 2 * rounding))
+    return converged, residuals / np.where(zero, 20 * rounding / tolerance, values)
 
 
-def _no_convergence(found: int, wanted: int, spent: int, tolerance: float, residual: float) -> NlptxError:
-    still = f"; the largest residual still open is {residual:.1e}, wanted {tolerance:.1e}" if residual else ""
+def _no_convergence(found: int, count: int, spent: int, tolerance: float, residual: float) -> NlptxError:
+    still = f"; the largest residual of the others is {residual:.1e}, above {tolerance:.1e}" if residual else ""
     return NlptxError(
-        f"PCA found {found} of {wanted} components in {spent} products{still}",
+        f"PCA found {found} of {count} components in {spent} products{still}",
         hint="Raise `tolerance` or `max_products`, ask for fewer `components`, or leave `block` at 0.",
     )
 
@@ -177,20 +177,21 @@ class _Basis:
     """An orthonormal basis W (V, width), and A W: eigenvectors found earlier, then the iterates of this round.
 
     Args:
-        found: (V, F) eigenvectors found in earlier rounds.
+        eigenvectors: (V, F) eigenvectors found in earlier rounds.
         images: (V, F) A times these eigenvectors.
         capacity: maximum width of the basis.
         recent: maximum number of columns in the last two blocks together.
         workers: threads.
     """
 
-    def __init__(self, found: NDArray, images: NDArray, capacity: int, recent: int, workers: Workers) -> None:
+    def __init__(self, eigenvectors: NDArray, images: NDArray, capacity: int, recent: int, workers: Workers) -> None:
         self.width = 0
-        self._found, self._recent, self._workers = found.shape[1], recent, workers
-        self._vectors = np.empty((len(found), capacity), found.dtype, order="F")  # columns in use are contiguous
+        self._found, self._recent, self._workers = eigenvectors.shape[1], recent, workers
+        shape = (len(eigenvectors), capacity)
+        self._vectors = np.empty(shape, eigenvectors.dtype, order="F")  # columns in use are contiguous
         self._images = np.empty_like(self._vectors)
-        self._small = np.empty((capacity, capacity))  # W^T A W, which is symmetric: only the upper half is filled
-        self.append(found, images)
+        self._small = np.empty((capacity, capacity))  # W^T A W, which is symmetric: only the upper triangle is filled
+        self.append(eigenvectors, images)
 
     def append(self, block: NDArray, image: NDArray) -> None:
         """Add a block (V, k) to the basis; ``image`` is A times the block."""
@@ -202,10 +203,11 @@ class _Basis:
     def remainder(self, block: NDArray) -> NDArray:
         """Return an orthonormal basis of the part of ``block`` (V, k) that is outside the span of this basis.
 
-        Directions that consist only of rounding errors are dropped, so the result may have fewer columns. Everything is
-        done twice, because subtraction leaves rounding errors; a column that shrinks a lot the second time consisted
-        only of them. The first pass needs only a few columns of the basis: because A is symmetric, A times a block is
-        orthogonal to all blocks except the last two, apart from the errors of the eigenvectors found earlier.
+        Directions that consist only of rounding errors are dropped, so the result may have fewer columns. The block is
+        orthogonalised twice, because the first subtraction leaves rounding errors; a column that shrinks a lot in the
+        second pass consisted only of these. The first pass needs only the eigenvectors and the last two blocks of the
+        basis, because A is symmetric: A times a block is orthogonal to all earlier blocks, and nearly orthogonal to the
+        eigenvectors.
         """
         eps = float(np.finfo(block.dtype).eps)
         recent = slice(max(self._found, self.width - self._recent), self.width)
@@ -218,12 +220,12 @@ class _Basis:
             kept = norms > smallest * before
             norms = norms[kept]
             weights, rotation = np.linalg.eigh(gram[np.ix_(kept, kept)] / np.multiply.outer(norms, norms))
-            real = weights > 100 * eps * weights.max(initial=0)
-            block = self._product(block[:, kept], rotation[:, real] / np.sqrt(weights[real]) / norms[:, None])
+            nonzero = weights > 100 * eps * weights.max(initial=0)
+            block = self._product(block[:, kept], rotation[:, nonzero] / np.sqrt(weights[nonzero]) / norms[:, None])
         return block
 
     def rayleigh_ritz(self, count: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return the best approximations of at most ``count`` eigenpairs within the span, from those of W^T A W.
+        """Return the best approximations of ``count`` or fewer eigenpairs within the span, from those of W^T A W.
 
         Returns:
             Eigenvalues l (k,), largest first, eigenvectors v (V, k), A v (V, k), and residuals |A v - l v| (k,).
@@ -232,8 +234,8 @@ class _Basis:
         values, rotation = values[::-1][:count].astype(self._vectors.dtype), rotation[:, ::-1][:, :count]
         vectors = self._product(self._vectors[:, : self.width], rotation)
         images = self._product(self._images[:, : self.width], rotation)
-        missed = by_rows(lambda rows: images[rows] - vectors[rows] * values, images, len(values), self._workers)
-        return values, vectors, images, np.linalg.norm(missed, axis=0)
+        errors = by_rows(lambda rows: images[rows] - vectors[rows] * values, images, len(values), self._workers)
+        return values, vectors, images, np.linalg.norm(errors, axis=0)
 
     def _without(self, block: NDArray, span: NDArray) -> NDArray:
         """Return block - span (span^T block), (V, k)."""

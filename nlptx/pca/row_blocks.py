@@ -1,4 +1,4 @@
-"""Products of tall matrices, by blocks of rows. Blocks, and so sums, do not depend on the number of threads."""
+"""Products of tall matrices, by blocks of rows. The blocks, and so the sums, do not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.workers import Workers
 
-# Rows per block: enough work for a thread, but few enough that a vocabulary gives every thread several blocks.
+# Rows per block: enough work for a thread, but few enough that a typical vocabulary has several blocks per thread.
 _ROWS = 4096
 
 

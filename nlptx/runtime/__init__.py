@@ -1,1 +1,1 @@
-"""Workers, memory shared by processes, and radix sort."""
+"""Workers, prefetching, shared memory, memory settings of the C library and the BLAS, and radix sort."""

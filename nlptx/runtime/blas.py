@@ -1,9 +1,9 @@
-"""Loads a BLAS only if there is enough memory for it, and makes it allocate all its memory at once.
+"""Loads a BLAS only if there is enough memory for it, and makes it allocate all of its memory immediately.
 
 OpenBLAS maps a buffer when it is loaded, and another one whenever the number of threads that multiply at the same time
-reaches a new maximum. If there is no memory for a buffer, versions up to 0.3.30 retry forever; while a library is being
-loaded it holds the interpreter's lock, so no signal can interrupt this. Later versions print a message and exit. The
-functions here raise a MemoryError instead, before the BLAS requests memory.
+reaches a new maximum. If there is no memory for a buffer, versions up to 0.3.30 retry forever; while the library is
+being loaded, the interpreter lock is held, so no signal can interrupt this. Later versions print a message and exit.
+The functions here raise a MemoryError instead, before the BLAS requests memory.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import mmap
 import os
 import sys
 
-# Environment variables that a BLAS reads when it is loaded. The workers of this program do the parallel work, so BLAS
-# threads would only take memory: a stack and a buffer each.
+# Environment variables that a BLAS reads when it is loaded. Parallel work is done by the workers of this program, so
+# BLAS threads would only take up memory: a stack and a buffer each.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-# Address space in bytes needed to load a module with one thread, including the first buffer, and for each further
-# buffer: measured with the wheels of NumPy and SciPy on x86-64, plus a margin.
+# Address space, in bytes, that is needed to load a module with one thread (including the first buffer), and for each
+# further buffer. Measured with the wheels of NumPy and SciPy on x86-64, plus a margin.
 _ROOM = {"numpy": 96 << 20, "scipy.linalg": 100 << 20}
 _BUFFER = 36 << 20
 
 
 def use_one_blas_thread() -> None:
-    """Make every BLAS that this process loads from now on use a single thread."""
+    """Make every BLAS that this process loads later use a single thread."""
     os.environ.update(ONE_THREAD)
 
 
@@ -49,7 +49,7 @@ def load_blas(module: str, threads: int) -> None:
 
 
 def _check_room(size: int) -> None:
-    """Raise MemoryError if the address space has no room for ``size`` bytes."""
+    """Raise MemoryError if ``size`` bytes of address space are not available."""
     try:
         mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()  # the same call as in a BLAS
     except OSError as error:

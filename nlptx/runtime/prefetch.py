@@ -1,4 +1,4 @@
-"""Prefetching: a thread reads texts into a bounded queue; the caller takes them from it in groups."""
+"""Prefetching: a thread reads texts into a bounded queue, from which the caller takes them in groups."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from nlptx.runtime.workers import PAUSE, Pause
 
 K = TypeVar("K")
 
-# Maximum number of characters in the queue and in a group. A single text may have more.
+# Maximum number of characters in the queue and in a group, except that a single text may be longer.
 _QUEUE_CHARACTERS = 4_000_000
 _GROUP_CHARACTERS = 500_000
 
 
 @dataclass(frozen=True)
 class _End:
-    """Marker after the last pair in the queue, with the error that ended the source, if any."""
+    """Marker after the last pair in the queue, with the error that the source raised, if any."""
 
     error: BaseException | None = None
 
@@ -46,7 +46,7 @@ def prefetch(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[list[
     """Yield pairs (anything, text) in groups, as they arrive: ``([anything, ...], [text, ...])``.
 
     A group has at most ``size`` pairs, and is yielded without waiting for more. If no pair is available, a pause is
-    yielded before waiting for the source. An error of the source is raised after all pairs that precede it.
+    yielded before waiting for the source. If the source raises an error, it is raised here after all pairs before it.
     """
     waiting = _TextQueue(2 * size)
     closed = threading.Event()
@@ -69,15 +69,15 @@ def prefetch(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[list[
 
 
 def _take_group(waiting: _TextQueue, size: int) -> tuple[list[Any], list[str], _End | None]:
-    """Wait for one pair, and take all pairs that are available. The third value is the end marker, or None."""
+    """Wait for one pair, then take all available pairs up to a limit. The third value is the end marker, or None."""
     kept: list[Any] = []
     texts: list[str] = []
     characters = 0
     while len(texts) < size and characters < _GROUP_CHARACTERS and not (texts and waiting.empty()):
-        something, text = waiting.get()
-        if isinstance(something, _End):
-            return kept, texts, something
-        kept.append(something)
+        item, text = waiting.get()
+        if isinstance(item, _End):
+            return kept, texts, item
+        kept.append(item)
         texts.append(text)
         characters += len(text)
     return kept, texts, None

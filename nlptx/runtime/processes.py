@@ -1,7 +1,8 @@
-"""Forked processes that work on items sent to them, and their handling of stop signals.
+"""Forked processes that work on items sent to them, and how they handle stop signals.
 
-Only the parent handles signals: it decides what to finish and what to save, so its processes ignore them. They end when
-the parent ends, for whatever reason, because that closes the pipes of their items.
+Only the parent handles signals, because it decides what to finish and what to save; its child processes ignore them.
+The children end when the parent ends, for whatever reason, because this closes the pipes through which they receive
+items.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _OPEN_FILES = "/proc/self/fd"
 class Process:
     """A forked process that calls ``work`` on one item after another.
 
-    It has a copy of the parent's memory at the time of the fork. Items and results are sent through pipes.
+    It has a copy of the memory of its parent at the time of the fork. Items and results are sent through pipes.
 
     Args:
         work: function of an item.
@@ -50,7 +51,7 @@ class Process:
         """Send an item; return a function that waits for the result and returns it.
 
         Raises:
-            NlptxError: the process was killed. The returned function raises this, too, or any error of ``work``.
+            NlptxError: the process was killed. The returned function also raises this, and any error of ``work``.
         """
         try:
             _send(self._items, item)
@@ -61,30 +62,30 @@ class Process:
     def _receive(self) -> Any:
         try:
             result, error = pickle.load(self._results)
-        except (EOFError, OSError, pickle.UnpicklingError) as gone:
-            raise _killed() from gone
+        except (EOFError, OSError, pickle.UnpicklingError) as cause:
+            raise _killed() from cause
         if error is not None:
             raise error
         return result
 
     def end(self) -> None:
-        """Kill the process, which needs no clean-up. Threads that wait for its results get an error."""
-        with suppress(ChildProcessError):  # if SIGCHLD is ignored, ended processes cannot be waited for
+        """Kill the process, which needs no clean-up. In threads that wait for a result, an error is raised."""
+        with suppress(ChildProcessError):  # if SIGCHLD is ignored, waiting for an ended process fails
             if os.waitpid(self._pid, os.WNOHANG) == (0, 0):
                 os.kill(self._pid, signal.SIGKILL)
                 os.waitpid(self._pid, 0)
-        with suppress(OSError):  # closing a pipe flushes an item that could not be sent
+        with suppress(OSError):  # closing a pipe tries again to send an item that could not be sent
             self._pipes.close()
 
 
 @contextmanager
 def forked(works: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]:
-    """Yield one process per function, or none if the system cannot fork; end them when the block ends."""
+    """Yield one process per function, or none if the system cannot fork. The processes end with the block."""
     processes: list[Process] = []
     try:
-        # An exception raised by a signal handler during a fork would be lost. Python 3.12 and later warn about forks of
-        # processes with threads; the BLAS stops its threads for a fork, and others must hold no lock that the work
-        # needs.
+        # Signals are held because an exception raised by a signal handler during a fork would be lost. Python 3.12 and
+        # later warn about forking a process with threads. Here this is safe: the BLAS stops its threads before a fork,
+        # and the other threads of this program hold no lock that the work needs.
         with signals_held(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
             try:
@@ -99,12 +100,12 @@ def forked(works: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Delay stop signals until the block ends. Threads started within the block never receive them."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    """Delay stop signals until the block ends. Threads that are started within the block never receive them."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _end(processes: list[Process]) -> None:
@@ -135,7 +136,7 @@ def _serve(work: Callable[[Any], Any], items: BinaryIO, results: BinaryIO) -> No
         for number in STOP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         _close_all_but(0, 1, 2, items.fileno(), results.fileno())
-        gc.freeze()  # garbage collection would write to the parent's objects, which copies their memory
+        gc.freeze()  # garbage collection would write to the objects inherited from the parent and so copy their memory
         while True:
             _answer(work, pickle.load(items), results)
     finally:
@@ -150,7 +151,7 @@ def _answer(work: Callable[[Any], Any], item: Any, results: BinaryIO) -> None:
 
 
 def _close_all_but(*kept: int) -> None:
-    """Close files inherited at the fork: other processes may wait until all copies of a pipe or lock are closed."""
+    """Close inherited files, because other processes may wait until all copies of a pipe or lock are closed."""
     for descriptor in set(map(int, os.listdir(_OPEN_FILES))).difference(kept):
-        with suppress(OSError):  # the descriptor that listdir used is closed already
+        with suppress(OSError):  # the descriptor that listdir used has already been closed
             os.close(descriptor)

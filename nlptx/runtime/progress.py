@@ -1,4 +1,4 @@
-"""Count items as they pass, for a progress report."""
+"""Counts items while they are iterated over, for progress reports."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# Items from one report to the next, unless the caller wants every one.
+# Default number of items between two reports.
 _EVERY = 500
 
 
 def counted(items: Iterable[T], on_count: Callable[[int], None], already: int = 0, every: int = _EVERY) -> Iterator[T]:
-    """Yield the items; call ``on_count`` with their number so far now and then.
+    """Yield the items, and report their number at regular intervals.
 
     Args:
         items: any items.
-        on_count: called with 0 before the first item, and then with the number of items that have passed.
+        on_count: called with ``already`` before the first item, and then with the number of items so far.
         already: number to start from, if other items came before.
-        every: number of items from one call to the next.
+        every: number of items between two calls of ``on_count``.
     """
     for number, item in enumerate(items):
         if number % every == 0:

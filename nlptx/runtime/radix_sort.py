@@ -1,7 +1,7 @@
 """Radix sort of integers.
 
-NumPy sorts 64-bit integers by comparison, in 8 to 60 ns per integer depending on the processor, and 16-bit integers by
-radix sort, in 4 ns per integer on all processors.
+NumPy sorts 64-bit integers by comparison, which takes 8 to 60 ns per integer, depending on the processor, and 16-bit
+integers by radix sort, which takes 4 ns per integer on all processors.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Parallel work by threads or forked processes, while every BLAS is limited to one thread.
 
-Only the workers run in parallel. So sums depend neither on the number of cores nor on the number of BLAS threads, and
-BLAS threads do not compete with the workers. Results are in the order of the items.
+Because only the workers run in parallel, sums do not depend on the number of cores or BLAS threads, and BLAS threads do
+not compete with the workers. Results are returned in the order of the items.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ PAUSE = Pause.PAUSE
 
 
 class Workers:
-    """A number of workers. They end with their ``with`` block; within it every BLAS has one thread.
+    """A pool of workers. They end with the ``with`` block; within it every BLAS uses one thread.
 
-    Threads share the memory and the interpreter's lock of the caller. Forked processes never wait for that lock, but
-    see memory as it was at the fork, except for arrays of :mod:`nlptx.runtime.shared_memory`. If the system cannot
-    fork, threads do the work of processes. The kind and the number of workers do not change any result.
+    Threads share the memory and the interpreter lock of the caller. Forked processes never wait for this lock, but
+    see memory as it was at the time of the fork, except for arrays of :mod:`nlptx.runtime.shared_memory`. If the system
+    cannot fork, threads are used instead of processes. Neither the kind nor the number of workers changes any result.
 
     Args:
         jobs: number of workers; all cores by default.
@@ -57,10 +57,10 @@ class Workers:
 
     @classmethod
     def of(cls, jobs: int | Workers | None) -> Workers:
-        """Return ``jobs`` if it is a Workers, or else ``jobs`` threads.
+        """Return ``jobs`` itself if it is a Workers object; otherwise a new one with ``jobs`` threads.
 
         Raises:
-            SettingsError: ``jobs`` is neither a Workers nor None nor a positive integer.
+            SettingsError: ``jobs`` is not a Workers object, None or a positive integer.
         """
         if jobs is not None and not isinstance(jobs, Workers) and (not isinstance(jobs, int) or jobs < 1):
             raise SettingsError(f"`jobs` is {jobs!r}; expected an int of at least 1")
@@ -75,7 +75,7 @@ class Workers:
 
         if "scipy" in sys.modules:
             # SciPy has a separate BLAS, which would not be limited if it were loaded later. It is used by L-BFGS, which
-            # holds the interpreter's lock, so only one thread at a time needs a buffer.
+            # holds the interpreter lock, so only one thread at a time needs a buffer.
             load_blas("scipy.linalg", threads=1)
         self._limits.append(threadpool_limits(1))
         return self
@@ -87,13 +87,13 @@ class Workers:
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = False) -> Iterator[R]:
         """Yield ``work(item)`` for each item, in order.
 
-        At most ``jobs + 1`` items are in progress, finished but not yet yielded, or in use by the caller.
+        At any time at most ``jobs + 1`` items are in progress, finished but not yet yielded, or in use by the caller.
 
         Args:
             work: function of an item.
             items: items, iterated over one at a time.
-            isolated: whether the only memory of the caller that the work changes is shared arrays, so that processes
-                may do it.
+            isolated: whether the work modifies no memory of the caller except shared arrays, so that processes can be
+                used.
 
         Raises:
             NlptxError: a process was killed.
@@ -104,7 +104,7 @@ class Workers:
     def map_pairs(
         self, work: Callable[[T], R], pairs: Iterable[tuple[K, T] | Pause], *, isolated: bool = False
     ) -> Iterator[tuple[K, R]]:
-        """Like :meth:`map`, but yield ``(kept, work(item))`` for each pair ``(kept, item)``.
+        """Do the same as :meth:`map`, but yield ``(kept, work(item))`` for each pair ``(kept, item)``.
 
         ``kept`` is not passed to the workers. At a pause, all results are yielded before the next pair is requested.
         """
@@ -134,8 +134,8 @@ class Workers:
     def run_all(self, work: Callable[[T, int], R], task: T) -> list[R]:
         """Return ``work(task, rank)`` for each rank from 0 to ``jobs - 1``; all ranks run at the same time.
 
-        If there are processes, the caller is rank 0. The other ranks are forked for the first task, and then wait for
-        more tasks with the same ``work``; the overhead of each is about a tenth of a millisecond.
+        If processes are used, the caller is rank 0. The other ranks are forked for the first task, and then wait for
+        more tasks with the same ``work``. The overhead per task is about a tenth of a millisecond.
 
         Raises:
             NlptxError: a process was killed.
@@ -151,7 +151,7 @@ class Workers:
             waits = [process.start(task) for process in self._ranks]
             outcomes = [_outcome(work, task, 0), *map(_outcome, waits)]
         except BaseException:
-            self._end_ranks()  # otherwise pending results would be taken for results of the next task
+            self._end_ranks()  # otherwise pending results would be mistaken for results of the next task
             raise
         for _, error in outcomes:
             if error is not None:
@@ -173,7 +173,7 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Let an idle process work on an item; there are as many processes as threads that call this."""
+    """Let an idle process work on an item. There is always one, because there are as many processes as callers."""
     process = idle.pop()
     try:
         return process.start(item)()
@@ -186,7 +186,7 @@ def _of_rank(work: Callable[[T, int], R], rank: int, task: T) -> R:
 
 
 def _outcome(work: Callable[..., Any], *arguments: Any) -> tuple[Any, Exception | None]:
-    """Return the result and None, or None and the error, which is raised after all ranks have finished."""
+    """Return (result, None) or (None, error). The error is raised after all ranks have finished."""
     try:
         return work(*arguments), None
     except Exception as error:

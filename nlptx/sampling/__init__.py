@@ -1,1 +1,1 @@
-"""Random numbers and random choices: named streams, splits into folds, passages."""
+"""Random numbers and random choices: named streams, splits and folds, passages of long texts."""

@@ -1,4 +1,4 @@
-"""Passages of long texts, learned as texts of their own, so that a model trained on reviews also handles sentences."""
+"""Passages of long texts, used as additional training texts so that a model of reviews also handles sentences."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Length of a passage, in words.
+# Minimum and maximum length of a passage, in words.
 SHORTEST, LONGEST = 10, 40
-# Length of the shortest text that passages are taken from, in words.
+# Minimum length of a text that passages are taken from, in words.
 LONG_TEXT = 100
 
 

@@ -1,7 +1,7 @@
 """Random numbers for training: one independent stream per purpose.
 
 A stream depends only on the seed, its purpose and an index (the epoch or step). So no two purposes share numbers, and
-the numbers of any step are available without replaying the steps before it. This is what lets a training resume.
+the numbers of any step can be generated without those of the steps before it. This allows training to be resumed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """Purposes of random numbers. New ones go to the end, because these values determine the results."""
+    """Purposes of random numbers. Append new ones at the end, because the values determine the results."""
 
     WEIGHTS = 0  # initial weights of the classifier
     SPLIT = 1  # which texts are held out

@@ -1,8 +1,9 @@
-"""Splits of labelled texts into parts that reveal little about each other.
+"""Splits labelled texts into parts that reveal little about each other.
 
-Neighbours in a corpus are often related: reviews of one film, messages of one day. A model that was trained on one of
-them looks better on the other than on anything new. So whole runs of neighbouring texts go to one part. The validation
-part takes runs of neighbours with the same label, so that every label is represented.
+Consecutive texts of a corpus are often related: reviews of one film, messages of one day. If related texts were in
+different parts, a model trained on one part would score better on the other than on new texts. So runs of consecutive
+texts stay in the same part. For the validation part, runs are formed within each label, so that every label is
+represented.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# Maximum length of a run, and the minimum number of runs in a part.
+# Maximum length of a run, and minimum number of runs in a part (unless it has fewer texts).
 _LONGEST_RUN = 100
 _RUNS_PER_PART = 10
 
@@ -20,7 +21,7 @@ def stratified_split(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the indices of the training part and of the validation part, stratified by class.
 
-    A class with n texts gives round(share n) of them to validation, but never its last one.
+    Of a class with n texts, round(share n) go to validation, but at most n - 1.
 
     Args:
         targets: (texts,) class of each text.
@@ -29,27 +30,28 @@ def stratified_split(
     """
     held_out = np.zeros(len(targets), bool)
     for label in np.unique(targets):
-        members = np.flatnonzero(targets == label)
-        count = min(round(share * len(members)), len(members) - 1)
-        order = np.argsort(_shuffled_runs(len(members), share, rng), kind="stable")
-        held_out[members[order[:count]]] = True
+        indices = np.flatnonzero(targets == label)
+        count = min(round(share * len(indices)), len(indices) - 1)
+        order = np.argsort(_shuffled_runs(len(indices), share, rng), kind="stable")
+        held_out[indices[order[:count]]] = True
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
 def assign_folds(count: int, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the fold of each of ``count`` texts: (count,) integers from 0. Folds are about equally large.
+    """Return the fold of each of ``count`` texts, (count,) integers from 0. The folds have about the same size.
 
-    Labels are ignored on purpose: if they decided the fold, a text could learn something about its own label.
+    Labels are ignored on purpose: if they determined the folds, features computed out of fold could reveal the label of
+    a text.
     """
     return _shuffled_runs(count, 1 / parts, rng) % parts
 
 
 def _shuffled_runs(count: int, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return for each of ``count`` texts the position of its run after shuffling the runs.
+    """Return the position of the run of each text, (count,), after shuffling the runs.
 
     Args:
-        count: number of texts, in order.
-        share: fraction of the texts in one part; the smaller it is, the shorter the runs.
+        count: number of texts.
+        share: fraction of the texts in one part; the smaller the fraction, the shorter the runs.
         rng: source of randomness.
     """
     length = int(np.clip(share * count / _RUNS_PER_PART, 1, _LONGEST_RUN))

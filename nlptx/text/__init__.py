@@ -1,1 +1,1 @@
-"""Text becomes word ids: the tokenizer, the vocabulary, and a scanner that tokenizes large blocks at once."""
+"""Turns text into word ids: the tokenizer, the vocabulary, and a scanner that tokenizes large blocks of text."""

@@ -1,4 +1,4 @@
-"""Checks of what a Python caller passes to a public function: texts, settings, seeds, objects of a stage."""
+"""Checks of the arguments of public Python functions: texts, settings, seeds, and results of earlier stages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nlptx.errors import DataError, InputTypeError, SettingsError
 
 
 def check_type(value: Any, expected: type, name: str) -> None:
-    """Raise InputTypeError unless the argument called ``name`` is an instance of ``expected``."""
+    """Raise InputTypeError unless the argument named ``name`` is an instance of ``expected``."""
     if not isinstance(value, expected):
         raise InputTypeError(f"`{name}` is {with_type(value)}; expected an instance of {expected.__name__}")
 
@@ -31,13 +31,13 @@ def check_seed(seed: Any) -> None:
 
 
 def check_text(value: Any, name: str) -> None:
-    """Raise InputTypeError unless the argument called ``name`` is a single text."""
+    """Raise InputTypeError unless the argument named ``name`` is a str."""
     if not isinstance(value, str):
         raise InputTypeError(f"`{name}` is {with_type(value)}; expected a str")
 
 
 def iterate_texts(texts: Iterable[str], name: str = "texts") -> Iterator[str]:
-    """Check a collection of texts now, and each text when it is iterated over.
+    """Check the type of a collection of texts, and return an iterator that checks each text.
 
     Args:
         texts: a list, tuple, array, Series or any other iterable of str.
@@ -70,12 +70,12 @@ def _each_text(texts: Iterable[Any], name: str) -> Iterator[str]:
 
 
 def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
-    """Return ``values`` if it is a flat collection.
+    """Return ``values`` if it is a one-dimensional collection.
 
     Args:
         values: the argument.
-        name: its name, for messages.
-        content: plural noun for its elements.
+        name: name of the argument, for messages.
+        content: plural noun for the elements, for messages.
 
     Raises:
         InputTypeError: ``values`` is a single string, a mapping, not one-dimensional or not iterable.
@@ -96,7 +96,7 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
 
 
 def check_one_label_each(texts: Sized, labels: Sized, names: tuple[str, str] = ("texts", "labels")) -> None:
-    """Raise DataError unless there are as many labels as texts; ``names`` are the names of the two arguments."""
+    """Raise DataError unless there is one label per text; ``names`` are the names of the two arguments."""
     if len(texts) != len(labels):
         raise DataError(
             f"`{names[0]}` has {len(texts):,} elements, `{names[1]}` has {len(labels):,}; expected one label per text"

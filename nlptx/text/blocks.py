@@ -1,7 +1,7 @@
-"""Texts as blocks of lines: many texts in one sequence of UTF-8 bytes, one per line.
+"""Blocks of lines: many texts in one sequence of UTF-8 bytes, one text per line.
 
-NumPy processes a block without creating a Python object per text. A line end within a text becomes a space, which
-separates tokens equally well.
+NumPy processes a block without creating a Python object per text. Line feeds within a text are replaced by spaces,
+which does not change the tokens.
 """
 
 from __future__ import annotations

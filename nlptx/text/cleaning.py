@@ -17,18 +17,18 @@ SEPARATOR = "\x01"
 _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
 )
-# Unicode's lower case of the Turkish capital İ; the combining dot is redundant, because a small i already has a dot.
+# Unicode's lower case of the Turkish capital İ. The combining dot is redundant, because a lowercase i has a dot anyway.
 _DOTTED_I = "i\u0307"
 
 
 def decode_references(text: str) -> str:
     """Replace HTML character references: ``&amp;`` by ``&``, ``&#39;`` by ``'``. Results are not decoded again."""
-    return _TEXT_REFERENCE.sub(lambda found: _decode(found[0].encode()).decode(), text) if "&" in text else text
+    return _TEXT_REFERENCE.sub(lambda match: _decode(match[0].encode()).decode(), text) if "&" in text else text
 
 
 def decode_references_in_bytes(lines: bytes) -> bytes:
     """Replace HTML character references in lines of UTF-8; the number of lines stays the same."""
-    return _BYTES_REFERENCE.sub(lambda found: _decode(found[0]), lines) if b"&" in lines else lines
+    return _BYTES_REFERENCE.sub(lambda match: _decode(match[0]), lines) if b"&" in lines else lines
 
 
 @lru_cache
@@ -47,7 +47,7 @@ def lower(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Remove HTML line breaks and invisible characters, compose to NFC, and make apostrophes straight."""
+    """Remove HTML line breaks and invisible characters, normalise to NFC, and make curly apostrophes straight."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text)).replace("\u2019", "'")
     return _LINE_BREAK.sub(SEPARATOR, text) if "<" in text else text

@@ -1,7 +1,7 @@
-"""Tokenization of many documents at once, on their UTF-8 bytes, with NumPy.
+"""Fast tokenization of many documents together, on their UTF-8 bytes, with NumPy.
 
-Each byte gets a class; tokens start and end where the class changes. The tokens are the same as those of
-:mod:`nlptx.text.tokenizer`, which processes one document at a time, but are computed several times as fast.
+Each byte is assigned a class; tokens start and end where the class changes. The tokens are the same as those of
+:mod:`nlptx.text.tokenizer`, which processes one document at a time, but are computed several times faster.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nlptx.text.tokenizer import Tokenizer
 # the preceding word.
 _SPACE, _WORD, _SINGLE, _MARK, _UNKNOWN = range(5)
 _APOSTROPHE, _LINE_FEED = ord("'"), ord("\n")
-# Number of spaces added before and after the text, so that every byte has neighbours.
+# Number of spaces added before and after the text, so that the code can index a few bytes before and after any byte.
 _BEFORE, _AFTER = 2, 16
 # HTML line breaks, as in :mod:`nlptx.text.cleaning`, within a line.
 _LINE_BREAK = re.compile(rb"<br[\t\v\f\r\x1c-\x1f ]*/?>", re.IGNORECASE)
@@ -44,10 +44,10 @@ class Scan:
 
 
 class Scanner:
-    """Finds tokens. A scanner may be used by several threads at once.
+    """Finds tokens. Several threads may use the same scanner.
 
     Args:
-        tokenizer: the tokenizer whose tokens the scanner finds.
+        tokenizer: the tokenizer that defines the tokens.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -55,11 +55,11 @@ class Scanner:
         self._words = tokenizer.name == "words"
         self._class_of = _class_in_words if self._words else _class_between_spaces
         self._byte_classes = np.array([self._class_of(chr(code)) for code in range(128)] + [_SPACE] * 128, np.uint8)
-        # Classes of characters beyond ASCII, each computed when the character first occurs.
+        # Classes of non-ASCII characters, each computed when the character first occurs.
         self._classes = np.full(0x110000, _UNKNOWN, np.uint8)
 
     def scan(self, block: bytes) -> Scan:
-        """Return the tokens of a block of lines, one document per line; they are the tokens of ``tokenizer``."""
+        """Return the tokens of a block of lines, one document per line, as ``tokenizer`` defines them."""
         text = np.frombuffer(b" " * _BEFORE + self._clean(block) + b" " * _AFTER, np.uint8)
         first, last = self._bounds(text)
         starts, ends = np.flatnonzero(first), np.flatnonzero(last) + 1
@@ -67,7 +67,7 @@ class Scanner:
         return Scan(text, starts, ends, np.diff(edges, prepend=0))
 
     def _clean(self, block: bytes) -> bytes:
-        """Clean the lines, and convert them to lower case if the tokenizer does."""
+        """Clean the lines, and convert them to lower case if the tokenizer does so."""
         if self._words:
             block = decode_references_in_bytes(block)
         if not block.isascii():
@@ -78,7 +78,7 @@ class Scanner:
         return block.lower() if self.tokenizer.lowercase else block
 
     def _clean_line(self, line: bytes) -> bytes:
-        """Clean a line with characters beyond ASCII, which cannot be processed byte by byte."""
+        """Clean a line with non-ASCII characters, which cannot be processed byte by byte."""
         text = line.decode("utf-8", "surrogatepass")
         text = lower(text) if self.tokenizer.lowercase else text
         return (clean(text) if self._words else text).encode("utf-8", "surrogatepass")
@@ -98,17 +98,17 @@ class Scanner:
         for byte in range(4):
             classes[wide[sizes > byte] + byte] = kinds[sizes > byte]
         nots, short, long = _contractions(text, classes) if self._words else (wide[:0],) * 3
-        alone = kinds == _SINGLE
+        separate = kinds == _SINGLE
         if (kinds == _MARK).any():
             _join_marks(classes, np.concatenate([nots + 1, short + 1, long + 2]))
-            alone |= (kinds == _MARK) & (classes[wide] != _WORD)
+            separate |= (kinds == _MARK) & (classes[wide] != _WORD)
         word, single = classes == _WORD, classes == _SINGLE
         single[text >= 0x80] = False  # multi-byte characters; their bounds are set below
         starts, lasts = single | word, single | word
         starts[1:] &= ~(word[:-1] & word[1:])
         lasts[:-1] &= ~(word[1:] & word[:-1])
-        starts[wide[alone]] = True
-        lasts[(wide + sizes - 1)[alone]] = True
+        starts[wide[separate]] = True
+        lasts[(wide + sizes - 1)[separate]] = True
         starts[nots - 1] = True
         lasts[nots - 2] |= word[nots - 2]
         for inner in (nots, nots + 1, short + 1, long + 1):
@@ -146,19 +146,20 @@ def _class_in_words(character: str) -> int:
 
 
 def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[NDArray[np.int64], ...]:
-    """Return the positions of three groups of apostrophes: in n't; in 's, 'm and 'd; in 're, 've and 'll."""
-    places = np.flatnonzero(text == _APOSTROPHE)
-    before, one, two = (text[places + step] for step in (-1, 1, 2))
-    after_one, after_two = (classes[places + step] != _WORD for step in (2, 3))
-    one_case = (before ^ one) & 0x20 == 0
-    nots = _is(before, "n") & _is(one, "t") & after_one & one_case
-    # A word also ends where n't begins. Then the apostrophe of n't is three bytes after that of 's, or four after 're.
-    to_not = np.where(nots[1:], np.diff(places), 0)
+    """Return the positions of the apostrophes in n't; in 's, 'm and 'd; and in 're, 've and 'll."""
+    positions = np.flatnonzero(text == _APOSTROPHE)
+    before, one, two = (text[positions + step] for step in (-1, 1, 2))
+    after_one, after_two = (classes[positions + step] != _WORD for step in (2, 3))
+    same_case = (before ^ one) & 0x20 == 0
+    nots = _is(before, "n") & _is(one, "t") & after_one & same_case
+    # A contraction can also end where n't begins. Then the next apostrophe, that of n't, is three bytes after the
+    # apostrophe of 's, or four bytes after that of 're.
+    to_not = np.where(nots[1:], np.diff(positions), 0)
     after_one[:-1] |= to_not == 3
     after_two[:-1] |= to_not == 4
     short = (_is(one, "s") | _is(one, "m") | _is(one, "d")) & after_one
     long = (_is(one, "r") & _is(two, "e") | _is(one, "v") & _is(two, "e") | _is(one, "l") & _is(two, "l")) & after_two
-    return places[nots], places[short], places[long]
+    return positions[nots], positions[short], positions[long]
 
 
 def _is(codes: NDArray[np.uint8], letter: str) -> NDArray[np.bool_]:
@@ -166,10 +167,10 @@ def _is(codes: NDArray[np.uint8], letter: str) -> NDArray[np.bool_]:
 
 
 def _join_marks(classes: NDArray[np.uint8], contraction_ends: NDArray[np.int64]) -> None:
-    """Make combining marks part of the preceding word, if there is one; marks after a contraction do not join it."""
+    """Make combining marks part of the preceding word, if there is one, but not of a preceding contraction."""
     marks = np.flatnonzero(classes == _MARK)
     follows = classes[marks - 1] == _WORD
     follows &= ~np.isin(marks - 1, contraction_ends)
-    first = classes[marks - 1] != _MARK  # first mark of each run of marks; it decides for the other marks of the run
+    first = classes[marks - 1] != _MARK  # first mark of each run of marks; the rest of the run is treated the same way
     joined = follows[first][np.cumsum(first) - 1]
     classes[marks[joined]] = _WORD

@@ -1,4 +1,4 @@
-"""A corpus as one stream of word ids, tokenized on all cores."""
+"""A corpus as one stream of word ids; tokenization uses all cores."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from nlptx.text.word_ids import words_to_ids
 
 # Characters per task, unless memory is short.
 _CHUNK = 8_000_000
-# Fraction of the memory for one chunk: it takes about ten times its characters, and a few are in progress at a time.
+# A chunk has at most this fraction of the memory limit in characters: it takes about ten bytes per character, and a few
+# chunks are in progress at a time.
 _CHUNK_SHARE = 128
-# Memory per distinct word in the tables below.
+# Bytes of memory per distinct word in the tables below.
 _BYTES_PER_WORD = 150
 
 
 class TokenStream:
     """A corpus as word ids, with the number of occurrences of each word.
 
-    When there are more distinct words than memory for them, the rarest are dropped on the way, as word2vec does. A
-    dropped word may have occurred up to ``dropped`` times, and is counted from zero if it occurs again.
+    If there are more distinct words than fit in memory, the rarest are dropped while the corpus is read, as word2vec
+    does. A dropped word has occurred at most ``dropped`` times, and is counted from zero if it occurs again.
 
     Args:
-        budget: how much memory may be used, and where ids are spilled.
+        budget: memory limit, and folder that the ids are spilled to.
 
     Attributes:
-        numbers: id of each word, by its UTF-8 bytes.
-        totals: (ids or more,) int64 occurrences of each id.
+        numbers: id of each word, by the UTF-8 bytes of the word.
+        totals: (at least the number of ids,) int64 occurrences of each id.
         ids: int32 ids of all tokens.
-        lengths: int64 tokens per document.
-        dropped: the count up to which words may have been dropped; 0 if none were.
+        lengths: int64 number of tokens per document.
+        dropped: maximum count of the dropped words; 0 if none were dropped.
     """
 
     def __init__(self, budget: MemoryBudget) -> None:
@@ -57,7 +58,7 @@ class TokenStream:
             missing = int(number.max(initial=-1)) + 1 - len(self.totals)
             if missing > 0:
                 self.totals = np.concatenate([self.totals, np.zeros(max(len(self.totals), missing), np.int64)])
-            # The ids in `number` are distinct, so this indexed addition loses nothing.
+            # This indexed addition is correct because the ids in `number` are distinct.
             self.totals[number] += chunk.counts
             self.ids.append(number[chunk.ids])
             self.lengths.append(chunk.lengths)
@@ -65,7 +66,7 @@ class TokenStream:
                 self._drop_rare_words()
 
     def _drop_rare_words(self) -> None:
-        """Forget the rarest words until the tables are at most half full."""
+        """Drop the rarest words, so that the tables are at most half full."""
         counts = self.totals[np.fromiter(self.numbers.values(), np.int64, len(self.numbers))]
         counts.sort()
         self.dropped = max(self.dropped, int(counts[-(self._max_words // 2 + 1)]))
@@ -73,7 +74,7 @@ class TokenStream:
         self.numbers = defaultdict(self.numbers.default_factory, kept)
 
     def close(self) -> None:
-        """Release the ids."""
+        """Release the ids and the document lengths."""
         self.ids.close()
         self.lengths.close()
 

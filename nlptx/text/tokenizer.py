@@ -1,4 +1,4 @@
-"""The tokenizer: which words and punctuation marks a text consists of."""
+"""The tokenizer, which splits a text into words and punctuation marks."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _ASCII_TOKEN = re.compile(rf"{_CONTRACTION}|{_ASCII_WORD}|[!-/:-@\[-`{{-~]")
 
 
 def split_words(text: str, lowercase: bool = False) -> list[str]:
-    """Cut text into words, contractions and single punctuation marks.
+    """Split text into words, contractions and single punctuation marks.
 
-    This function defines what a token is; :mod:`nlptx.text.scanner` finds the same tokens in many texts at once.
+    This function defines what a token is; :mod:`nlptx.text.scanner` finds the same tokens in large blocks of text.
     The text is cleaned first, see :mod:`nlptx.text.cleaning`.
 
     >>> split_words("I don't like it.<br />Not at all, R&amp;B!")
@@ -34,7 +34,7 @@ def split_words(text: str, lowercase: bool = False) -> list[str]:
 
 
 def split_at_spaces(text: str, lowercase: bool = False) -> list[str]:
-    """Cut text only at white space, for text that is already tokenised."""
+    """Split text only at white space, for text that is already tokenised."""
     return (lower(text) if lowercase else text).split()
 
 
@@ -44,13 +44,13 @@ def _unicode_token() -> re.Pattern[str]:
 
     `\w` does not match combining marks, which are part of words in Indic, Hebrew, Arabic, Thai and Burmese script.
     """
-    everything = map(chr, range(0x300, 0x1F000))  # from the first mark to the end of the last script that has some
-    marks = "".join(character for character in everything if unicodedata.category(character)[0] == "M")
-    # Even in such a text most words are ASCII; a separate pattern for them is several times as fast.
+    characters = map(chr, range(0x300, 0x1F000))  # from the first mark to the end of the last script that has marks
+    marks = "".join(character for character in characters if unicodedata.category(character)[0] == "M")
+    # Even in text that is not all ASCII, most words are ASCII; a separate pattern for them is several times faster.
     ascii_word = rf"{_ASCII_WORD}(?![^\x00-\x7f])"
     letter = rf"(?:(?!{_NOT})[^\W_])"
     word = rf"{letter}+(?:[{marks}]+{letter}*)*"
-    # The zero-width space only separates words, and a lone surrogate, which JSON can contain, is not a character.
+    # Excludes the zero-width space, which only separates words, and lone surrogates, which JSON can contain.
     other = r"[^\w\s\x00-\x1f\x7f-\x9f\u200b\ud800-\udfff]|_"
     return re.compile(f"{_CONTRACTION}|{ascii_word}|{word}|{other}")
 
@@ -60,7 +60,7 @@ TOKENIZERS: dict[str, Callable[[str, bool], list[str]]] = {"words": split_words,
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """The tokenizer and its options; stored with every vocabulary, so that all stages use the same.
+    """A tokenizer with its options. It is stored with every vocabulary, so that all stages use the same tokenizer.
 
     Args:
         name: ``words`` (:func:`split_words`) or ``spaces`` (:func:`split_at_spaces`, for tokenised text).

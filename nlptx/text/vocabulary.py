@@ -1,4 +1,4 @@
-"""The vocabulary: the words that a stage knows, and their ids."""
+"""The vocabulary of a stage: its words and their ids."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Word = TypeVar("Word", str, bytes)
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words that a stage knows; the id of a word is its index in ``words``.
+    """The words of a stage; the id of a word is its index in ``words``.
 
     Args:
         words: distinct words. First the counted words, most frequent first, with ties in code-point order; then the
-            words that training added.
-        counts: (V,) int64 occurrences of each word.
+            words added by training.
+        counts: (V,) int64 number of occurrences of each word.
         tokenizer: tokenizer of the texts to encode.
     """
 
@@ -46,11 +46,11 @@ class Vocabulary:
         return len(self.words)
 
     def encode(self, text: str) -> NDArray[np.int32]:
-        """Return the ids of the known words of ``text``, in order, as int32. Unknown words are left out."""
+        """Return the ids of the words of ``text``, in order, as int32. Words outside the vocabulary are left out."""
         return self.encode_tokens(self.tokenizer(text))
 
     def encode_tokens(self, tokens: Sequence[str]) -> NDArray[np.int32]:
-        """Return the ids of the known ``tokens``, in order, as int32."""
+        """Return the ids of ``tokens``, in order, as int32. Words outside the vocabulary are left out."""
         import numpy as np
 
         ids = np.fromiter(map(self.index.get, tokens, repeat(-1)), np.int32, len(tokens))
@@ -87,5 +87,5 @@ def rank_words(counts: dict[Word, int], min_count: int, max_words: int) -> list[
     Ties are in code-point order, both for str and for UTF-8 bytes.
     """
     kept = sorted(word for word, count in counts.items() if count >= min_count)
-    kept.sort(key=counts.__getitem__, reverse=True)  # stable, also when reversed
+    kept.sort(key=counts.__getitem__, reverse=True)  # stable even with reverse=True
     return kept[:max_words]

@@ -1,4 +1,4 @@
-"""Encoding words as integer ids with NumPy: the bytes of a word of up to 16 bytes become one or two integers."""
+"""Encodes words as integer ids with NumPy, treating the bytes of a word of up to 16 bytes as one or two integers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nlptx.text.scanner import Scan, Scanner
 # Bytes per integer. Words of up to 8 bytes are one integer, words of up to 16 bytes are two.
 _BYTES = 8
 _ONES = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
-# Keys per slot of the first hash table (most keys are the same few words), and the minimum number of slots.
+# Keys per slot of the first hash table (there are far fewer distinct keys than keys), and the minimum number of slots.
 _KEYS_PER_SLOT = 12
 _MIN_SLOTS = 255
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -23,13 +23,13 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class EncodedChunk:
-    """Some documents as word ids.
+    """Several documents as word ids.
 
     Args:
-        words: the distinct words in UTF-8; the id of a word is its index here.
+        words: the distinct words in UTF-8; the id of a word is its index in this list.
         ids: (N,) int32 ids of the words of all documents, in order.
-        counts: (words,) int64 occurrences of each word.
-        lengths: (documents,) int64 words per document.
+        counts: (words,) int64 number of occurrences of each word.
+        lengths: (documents,) int64 number of words per document.
     """
 
     words: list[bytes]
@@ -40,16 +40,16 @@ class EncodedChunk:
 
 @dataclass(frozen=True)
 class _Piece:
-    """The N words of a block, by their length in bytes.
+    """The N words of a block, separated by their length in bytes.
 
     Args:
-        lengths: (documents,) words per document.
-        short: (N,) uint64 words of up to 8 bytes; 0 for the others.
-        middle: positions of words of 9 to 16 bytes.
-        first: uint64, the first eight bytes of each of these.
-        second: uint64, their remaining bytes.
-        long: positions of words of more than 16 bytes.
-        spelled: these words in UTF-8.
+        lengths: (documents,) number of words per document.
+        short: (N,) uint64 bytes of the words of up to 8 bytes; 0 for longer words.
+        middle: positions of the words of 9 to 16 bytes.
+        first: uint64, the first eight bytes of each of these words.
+        second: uint64, the remaining bytes of each of these words.
+        long: positions of the words of more than 16 bytes.
+        long_words: these words in UTF-8.
     """
 
     lengths: NDArray[np.int64]
@@ -58,7 +58,7 @@ class _Piece:
     first: NDArray[np.uint64]
     second: NDArray[np.uint64]
     long: NDArray[np.int64]
-    spelled: list[bytes]
+    long_words: list[bytes]
 
 
 def words_to_ids(blocks: Iterable[bytes], scanner: Scanner) -> EncodedChunk:
@@ -80,8 +80,8 @@ def words_to_ids(blocks: Iterable[bytes], scanner: Scanner) -> EncodedChunk:
 
     long = _in_all([piece.long for piece in pieces], starts)
     table: defaultdict[bytes, int] = defaultdict(itertools.count().__next__)
-    spelled = itertools.chain.from_iterable(piece.spelled for piece in pieces)
-    numbers = np.fromiter(map(table.__getitem__, spelled), np.int32, len(long))
+    long_words = itertools.chain.from_iterable(piece.long_words for piece in pieces)
+    numbers = np.fromiter(map(table.__getitem__, long_words), np.int32, len(long))
     ids[long] = numbers + len(words)
     words += table
     lengths = np.concatenate([piece.lengths for piece in pieces])
@@ -89,15 +89,15 @@ def words_to_ids(blocks: Iterable[bytes], scanner: Scanner) -> EncodedChunk:
 
 
 def _in_all(positions: list[NDArray[np.int64]], starts: list[int]) -> NDArray[np.int64]:
-    """Turn positions within each piece into positions within all pieces; ``starts`` is where each piece begins."""
-    return np.concatenate([own + start for own, start in zip(positions, starts, strict=True)])
+    """Turn positions within each piece into positions in the concatenated pieces, given the start of each piece."""
+    return np.concatenate([local + start for local, start in zip(positions, starts, strict=True)])
 
 
 def _read(scan: Scan) -> _Piece:
     sizes = scan.ends - scan.starts
     short = _integers(scan.text, scan.starts, sizes)
     if (scan.text == 0).any():
-        # An integer cannot show a zero byte at the end of a word, so such words are treated as long.
+        # An integer cannot represent zero bytes at the end of a word, so words with zero bytes are treated as long.
         zeros = np.concatenate([[0], np.cumsum(scan.text == 0)])
         sizes[zeros[scan.ends] != zeros[scan.starts]] = 2 * _BYTES + 1
     longer = np.flatnonzero(sizes > _BYTES)
@@ -113,7 +113,7 @@ def _read(scan: Scan) -> _Piece:
 
 
 def _integers(text: NDArray[np.uint8], starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the first bytes (at most 8) of each token as one integer."""
+    """Return the first 8 bytes of each token, or all bytes of a shorter token, as one integer."""
     eights = np.frombuffer(text.data, "<u8", len(text) // _BYTES)
     shift = (starts & 7).astype(np.uint64) << np.uint64(3)
     index = starts >> 3
@@ -127,7 +127,7 @@ def _integers(text: NDArray[np.uint8], starts: NDArray[np.int64], sizes: NDArray
 def _encode_pairs(
     first: NDArray[np.uint64], second: NDArray[np.uint64]
 ) -> tuple[NDArray[np.int32], list[bytes], NDArray[np.int64]]:
-    """Encode words that two integers spell: return their ids, the distinct words and the occurrences of each."""
+    """Encode words given as two integers each: return their ids, the distinct words, and the number of each."""
     first_ids, firsts, _ = _encode(first)
     second_ids, seconds, _ = _encode(second)
     pairs = first_ids.astype(np.uint64) << np.uint64(32) | second_ids.astype(np.uint64)
@@ -139,30 +139,30 @@ def _encode_pairs(
 
 
 def _encode(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the id of each key (its index among the distinct keys), the distinct keys, and the occurrences of each.
+    """Return the id of each key (its index among the distinct keys), the distinct keys, and the number of each.
 
     Key 0 means "no key"; its id is -1. All keys are written to a hash table, where later keys overwrite earlier ones in
-    the same slot. The keys that remain in their slot get ids: nearly all, because a frequent key is rarely overwritten
-    by a rare one. The others go to another table with another hash.
+    the same slot. The keys that remain in their slots receive ids; these are nearly all occurrences, because a frequent
+    key is rarely overwritten by a rare one. The other keys are written to another table with a different hash function.
     """
     ids = np.full(len(keys), -1, np.int32)
-    left = np.flatnonzero(keys)
-    keys = keys[left]
+    pending = np.flatnonzero(keys)
+    keys = keys[pending]
     distinct = [keys[:0]]
-    words, hashing = 0, np.array([_GOLDEN])
-    room = len(left) // _KEYS_PER_SLOT
-    while len(left):
-        bits = max(room, _MIN_SLOTS).bit_length()
-        slots = ((keys * hashing) >> np.uint64(64 - bits)).view(np.int64)
+    words, multiplier = 0, np.array([_GOLDEN])
+    capacity = len(pending) // _KEYS_PER_SLOT
+    while len(pending):
+        bits = max(capacity, _MIN_SLOTS).bit_length()
+        slots = ((keys * multiplier) >> np.uint64(64 - bits)).view(np.int64)
         table = np.zeros(1 << bits, np.uint64)
         table[slots] = keys
         taken = np.flatnonzero(table)
         number = np.zeros(len(table), np.int32)
         number[taken] = np.arange(words, words + len(taken))
-        ids[left] = number.take(slots)
+        ids[pending] = number.take(slots)
         distinct.append(table[taken])
         words += len(taken)
-        lost = np.flatnonzero(table.take(slots) != keys)
-        left, keys, hashing = left[lost], keys[lost], hashing * _GOLDEN
-        room = len(left)  # these may all be distinct
+        overwritten = np.flatnonzero(table.take(slots) != keys)
+        pending, keys, multiplier = pending[overwritten], keys[overwritten], multiplier * _GOLDEN
+        capacity = len(pending)  # these may all be distinct
     return ids, np.concatenate(distinct), np.bincount(ids + 1, minlength=words + 1)[1:]

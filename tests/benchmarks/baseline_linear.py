@@ -1,4 +1,4 @@
-"""Linear n-gram models with scikit-learn. C is chosen on a tenth of the training texts."""
+"""Linear n-gram models with scikit-learn. The parameter C is chosen on a held-out tenth of the training texts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def nblr(task: Task) -> Answer:
 
 
 def nbsvm(task: Task) -> Answer:
-    """NB-SVM: weights of a linear SVM (1/4) and of naive Bayes at the same scale (3/4) (Wang & Manning 2012)."""
+    """NB-SVM (Wang & Manning 2012): mean of the weights of a linear SVM (1/4) and of naive Bayes, rescaled (3/4)."""
     svm = need("sklearn.svm")
 
     def weigh(train: Any, test: Any, positive: np.ndarray, C: float) -> tuple[np.ndarray, int]:
@@ -68,13 +68,13 @@ def nbsvm(task: Task) -> Answer:
 
 
 def log_count_ratios(train: Any, positive: np.ndarray) -> np.ndarray:
-    """Return log (p/|p| / (q/|q|)) of each n-gram; p and q are 1 + the number of positive and other texts with it."""
+    """Return log (p/|p| / (q/|q|)) per n-gram; p and q are 1 + the number of positive and of other texts with it."""
     inside, outside = (np.asarray(train[kind].sum(axis=0)).ravel() + 1.0 for kind in (positive, ~positive))
     return np.log(inside / inside.sum()) - np.log(outside / outside.sum())
 
 
 def one_against_rest(task: Task, weigh: Callable[..., tuple[np.ndarray, int]], strengths: tuple, sure: bool) -> Answer:
-    """Train one model per label against the others; for two labels, only the model of the second."""
+    """Train one model per label against all other labels; if there are two labels, only a model for the second one."""
     need_training(task)
     text = need("sklearn.feature_extraction.text")
     count = len(task.labels)
@@ -91,12 +91,12 @@ def one_against_rest(task: Task, weigh: Callable[..., tuple[np.ndarray, int]], s
         return counter.fit_transform(inner.train), counter.transform(inner.test)
 
     def fit(train: Any, test: Any, classes: np.ndarray, C: float) -> Answer:
-        found = [weigh(train, test, classes == label, C) for label in (range(count) if count > 2 else [1])]
-        scores = np.stack([score for score, _ in found], axis=1)
+        models = [weigh(train, test, classes == label, C) for label in (range(count) if count > 2 else [1])]
+        scores = np.stack([score for score, _ in models], axis=1)
         if count == 2:
             scores = np.hstack([(1 if sure else 0) - scores, scores])
         table = scores / scores.sum(axis=1, keepdims=True) if sure else certain(scores.argmax(axis=1), count)
-        return Answer(table, sum(size for _, size in found), sure)
+        return Answer(table, sum(size for _, size in models), sure)
 
     return linear_answer(task, features, fit, strengths)
 
@@ -104,7 +104,7 @@ def one_against_rest(task: Task, weigh: Callable[..., tuple[np.ndarray, int]], s
 def linear_answer(
     task: Task, features: Callable[[Task], tuple[Any, Any]], fit: Callable[..., Answer], strengths: tuple
 ) -> Answer:
-    """Choose C on the held-out part, and train on all texts; n-grams are counted once for all values of C."""
+    """Choose C on the held-out part, then train on all texts. The n-grams are counted only once for all values of C."""
     inner, true = task.held_out()
     parts = features(inner)
     hits = {C: (fit(*parts, inner.classes, C).probabilities.argmax(axis=1) == true).mean() for C in strengths}

@@ -1,7 +1,7 @@
-"""Common baseline methods, each in a few lines: from texts and classes to probabilities.
+"""Common baseline methods, each in a few lines. They take texts and classes, and return probabilities.
 
-All use the tokenizer of nlptx, in lower case, except VADER, which has a separate one. Hyperparameters are chosen on a
-tenth of the training texts; then the method is trained on all of them.
+All of them use the tokenizer of nlptx, in lower case, except VADER, which has its own. Hyperparameters are chosen on a
+held-out tenth of the training texts; then the method is trained on all training texts.
 """
 
 from __future__ import annotations
@@ -28,18 +28,21 @@ def majority(task: Task) -> Answer:
 
 
 def vader(task: Task) -> Answer:
-    """VADER (Hutto & Gilbert 2014): the range of its compound score, -1 to 1, is cut equally, one part per label."""
+    """VADER (Hutto & Gilbert 2014): the range of its compound score, -1 to 1, is split equally among the labels."""
     if not task.ordered:
-        raise Absent("it knows good from bad only, and these labels are no scale")
-    judge = need("vaderSentiment.vaderSentiment").SentimentIntensityAnalyzer()
-    compound = np.array([judge.polarity_scores(text)["compound"] for text in task.test])
+        raise Absent("it only rates texts from negative to positive, and these labels do not form a scale")
+    analyzer = need("vaderSentiment.vaderSentiment").SentimentIntensityAnalyzer()
+    compound = np.array([analyzer.polarity_scores(text)["compound"] for text in task.test])
     count = len(task.labels)
     parts = np.minimum(((compound + 1) / 2 * count).astype(int), count - 1)
-    return Answer(certain(parts, count), len(judge.lexicon), sure=False)
+    return Answer(certain(parts, count), len(analyzer.lexicon), sure=False)
 
 
 def fasttext(task: Task) -> Answer:
-    """The fastText program (Joulin et al. 2017): words and pairs, 10 dimensions; rate and epochs are chosen."""
+    """The fastText program (Joulin et al. 2017) on words and word pairs, with 10 dimensions.
+
+    The learning rate and the number of epochs are chosen on the held-out part.
+    """
     need_training(task)
     if shutil.which("fasttext") is None:
         raise Absent("the program fasttext is not on the PATH")
@@ -55,22 +58,22 @@ def fasttext(task: Task) -> Answer:
 
 
 def run_fasttext(task: Task, **settings: float) -> Answer:
-    cut = Tokenizer()
+    tokenize = Tokenizer()
     with tempfile.TemporaryDirectory() as name:
         train, test, model = (Path(name) / part for part in ("train", "test", "model"))
-        # fastText reads the texts in the given order, and an archive is sorted by label.
-        mixed = np.random.default_rng(SEED).permutation(len(task.train))
-        rows = (f"__label__{task.classes[row]} {' '.join(cut(task.train[row]))}\n" for row in mixed)
+        # The texts are shuffled, because fastText reads them in the given order, and an archive is sorted by label.
+        order = np.random.default_rng(SEED).permutation(len(task.train))
+        rows = (f"__label__{task.classes[row]} {' '.join(tokenize(task.train[row]))}\n" for row in order)
         train.write_text("".join(rows))
-        test.write_text("".join(" ".join(cut(text)) + "\n" for text in task.test))
+        test.write_text("".join(" ".join(tokenize(text)) + "\n" for text in task.test))
         options = {"wordNgrams": 2, "dim": 10, "thread": 1, "seed": SEED, "verbose": 0, **settings}
         words = [word for key, value in options.items() for word in (f"-{key}", str(value))]
         call("supervised", "-input", train, "-output", model, *words)
-        told = call("predict-prob", f"{model}.bin", test, "-1").splitlines()
+        predictions = call("predict-prob", f"{model}.bin", test, "-1").splitlines()
         kept = int(call("dump", f"{model}.bin", "dict").split(None, 1)[0])
         buckets = dict(line.split(" ", 1) for line in call("dump", f"{model}.bin", "args").splitlines())["bucket"]
     table = np.zeros((len(task.test), len(task.labels)))
-    for row, line in enumerate(told):
+    for row, line in enumerate(predictions):
         fields = line.split()
         for label, share in zip(fields[::2], fields[1::2], strict=True):
             table[row, int(label.removeprefix("__label__"))] = float(share)

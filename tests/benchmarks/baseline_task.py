@@ -21,8 +21,8 @@ class Task:
     """The input of a method: training texts and their classes, the test texts, the labels.
 
     Args:
-        train: training texts; may be empty, for methods that need no training.
-        classes: (len(train),) index in ``labels`` of each training text's label.
+        train: training texts; may be empty for methods that need no training.
+        classes: (len(train),) index in ``labels`` of the label of each training text.
         test: texts to classify.
         labels: labels, in order.
         ordered: whether the labels form a scale.
@@ -35,7 +35,7 @@ class Task:
     ordered: bool
 
     def held_out(self) -> tuple[Task, np.ndarray]:
-        """Return the task of classifying a tenth of the training texts given the others, and their true classes."""
+        """Return a task with a tenth of the training texts as the test texts, and the true classes of this tenth."""
         import pandas as pd
 
         out = folds(pd.Series(self.classes), 10, SEED) == 0

@@ -1,4 +1,4 @@
-"""Score a baseline on a data set, on the same texts and in the same way as ``nlptx evaluate``, and write JSON.
+"""Evaluate baselines on a data set, on the same texts and in the same way as ``nlptx evaluate``, and write JSON.
 
 A method whose requirements are missing (the ``bench`` extra; the program ``fasttext`` on the PATH) is skipped with a
 message.
@@ -32,9 +32,9 @@ FOLDS, SEED = 5, 1
 
 @dataclass(frozen=True)
 class Data:
-    """A data set: files in the shared folder ("" is the archive), and whether its labels form a scale.
+    """A data set: files in the shared folder ("" means the archive), and whether its labels form a scale.
 
-    A data set without a test file is cross-validated; one without a training file is for methods without training.
+    A data set without a test file is cross-validated; one without a training file is for methods that need no training.
     """
 
     train: str | None
@@ -58,15 +58,15 @@ def read(path: Path, split: str) -> tuple[list[str], list[str]]:
 
 
 def tasks(data: Data, archive: Path, shared: Path) -> Iterator[tuple[Task, np.ndarray]]:
-    """Yield the task of a method and the true classes of its test texts: a single pair, or one per fold."""
+    """Yield a task and the true classes of its test texts: once, or once per fold."""
 
     def part(name: str | None, split: str) -> tuple[list[str], list[str]]:
         return ([], []) if name is None else read(shared / name if name else archive, split)
 
     train, test = part(data.train, "train"), part(data.test, "test")
     labels, values = order_labels(train[1] or test[1], data.ordered)
-    where = {label: place for place, label in enumerate(labels)}
-    known, true = (np.array([where[label] for label in side[1]], int) for side in (train, test))
+    index = {label: number for number, label in enumerate(labels)}
+    known, true = (np.array([index[label] for label in part_labels], int) for _, part_labels in (train, test))
     if data.test is not None:
         yield Task(train[0], known, test[0], labels, values is not None), true
         return
@@ -80,7 +80,7 @@ def tasks(data: Data, archive: Path, shared: Path) -> Iterator[tuple[Task, np.nd
 
 
 def score(method: str, data: Data, archive: Path, shared: Path) -> dict[str, Any]:
-    """Return the report of a method, or the mean of its reports if there are folds."""
+    """Return the report of a method, or the mean of the reports of all folds."""
     reports = []
     clock = time.perf_counter()
     for task, true in tasks(data, archive, shared):
@@ -97,10 +97,10 @@ def score(method: str, data: Data, archive: Path, shared: Path) -> dict[str, Any
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", choices=DATA, required=True)
-    parser.add_argument("--method", choices=METHODS, action="append", help="this one alone; may be repeated")
-    parser.add_argument("--archive", type=Path, help="an aclImdb archive; by default the one of the shared folder")
-    parser.add_argument("--shared", type=Path, default="../shared/data", help="the folder of the other data sets")
-    parser.add_argument("--out", type=Path, required=True, help="folder for a JSON file a method")
+    parser.add_argument("--method", choices=METHODS, action="append", help="run only this method; may be repeated")
+    parser.add_argument("--archive", type=Path, help="an aclImdb archive; by default the one in the shared folder")
+    parser.add_argument("--shared", type=Path, default="../shared/data", help="folder of the other data sets")
+    parser.add_argument("--out", type=Path, required=True, help="folder for one JSON file per method")
     arguments = parser.parse_args()
     archive = arguments.archive or arguments.shared / "aclImdb_dev.tar.gz"
     arguments.out.mkdir(parents=True, exist_ok=True)

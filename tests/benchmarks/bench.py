@@ -1,4 +1,4 @@
-"""Time the stages and their peers in alternating runs, and print medians and ratios.
+"""Time the stages and comparable programs (peers) in alternating runs, and print medians and ratios.
 
 Missing peers (the ``bench`` extra; GloVe's ``vocab_count`` and ``cooccur`` on the PATH) are skipped with a message.
 """
@@ -39,12 +39,12 @@ PARTS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="an aclImdb archive")
-    parser.add_argument("--json", type=Path, help="where the figures go")
+    parser.add_argument("--json", type=Path, help="JSON file to write the results to")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--only", choices=PARTS, action="append", help="measure this part alone; may be repeated")
+    parser.add_argument("--only", choices=PARTS, action="append", help="measure only this part; may be repeated")
     arguments = parser.parse_args()
     if not arguments.data.exists():
-        print(f"{arguments.data} is absent: what needs it is left out", file=sys.stderr)
+        print(f"{arguments.data} does not exist: the benchmarks that need it are skipped", file=sys.stderr)
     result = {
         "nlptx": nlptx.__version__,
         "python": platform.python_version(),
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def remarks(row: Row) -> Iterator[str]:
-    """Yield descriptions of the other measurements of a row."""
+    """Yield the measurements of a row other than its time, as text."""
     if row.get("ratio") is None:
         yield f"{row['peer']} absent"
     else:
@@ -79,9 +79,9 @@ def remarks(row: Row) -> Iterator[str]:
         yield f"{row['tokens_per_second']:,.0f} tokens/s"
     if "share_of_sgemm" in row:
         yield f"{row['share_of_sgemm']:.0%} of sgemm"
-    met = [f"{row[name]:.1e}" for name in ("residual", "peer_residual") if row.get(name) is not None]
-    if met:
-        yield f"residual {', peer '.join(met)}"
+    residuals = [f"{row[name]:.1e}" for name in ("residual", "peer_residual") if row.get(name) is not None]
+    if residuals:
+        yield f"residual {', peer '.join(residuals)}"
     if "peak_memory_mb" in row:
         yield f"{row['peak_memory_mb']:,} MB"
 

@@ -1,4 +1,4 @@
-"""Counting, compared with the C programs of GloVe."""
+"""Times counting, compared with the C programs of GloVe."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WINDOW, MIN_COUNT = 5, 10
 
 
 def write_corpora(bench: Bench) -> tuple[Path, Path]:
-    """Write all reviews of the archive to two files, one per line: tokenised and in lower case, and unchanged."""
+    """Write all reviews of the archive to two files, one per line: tokenised and in lower case; and raw."""
     clean, raw = bench.folder / "corpus.txt", bench.folder / "raw.txt"
     if not raw.exists():
         splits = ("train", "test", "unsup")
@@ -38,13 +38,13 @@ def output_of(bench: Bench) -> Path:
 
 
 def rows(bench: Bench) -> list[Row]:
-    """Count clean, space-tokenised text, one review per line, and compare with GloVe's two programs."""
+    """Count tokenised and raw text, one review per line, and compare with the two programs of GloVe."""
     if bench.data is None:
-        print("no archive of reviews: counting left out", file=sys.stderr)
+        print("no archive of reviews: counting is skipped", file=sys.stderr)
         return []
     corpus, raw = write_corpora(bench)
     clean = counting(corpus, bench, "--tokenizer", "spaces")
-    ours, alone, ours_raw = command(*clean), command(*clean, "--jobs", "1"), command(*counting(raw, bench))
+    ours, one_job, ours_raw = command(*clean), command(*clean, "--jobs", "1"), command(*counting(raw, bench))
     words, pairs = bench.folder / "v.txt", bench.folder / "glove.bin"
     outputs = output_of(bench), words, pairs
     peer = None
@@ -52,9 +52,9 @@ def rows(bench: Bench) -> list[Row]:
         count = f"cooccur -window-size {WINDOW} -vocab-file {words} < {corpus} > {pairs}"
         peer = command("sh", "-c", f"vocab_count -min-count {MIN_COUNT} < {corpus} > {words} && {count}")
     else:
-        print("GloVe's vocab_count and cooccur are not on the PATH: left out", file=sys.stderr)
+        print("GloVe's vocab_count and cooccur are not on the PATH: skipped", file=sys.stderr)
     return [
         {"stage": "cooccur, clean text", "peer": "GloVe (C)", **pair(ours, peer, bench.runs, outputs)},
-        {"stage": "cooccur, clean text", "peer": "one job", **pair(ours, alone, bench.runs, outputs)},
+        {"stage": "cooccur, clean text", "peer": "one job", **pair(ours, one_job, bench.runs, outputs)},
         {"stage": "cooccur, raw text", "peer": "clean text", **pair(ours_raw, ours, bench.runs, outputs)},
     ]

@@ -1,4 +1,4 @@
-"""Growth of time and memory with the input: counting under a memory limit, training with longer texts."""
+"""Measures how time and memory grow with the input: counting with a memory limit, and training with longer texts."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def rows(bench: Bench) -> list[Row]:
 
 
 def growth_of_counting(bench: Bench) -> list[Row]:
-    """Count the corpus once, and repeated four and sixteen times, with the same memory limit."""
+    """Count the corpus, and the corpus repeated four and sixteen times, with the same memory limit."""
     if bench.data is None:
-        print("no archive of reviews: growth of counting left out", file=sys.stderr)
+        print("no archive of reviews: the growth of counting is skipped", file=sys.stderr)
         return []
     corpus, _ = write_corpora(bench)
     options = ["--tokenizer", "spaces", "--memory", MEMORY, "--tmp-dir", str(bench.folder)]
@@ -45,14 +45,14 @@ def growth_of_counting(bench: Bench) -> list[Row]:
 
 
 def beside_first(result: list[Row], peer: str) -> list[Row]:
-    """Compare all rows with the first row."""
+    """Add to each row a comparison with the first row."""
     for row in result:
         row |= {"peer": peer, "peer_seconds": result[0]["seconds"], "ratio": result[0]["seconds"] / row["seconds"]}
     return result
 
 
 def growth_of_training(bench: Bench) -> list[Row]:
-    """Time a training step with texts of T tokens, for several T; the number of texts gives 8,192 tokens."""
+    """Time training steps with texts of 64 to 1,024 tokens. The texts of a step always have 8,192 tokens in total."""
     result: list[Row] = []
     rng = np.random.default_rng(0)
     for tokens in (64, 128, 256, 512, 1024):

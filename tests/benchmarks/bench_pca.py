@@ -1,6 +1,6 @@
-"""PCA, compared with other eigensolvers on the same matrix: rows standardised, 20,000 words, 100 components.
+"""Times PCA, compared with other eigensolvers on the same matrix: standardised rows, 20,000 words, 100 components.
 
-Each residual is the maximum of |C v - l v| / l over all eigenpairs, computed afterwards in float64.
+The residual of a solver is the maximum of |C v - l v| / l over all eigenpairs, computed afterwards in float64.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from nlptx.runtime.workers import Workers
 
 COMPONENTS = 100
 TOLERANCE = 1e-3
-# With a window of 10, the logarithm keeps all 27 M entries of the archive's counts; PPMI keeps about two thirds.
+# With a window of 10, the counts of the archive have 27 million entries. The logarithm keeps all of them; PPMI keeps
+# about two thirds.
 TRANSFORMS = ("log", "ppmi")
 
-# Function that returns eigenvalues, largest first or last, and eigenvectors as columns.
+# Function that returns eigenvalues, in ascending or descending order, and eigenvectors as columns.
 Solver = Callable[[], tuple[NDArray, NDArray]]
 
 
@@ -35,15 +36,15 @@ def rows(bench: Bench) -> list[Row]:
     from nlptx.settings import CountSettings
 
     if bench.data is None:
-        print("no archive of reviews: PCA left out", file=sys.stderr)
+        print("no archive of reviews: PCA is skipped", file=sys.stderr)
         return []
     corpus = Corpus([str(bench.data)], ReadOptions(splits=("train", "test", "unsup")))
-    found = count((document.text for document in corpus), CountSettings(window=10, max_words=20_000))
-    return [row for name in TRANSFORMS for row in compare(name, transform(found.matrix, name, 1.0), bench.runs)]
+    counts = count((document.text for document in corpus), CountSettings(window=10, max_words=20_000))
+    return [row for name in TRANSFORMS for row in compare(name, transform(counts.matrix, name, 1.0), bench.runs)]
 
 
 def compare(name: str, matrix: sp.csr_matrix, runs: int) -> Iterator[Row]:
-    """Yield a row per peer, with the residuals of both."""
+    """Yield a row per peer, with the residuals of nlptx and of the peer."""
     from nlptx.pca.operators import RowOperator
 
     workers = Workers()
@@ -51,8 +52,8 @@ def compare(name: str, matrix: sp.csr_matrix, runs: int) -> Iterator[Row]:
 
     def residual(pairs: tuple[NDArray, NDArray]) -> float:
         values, vectors = (np.asarray(part, np.float64) for part in pairs)
-        missed = exact.moments(vectors) - vectors * values
-        return float((np.linalg.norm(missed, axis=0) / values).max())
+        errors = exact.moments(vectors) - vectors * values
+        return float((np.linalg.norm(errors, axis=0) / values).max())
 
     ours = power_iteration(RowOperator(matrix, True, np.float32, workers), workers)
     for peer, solver in [
@@ -101,7 +102,7 @@ def power_iteration(operator: Any, workers: Workers) -> Solver:
 
 
 def arpack(matrix: sp.csr_matrix, workers: Workers, residual: Callable[[tuple[NDArray, NDArray]], float]) -> Solver:
-    """ARPACK on the operator of nlptx with all its threads, in the faster dtype whose result meets the tolerance."""
+    """ARPACK on the operator of nlptx with all threads, in the faster dtype with which it meets the tolerance."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     from nlptx.pca.operators import RowOperator
@@ -116,14 +117,14 @@ def arpack(matrix: sp.csr_matrix, workers: Workers, residual: Callable[[tuple[ND
 
     tried = []
     for one in (solver(np.float32), solver(np.float64)):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         met = residual(one()) <= TOLERANCE
-        tried.append((not met, time.perf_counter() - begun, one))
+        tried.append((not met, time.perf_counter() - start, one))
     return min(tried, key=lambda entry: entry[:2])[2]
 
 
 def standardized(matrix: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray]:
-    """Return S and the vector m such that the standardised X is S - m 1', in float32."""
+    """Return S and the vector m, in float32, such that the standardised matrix is S - m 1^T."""
     mean = np.asarray(matrix.mean(axis=1)).ravel()
     deviation = np.sqrt(np.asarray(matrix.power(2).mean(axis=1)).ravel() - mean**2)
     scale = 1 / np.where(deviation > 0, deviation, np.inf)
@@ -131,11 +132,11 @@ def standardized(matrix: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray]:
 
 
 def sklearn_pca(matrix: sp.csr_matrix) -> Solver | None:
-    """PCA of scikit-learn on the transpose, whose columns it centres without densifying it; same tolerance."""
+    """PCA of scikit-learn on the transpose, with the same tolerance. It centres the columns of a sparse matrix."""
     try:
         from sklearn.decomposition import PCA
     except ImportError:
-        print("scikit-learn is absent: its PCA is left out", file=sys.stderr)
+        print("scikit-learn is not installed: its PCA is skipped", file=sys.stderr)
         return None
     scaled = sp.csr_array(standardized(matrix)[0].T)
 
@@ -148,11 +149,11 @@ def sklearn_pca(matrix: sp.csr_matrix) -> Solver | None:
 
 
 def sklearn_truncated_svd(matrix: sp.csr_matrix) -> Solver | None:
-    """Randomised SVD of scikit-learn with default settings, on the dense matrix, because it cannot centre."""
+    """Randomised SVD of scikit-learn with default settings, on the dense matrix, because it cannot centre columns."""
     try:
         from sklearn.decomposition import TruncatedSVD
     except ImportError:
-        print("scikit-learn is absent: its TruncatedSVD is left out", file=sys.stderr)
+        print("scikit-learn is not installed: its TruncatedSVD is skipped", file=sys.stderr)
         return None
     scaled, shift = standardized(matrix)
     dense = scaled.toarray()

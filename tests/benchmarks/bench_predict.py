@@ -1,4 +1,4 @@
-"""Scoring, compared with PyTorch with the same weights, an encoder of DistilBERT's size, one core, and fewer texts."""
+"""Times scoring, compared with the same network in PyTorch, an encoder as large as DistilBERT, and a single core."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _DISTILBERT_TOKENS = 256
 
 
 def rows(bench: Bench) -> list[Row]:
-    """Time the bundled model from a file of reviews to a file of scores, and the growth of time and memory."""
+    """Time the bundled model on a file of reviews, and measure how time and memory grow with the number of lines."""
     return [*_reviews(bench), *_growth(bench.folder)]
 
 
 def _reviews(bench: Bench) -> list[Row]:
     if bench.data is None:
-        print("no archive of reviews: scoring left out", file=sys.stderr)
+        print("no archive of reviews: the scoring of reviews is skipped", file=sys.stderr)
         return []
     corpus = Corpus([str(bench.data)], ReadOptions(splits=("train", "test")))
     texts = [" ".join(document.text.split()) for document in corpus]
@@ -37,19 +37,19 @@ def _reviews(bench: Bench) -> list[Row]:
     try:
         from torch_scorer import TorchScorer, encoder_like_distilbert  # in this folder
     except ImportError:
-        print("torch is not installed: left out", file=sys.stderr)
+        print("torch is not installed: skipped", file=sys.stderr)
         result.append({"stage": stage, "peer": "PyTorch", **pair(ours, None, bench.runs)})
     else:
         model = Model.load()
         scorer = TorchScorer(model)
-        off = np.abs(scorer.probabilities(texts[:500]) - model.predict_proba(texts[:500])).max()
-        if off > 1e-4:
-            raise SystemExit(f"PyTorch's probabilities differ by {off}: not the same network")
+        difference = np.abs(scorer.probabilities(texts[:500]) - model.predict_proba(texts[:500])).max()
+        if difference > 1e-4:
+            raise SystemExit(f"the probabilities of PyTorch differ by {difference}: not the same network")
 
         def peer() -> None:
-            read = path.read_text(encoding="utf-8").splitlines()
-            found = scorer.probabilities(read)
-            lines = (f"{p[1] - p[0]:.4f}\t{text}\n" for p, text in zip(found.tolist(), read, strict=True))
+            reviews = path.read_text(encoding="utf-8").splitlines()
+            rows = scorer.probabilities(reviews).tolist()
+            lines = (f"{p[1] - p[0]:.4f}\t{text}\n" for p, text in zip(rows, reviews, strict=True))
             out.write_text("".join(lines), encoding="utf-8")
 
         result.append({"stage": stage, "peer": "PyTorch", **pair(ours, peer, bench.runs)})

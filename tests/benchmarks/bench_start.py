@@ -1,4 +1,4 @@
-"""Start-up time of a command, minus the start-up time of Python."""
+"""Times the start-up of commands, compared with the start-up of Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training, compared with the same network in PyTorch, with a single core, and with plain matrix products."""
+"""Times training, compared with the same network in PyTorch, with a single core, and with plain matrix products."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAME: dict[str, Any] = {
 
 
 def rows(bench: Bench) -> list[Row]:
-    """Time steps of two shapes and an epoch of reviews, against PyTorch eager on as many threads, and on one core."""
+    """Time training steps of two shapes and an epoch of reviews; compare with eager PyTorch, and with one core."""
     from torch_peer import torch_epoch  # in this folder
 
     from nlptx.settings import TrainSettings
@@ -41,7 +41,7 @@ def rows(bench: Bench) -> list[Row]:
         ("train step, d 50, 2 blocks, 32 x 12", small, 50, 20_000, 100, full_texts(12, rng)),
     ]
     if bench.data is None:
-        print("no archive of reviews: the epoch left out", file=sys.stderr)
+        print("no archive of reviews: the epoch is skipped", file=sys.stderr)
     else:
         reviews = TrainSettings(attention_window=400, long_texts="head", **SAME)
         words, texts = real_texts(bench, 400)
@@ -52,15 +52,15 @@ def rows(bench: Bench) -> list[Row]:
         targets = rng.integers(0, 2, len(texts))
         lengths = np.array([len(ids) for ids in texts])
         with ExitStack() as stack:
-            given = (settings, width, words, texts, targets)
-            ours, alone = (our_epoch(*given, jobs, stack) for jobs in (os.cpu_count() or 1, 1))
-            peer = torch_epoch(*given)
+            case = (settings, width, words, texts, targets)
+            ours, one_job = (our_epoch(*case, jobs, stack) for jobs in (os.cpu_count() or 1, 1))
+            peer = torch_epoch(*case)
             timed = pair(repeat(ours, repeats), repeat(peer, repeats) if peer else None, bench.runs)
             row = {"stage": name, "peer": "PyTorch eager", **timed}
             row["tokens_per_second"] = int(lengths.sum()) * repeats / row["seconds"]
             row["share_of_sgemm"] = flops(settings, width, lengths) * repeats / row["seconds"] / rate
             result.append(row)
-            both, one = alternate(repeat(ours, repeats), repeat(alone, repeats), bench.runs)
+            both, one = alternate(repeat(ours, repeats), repeat(one_job, repeats), bench.runs)
         ratio = None if one is None else one / both
         result.append({"stage": name, "peer": "1 job", "seconds": both, "peer_seconds": one, "ratio": ratio})
     return result
@@ -74,8 +74,8 @@ def full_texts(tokens: int, rng: np.random.Generator, words: int = 20_000) -> li
     return [rng.integers(0, words, tokens, np.int32) for _ in range(BATCH)]
 
 
-def real_texts(bench: Bench, most: int) -> tuple[int, list[NDArray[np.int32]]]:
-    """Return the vocabulary size, and the ids of the first ``most`` words of each of the first training reviews."""
+def real_texts(bench: Bench, max_words: int) -> tuple[int, list[NDArray[np.int32]]]:
+    """Return the vocabulary size, and the ids of the first ``max_words`` words of each of REVIEWS training reviews."""
     from nlptx.corpus.corpus import Corpus
     from nlptx.corpus.document import ReadOptions
     from nlptx.text.tokenizer import Tokenizer
@@ -84,12 +84,12 @@ def real_texts(bench: Bench, most: int) -> tuple[int, list[NDArray[np.int32]]]:
     read = (document.text for document in corpus)
     tokens = [words for text in islice(read, REVIEWS) if (words := Tokenizer()(text))]
     ids: dict[str, int] = {}
-    texts = [np.array([ids.setdefault(word, len(ids)) for word in words[:most]], np.int32) for words in tokens]
+    texts = [np.array([ids.setdefault(word, len(ids)) for word in words[:max_words]], np.int32) for words in tokens]
     return len(ids), texts
 
 
 def sgemm_rate(size: int = 2048, runs: int = 5) -> float:
-    """Return the floating-point operations per second of square float32 products on all cores, the best of ``runs``."""
+    """Return the floating-point operations per second of square float32 products on all cores, best of several runs."""
     a, b = (np.random.default_rng(seed).standard_normal((size, size), np.float32) for seed in (1, 2))
     seconds = []
     for _ in range(runs + 1):
@@ -100,11 +100,11 @@ def sgemm_rate(size: int = 2048, runs: int = 5) -> float:
 
 
 def flops(settings: Any, width: int, lengths: NDArray[np.int64]) -> float:
-    """Return the number of operations of all matrix products in a forward and a backward pass, one window per text.
+    """Return the number of operations in all matrix products of a forward and a backward pass, for one window per text.
 
-    A forward pass multiplies and adds, per token and block, 4 D^2 weights of attention, 2 D F weights of the
-    feed-forward network, and 2 T D entries for the scores and the means; each takes two operations. A backward pass
-    takes twice as many operations.
+    Per token and block, a forward pass takes one multiplication and one addition for each of the 4 D^2 weights of
+    attention, the 2 D F weights of the feed-forward network, and the 2 T D entries that enter the scores and weighted
+    means. A backward pass takes twice as many operations.
     """
     weights = 4 * width**2 + 2 * width * (settings.hidden or 4 * width)
     return float(3 * settings.blocks * 2 * (lengths * weights + 2 * lengths**2 * width).sum())
@@ -119,7 +119,7 @@ def our_epoch(
     jobs: int,
     stack: ExitStack,
 ) -> Work:
-    """Return a function that takes one step for each batch of the texts, in a new random order.
+    """Return a function that takes one step per batch of the texts, in a new random order each time it is called.
 
     The workers stay alive until ``stack`` is closed.
     """

@@ -1,6 +1,6 @@
 """Cross-validate ``nlptx train`` on a labelled table: stratified folds, each scored by a model trained on the others.
 
-Prints a table, and writes the mean of the reports of all folds to ``evaluate.json`` in the work folder.
+Prints a table, and writes the mean of the reports of all folds to ``evaluate.json`` in the folder ``--work``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def folds(labels: pd.Series, count: int, seed: int) -> np.ndarray:
 
 
 def pool(reports: list[dict]) -> dict:
-    """Return the mean of reports, weighted by their numbers of texts; the interval is that of all texts together."""
+    """Return the mean of reports, weighted by their numbers of texts, with the interval for all texts together."""
     texts = [report["texts"] for report in reports]
     pooled = {}
     for name, value in reports[0].items():

@@ -22,7 +22,7 @@ class Bench:
     Args:
         data: path of an aclImdb archive, or None if there is none.
         folder: scratch folder, shared by all benchmarks of a run.
-        runs: number of times that each side is timed.
+        runs: number of times that nlptx and each peer are timed.
     """
 
     data: Path | None
@@ -31,13 +31,15 @@ class Bench:
 
 
 def alternate(ours: Work, peer: Work | None, runs: int, outputs: Sequence[Path] = ()) -> tuple[float, float | None]:
-    """Return the median seconds of both, in alternating runs, so that changes of the machine's speed affect both.
+    """Return the median time of each function in seconds.
+
+    The runs alternate, so that changes in the speed of the machine affect both functions.
 
     Args:
         ours, peer: functions to time.
         runs: number of times to run each.
-        outputs: files to remove before each run, outside the measured time, because freeing a large old file may take
-            a disk as long as writing a new one.
+        outputs: files to remove before each run, outside the measured time, because freeing the disk space of a large
+            old file may take as long as writing a new one.
     """
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(runs):
@@ -64,7 +66,7 @@ def watched(words: Sequence[str], feed: Callable[[IO[bytes]], None] | None = Non
     """Run a command; return its time in seconds and its peak memory in megabytes, sampled fifty times a second.
 
     Args:
-        words: words of the command.
+        words: the command and its arguments.
         feed: function that writes to the standard input of the command.
     """
 
@@ -89,7 +91,10 @@ def watched(words: Sequence[str], feed: Callable[[IO[bytes]], None] | None = Non
 
 
 def memory_of(process: int) -> int:
-    """Return the current memory of a process and its children in bytes, shared memory counted once; 0 after its end."""
+    """Return the memory usage of a process and its children in bytes; 0 once the process has exited.
+
+    Memory shared between them is counted once.
+    """
     folder = Path(f"/proc/{process}")
     try:
         lines = (folder / "smaps_rollup").read_text().splitlines()

@@ -1,7 +1,7 @@
 """Write the card of the bundled model: its training data, quality and limitations.
 
-No texts are left to evaluate a model that was trained on everything. So a second model, trained in the same way only on
-the training part, is evaluated on the test films and on texts of other kinds.
+The bundled model is trained on all texts, so no texts are left to evaluate it. Instead, the same model is trained only
+on the training part, and evaluated on the test part and on texts of other kinds.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.metrics import Report, evaluate
 
-# Maximum lengths of texts, in words, for the rows of the table of lengths.
+# Maximum text length, in words, for each row of the table of accuracy by length.
 LENGTHS = (100, 200, 400, 800)
 
 
 def read(path: str) -> tuple[list[str], list[str]]:
-    """Return texts and labels of a file; for an archive with parts, of its test part."""
+    """Return the texts and labels of a file, or of the test part of an archive with parts."""
     documents = list(LabelledDocuments(Corpus((path,), ReadOptions(splits=("test",)))))
     return [document.text for document in documents], [document.label or "" for document in documents]
 
 
-def judge(model: Model, probabilities: np.ndarray, labels: list[str]) -> Report:
+def report_on(model: Model, probabilities: np.ndarray, labels: list[str]) -> Report:
     targets = np.array([model.labels.index(label) for label in labels])
     return evaluate(probabilities, targets, model.labels, True)
 
@@ -41,19 +41,19 @@ def share(report: Report) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sister", help="the model trained on the training part alone")
+    parser.add_argument("model", help="the model trained only on the training part")
     parser.add_argument("data", help="the archive")
     parser.add_argument(
         "--kind", action="append", default=[], metavar="NAME=FILE", help="labelled texts of another kind"
     )
     parser.add_argument("--output", type=Path, required=True)
     arguments = parser.parse_args()
-    model = Model.load(arguments.sister)
+    model = Model.load(arguments.model)
     texts, labels = read(arguments.data)
     p = model.predict_proba(texts)
-    report = judge(model, p, labels)
+    report = report_on(model, p, labels)
     model.temperature, fitted = 1.0, model.temperature
-    before = judge(model, model.predict_proba(texts), labels)
+    before = report_on(model, model.predict_proba(texts), labels)
     model.temperature = fitted
     words = np.array([len(model.encode(text)) for text in texts])
     bounds = (0, *LENGTHS, int(words.max()))
@@ -61,18 +61,18 @@ def main() -> None:
     for low, high in pairwise(bounds):
         rows = np.flatnonzero((words > low) & (words <= high))
         name = f"{low + 1} to {high} words" if high in LENGTHS else f"more than {low} words"
-        by_length[name] = share(judge(model, p[rows], [labels[row] for row in rows]))
+        by_length[name] = share(report_on(model, p[rows], [labels[row] for row in rows]))
     kinds = {}
     for item in arguments.kind:
         name, _, path = item.partition("=")
-        others, theirs = read(path)
-        kinds[name] = share(judge(model, model.predict_proba(others), theirs))
+        kind_texts, kind_labels = read(path)
+        kinds[name] = share(report_on(model, model.predict_proba(kind_texts), kind_labels))
     card = {
-        "purpose": "Tell positive from negative English opinions; made for film reviews.",
+        "purpose": "Classify English opinions as positive or negative; made for film reviews.",
         "data": "All reviews of the archive (IMDB, Maas et al. 2011), labelled or not; and synthetic opinions,"
         " written for the project by a language model (data/README.md).",
-        "method": "A transformer of one block on PCA word vectors, beside two linear models of n-grams (see README).",
-        "judged": "A sister model, trained in the same way without the part test: accuracy with 95 % interval.",
+        "method": "A one-block transformer on PCA word vectors, combined with two linear n-gram models (see README).",
+        "evaluation": "The same model trained without the test part: accuracy with 95 % interval.",
         "accuracy": {"film reviews, films unseen in training": share(report), **kinds},
         "by_length": by_length,
         "calibration": {
@@ -81,9 +81,9 @@ def main() -> None:
             "log-loss": f"{before.log_loss:.4f} before, {report.log_loss:.4f} after",
         },
         "weaker": [
-            "Other subjects than films, and sentences whose opinion shows in no word of opinion: see above.",
+            "Subjects other than films, and sentences that express an opinion without opinion words: see above.",
             "Irony, quoted opinions, and opinions about somebody else's opinion.",
-            "Mixed or neutral texts: it knows two labels only, and was trained on clear ones.",
+            "Mixed or neutral texts: the model has only two labels, and was trained on clear opinions.",
         ],
         "not_for": "Decisions about people, languages other than English, facts, health or safety.",
     }

@@ -1,4 +1,4 @@
-"""Compare the recorded runs of nlptx and of the baselines in one Markdown table."""
+"""Print a Markdown table that compares the recorded runs of nlptx and of the baselines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nlptx.metrics import wilson_interval
 RUNS = {
     "imdb": ("IMDB", "nlptx"),
     "imdb-no-distillation": ("IMDB", "nlptx without distillation"),
-    "imdb-no-unlabelled": ("IMDB", "nlptx without texts without labels"),
+    "imdb-no-unlabelled": ("IMDB", "nlptx without unlabelled texts"),
     "imdb-no-components": ("IMDB", "nlptx without components and distillation"),
     "imdb-no-ngrams": ("IMDB", "nlptx without n-grams: the transformer alone"),
     "imdb-passages": ("IMDB", "nlptx with passages"),
@@ -29,7 +29,7 @@ RUNS = {
     "trec": ("TREC", "nlptx"),
     "cr": ("CR", "nlptx, bundled model, nothing trained"),
 }
-STEPS = ("SST-5",)  # data sets whose labels form a scale of more than two steps
+STEPS = ("SST-5",)  # data sets whose labels form a scale with more than two steps
 BASELINES = {
     "majority": "majority",
     "vader": "VADER",
@@ -39,9 +39,10 @@ BASELINES = {
     "fasttext": "fastText",
 }
 NOTES = """\
-Accuracy in percent with its 95 % interval (Wilson); of several seeds or folds the mean, and their standard deviation.
-Wall time is reading, choosing settings, training and testing, of one seed or fold; nlptx on IMDB counts and finds its
-word vectors too, which SST-2, SST-5 and TREC start from. Its parameters are without those of the n-gram evidence."""
+Accuracy in percent with its 95 % interval (Wilson); for several seeds or folds, the mean and the standard deviation.
+Wall time covers reading, choosing settings, training and testing, for one seed or fold. For nlptx on IMDB it includes
+making the word vectors, which are reused for SST-2, SST-5 and TREC. The parameters of nlptx do not include those of
+the n-gram features."""
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def read_run(folder: Path) -> dict[str, Any]:
-    """Return the report of a run, with the total time of its stages and the size of its model."""
+    """Return the report of a run, with the total time of all stages and the number of parameters."""
     report = load(folder / "evaluate.json")
     if "folds" not in report:
         stages = (load(folder / f"{stage}.json") for stage in ("cooccur", "pca", "train"))
@@ -61,7 +62,7 @@ def read_run(folder: Path) -> dict[str, Any]:
 
 
 def over_seeds(reports: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the mean of reports on the same texts; the interval is that of the mean accuracy on as many texts.
+    """Return the mean of several reports on the same texts, with the interval of the mean accuracy.
 
     The time is that of the first run, because the other runs reuse its word vectors.
     """
@@ -71,12 +72,15 @@ def over_seeds(reports: list[dict[str, Any]]) -> dict[str, Any]:
             mean[name] = statistics.fmean(report[name] for report in reports)
     mean["seconds"] = reports[0]["seconds"]
     hits = round(mean["accuracy"] * mean["texts"])
-    mean |= {"interval": wilson_interval(hits, round(mean["texts"])), "seeds": [one["accuracy"] for one in reports]}
+    mean |= {
+        "interval": wilson_interval(hits, round(mean["texts"])),
+        "seeds": [report["accuracy"] for report in reports],
+    }
     return mean
 
 
 def always(report: dict[str, Any]) -> dict[str, Any]:
-    """Return the report of always predicting the most frequent label of the evaluated texts."""
+    """Return the report of a classifier that always predicts the most frequent label of the evaluated texts."""
     hits = round(report["majority"] * report["texts"])
     return {
         "texts": report["texts"],
@@ -86,13 +90,13 @@ def always(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def rows(build: Path) -> Iterator[dict[str, str]]:
-    """Yield a row for each recorded run in ``build``; the baselines of a data set come first."""
+    """Yield a row for each recorded run in ``build``; the baselines of a data set precede its first run."""
     for name, (data, method) in RUNS.items():
         for baseline, title in BASELINES.items():
             if report := load(build / "baselines" / name / f"{baseline}.json"):
                 yield row(data, title, report)
             elif baseline == "majority" and name == "cr" and (report := load(build / name / "evaluate.json")):
-                yield row(data, f"{title} (of these very texts)", always(report))
+                yield row(data, f"{title} (of the test texts)", always(report))
         seeds = sorted(path.parent for path in (build / name).glob("seed-*/evaluate.json"))
         if seeds:
             yield row(data, method, over_seeds([read_run(folder) for folder in (build / name, *seeds)]))
@@ -123,10 +127,10 @@ def row(data: str, method: str, report: dict[str, Any]) -> dict[str, str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("build", type=Path, help="folder with a folder for each run, and baselines/")
-    found = pd.DataFrame(rows(parser.parse_args().build))
-    found = found.loc[:, (found != "").any()]
-    for line in [list(found.columns), ["---"] * len(found.columns), *found.to_numpy().tolist()]:
+    parser.add_argument("build", type=Path, help="folder with one folder per run, and baselines/")
+    table = pd.DataFrame(rows(parser.parse_args().build))
+    table = table.loc[:, (table != "").any()]
+    for line in [list(table.columns), ["---"] * len(table.columns), *table.to_numpy().tolist()]:
         print(f"| {' | '.join(line)} |")
     print(f"\n{NOTES}")
 

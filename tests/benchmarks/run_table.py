@@ -1,4 +1,4 @@
-"""Summarise an experiment from the JSON output of its stages: data, settings, quality, time and memory."""
+"""Summarise an experiment from the JSON output of its commands: data, settings, quality, time and memory."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ STAGES = ("cooccur", "pca", "train", "evaluate")
 
 
 def summarise(folder: Path, data: str) -> pd.DataFrame:
-    """Return a table of facts about the run in ``folder``, one per row."""
-    found = {stage: folder / f"{stage}.json" for stage in STAGES}
-    runs = {stage: json.loads(path.read_text()) for stage, path in found.items() if path.exists()}
+    """Return a table of facts about the run in ``folder``, one fact per row."""
+    files = {stage: folder / f"{stage}.json" for stage in STAGES}
+    runs = {stage: json.loads(path.read_text()) for stage, path in files.items() if path.exists()}
     report, training = runs["evaluate"], runs.get("train")
     low, high = report["interval"]
     seconds = {stage: run["seconds"] for stage, run in runs.items()}

@@ -1,4 +1,4 @@
-"""The network of nlptx in PyTorch, written as PyTorch users would write it, for timing."""
+"""The network of nlptx in PyTorch, for timing, written as PyTorch users would write it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ BATCH = 32
 def torch_epoch(
     settings: Any, width: int, words: int, texts: Sequence[NDArray[np.int32]], targets: NDArray[np.int64]
 ) -> Callable[[], Any] | None:
-    """Return a function that takes one step for each batch of the texts, or None if torch is not installed.
+    """Return a function that takes one step per batch of the texts, or None if torch is not installed.
 
-    Texts of about the same length form a batch, in which shorter texts are padded; batches are in random order.
+    Texts of similar length form a batch, in which shorter texts are padded. The batches are taken in random order.
     """
     try:
         import torch
         from torch import nn
     except ImportError:
-        print("torch is not installed: left out", file=sys.stderr)
+        print("torch is not installed: skipped", file=sys.stderr)
         return None
     torch.set_num_threads(os.cpu_count() or 1)
     torch.manual_seed(0)
@@ -65,10 +65,10 @@ def torch_epoch(
 
     def epoch() -> None:
         for number in rng.permutation(len(batches)):
-            ids, padding, wanted = batches[number]
+            ids, padding, classes = batches[number]
             table.zero_grad()
             rest.zero_grad()
-            nn.functional.cross_entropy(model(ids, padding), wanted).backward()
+            nn.functional.cross_entropy(model(ids, padding), classes).backward()
             nn.utils.clip_grad_norm_([p for name, p in model.named_parameters() if "embedding" not in name], 1.0)
             table.step()
             rest.step()

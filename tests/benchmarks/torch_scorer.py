@@ -1,4 +1,4 @@
-"""The bundled model in PyTorch, run as PyTorch users would: sorted by length, padded, in batches, on all cores."""
+"""The bundled model in PyTorch, run as PyTorch users would run it: in padded batches sorted by length, on all cores."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BATCH = 32
 
 
 class TorchScorer:
-    """The network of a model with default settings; word ids and n-gram features are computed by the model itself.
+    """The network of a model with default settings. Word ids and n-gram features are computed by nlptx.
 
-    A batch is (windows, longest, width); windows are padded at the end and masked. Means are over a text's windows.
+    A batch is (windows, longest, width); windows are padded at the end and masked. A mean spans all windows of a text.
     """
 
     def __init__(self, model: Model) -> None:
@@ -29,7 +29,7 @@ class TorchScorer:
         self.positions = torch.from_numpy(sinusoids(model.settings.attention_window, self.width).astype(np.float32))
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        """Return (texts, C) probabilities; every text must have a known word."""
+        """Return (texts, C) probabilities; every text must contain a word of the vocabulary."""
         encoded = [self.model.vocabulary.encode(text) for text in texts]
         order = sorted(range(len(texts)), key=lambda row: len(encoded[row]))
         result = np.empty((len(texts), len(self.model.labels)), np.float32)
@@ -87,7 +87,7 @@ class TorchScorer:
 
 
 def encoder_like_distilbert(lengths: Sequence[int]) -> Callable[[], Any]:
-    """Return a function that runs an encoder of DistilBERT's size, with random weights, on a padded batch."""
+    """Return a function that runs an encoder as large as DistilBERT, with random weights, on a padded batch."""
     layer = torch.nn.TransformerEncoderLayer(768, 12, 3072, 0.0, "gelu", batch_first=True)
     encoder = torch.nn.TransformerEncoder(layer, 6).eval()
     longest = max(lengths)

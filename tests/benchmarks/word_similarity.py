@@ -1,7 +1,7 @@
-"""Word similarity: Spearman's correlation of the vectors' cosines with human ratings, on MEN and WordSim-353.
+"""Word similarity: Spearman correlation between cosines of word vectors and human ratings, on MEN and WordSim-353.
 
-Pairs with a word that the embeddings lack are left out. These are pairs of rare words, which are often harder, so
-compare two embeddings only if their numbers of pairs are the same.
+Pairs with a word that the embeddings do not contain are left out. Such pairs have rare words and are often harder, so
+compare embeddings only if they cover the same number of pairs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SETS = {"MEN": "EN-MEN-TR-3k.txt", "WordSim-353 relatedness": "EN-WS-353-REL.txt
 
 
 def read_pairs(path: Path) -> list[tuple[str, str, float]]:
-    """Return the pairs of a file and their scores: two words and a number per line, separated by tabs."""
+    """Return the pairs of words and their scores from a file with two words and a number per line, tab-separated."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return [(first, second, float(score)) for first, second, score in (line.split("\t") for line in lines)]
 
@@ -33,7 +33,7 @@ def cosines(embeddings: Embeddings, pairs: list[tuple[int, int]]) -> NDArray:
 
 
 def correlation(embeddings: Embeddings, pairs: list[tuple[str, str, float]]) -> tuple[float, int]:
-    """Return Spearman's correlation (NaN for fewer than two pairs), and the number of pairs used."""
+    """Return the Spearman correlation (NaN for fewer than two pairs), and the number of pairs used."""
     vocabulary = embeddings.vocabulary
     known: list[tuple[int, int]] = []
     scores: list[float] = []
