@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 DATA_FILES = ("sst2/train.tsv", "sst2/dev.tsv", "sst5/train.tsv", "sst5/dev.tsv", "trec/train.tsv", "cr/cr.tsv")
 SCRIPTS = [f"tests/benchmarks/{name}.py" for name in ("run_table", "crossvalidate", "baselines")]
-# A fake for nlptx and Python that logs its arguments and creates its output file.
+# A fake `nlptx` and `python` that logs its arguments and creates its output file.
 PROGRAM = """#!/bin/sh
 echo "$(basename "$0") $*" >> "$CALLS"
 while [ $# -gt 1 ]; do
@@ -80,7 +80,7 @@ def test_another_archive_reruns_every_stage_even_if_it_is_older(make, archives, 
     assert make(target, f"DATA={archives[-1]}") == []
 
 
-def test_only_a_changed_content_of_the_archive_reruns_stages(make, archives):
+def test_stages_are_rerun_only_if_the_content_of_the_archive_changes(make, archives):
     archive, _ = archives
     make("imdb", f"DATA={archive}")
     archive.touch()

@@ -142,7 +142,7 @@ def test_a_single_text_or_word_must_be_a_str(name, model):
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda: nlptx.fit_pca("cooccur.npz"), r"`counts` is 'cooccur.npz' \(str\); expected an instance of Cooccurr"),
         (lambda: nlptx.fit(TEXTS, LABELS, "e.npz"), r"`embeddings` is 'e.npz' \(str\); expected an instance of Embed"),
@@ -155,8 +155,8 @@ def test_a_single_text_or_word_must_be_a_str(name, model):
         (lambda: nlptx.explain("model.npz", "w1"), "`model` .* expected an instance of Model"),
     ],
 )
-def test_the_error_for_a_wrong_type_names_the_argument(call, told):
-    with pytest.raises(TypeError, match=told):
+def test_the_error_for_a_wrong_type_names_the_argument(call, message):
+    with pytest.raises(TypeError, match=message):
         call()
 
 

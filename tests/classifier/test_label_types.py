@@ -1,4 +1,4 @@
-"""Labels of any scalar type: predictions keep the type, also after loading; invalid labels fail before training."""
+"""Labels of any scalar type: predictions keep the type, even after loading; invalid labels are rejected."""
 
 import json
 from dataclasses import replace
@@ -15,7 +15,7 @@ from nlptx.errors import CorruptError
 
 TEXTS, NAMES = make_reviews(24)
 SETTINGS = nlptx.TrainSettings(epochs=1, ngrams=0, width=8, lr=0.01)
-# The labels that replace neg and pos.
+# Pairs of labels to use in place of neg and pos.
 PAIRS = {
     "str": ("neg", "pos"),
     "int": (0, 1),

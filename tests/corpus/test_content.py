@@ -1,4 +1,4 @@
-"""Inputs that are not text are rejected with their file type; a note warns about tables that are read as text."""
+"""Input that is not text is rejected with its file type; a note is printed if a table is read as plain text."""
 
 import bz2
 import gzip
@@ -95,15 +95,15 @@ def test_input_that_is_not_text_is_rejected_with_its_file_type(tmp_path, content
 @pytest.mark.parametrize("kind", ["zip", "utf-16", "html", "gzip"])
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.txt.gz", "folder/pos/1.txt"])
 def test_input_that_is_not_text_is_rejected_in_any_container(tmp_path, name, kind):
-    content, says, _ = NOT_TEXT[kind]
+    content, message, _ = NOT_TEXT[kind]
     path = write(tmp_path / name, gzip.compress(content) if name.endswith(".gz") else content)
-    refused(tmp_path / "folder" if name.startswith("folder") else path, f"{path}: this is {says}")
+    refused(tmp_path / "folder" if name.startswith("folder") else path, f"{path}: this is {message}")
 
 
 @pytest.mark.parametrize("name", ["array", "short-array", "object"])
 def test_json_that_is_not_json_lines_is_rejected_with_advice(tmp_path, name):
-    content, says, advice = NOT_TEXT[name]
-    refused(write(tmp_path / "a.jsonl", content), f"this is {says}", advice)
+    content, message, advice = NOT_TEXT[name]
+    refused(write(tmp_path / "a.jsonl", content), f"this is {message}", advice)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def notes(path, **options):
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "message"),
     [
         ("text,label", "`format=csv` reads"),
         ('"text","label"', "`format=csv` reads"),
@@ -189,11 +189,11 @@ def notes(path, **options):
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])
-def test_a_first_line_that_looks_like_a_table_causes_a_note(tmp_path, line, says, end):
+def test_a_first_line_that_looks_like_a_table_causes_a_note(tmp_path, line, message, end):
     path = write(tmp_path / "a.txt", line + end)
     (note,) = notes(path)
     assert note.startswith(f"{path}: the first line")
-    assert says in note
+    assert message in note
     assert notes(path, format="text") == []
 
 

@@ -87,7 +87,7 @@ def test_files_are_read_in_the_given_order(tmp_path):
 
 @pytest.fixture
 def pipe(monkeypatch):
-    """Return a function that replaces standard input by the given bytes."""
+    """Return a function that replaces standard input with the given bytes."""
     return lambda content: monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
 
 

@@ -258,7 +258,7 @@ def test_a_truncated_archive_never_loses_documents_silently(tmp_path, packing):
     path = tmp_path / ("a.tar" + (packing and f".{packing}"))
     with tarfile.open(path, f"w:{packing}") as archive:
         for number in range(6):
-            # Digits of powers compress badly, so some cuts fall into headers and others into contents.
+            # These digits compress badly, so some of the cuts fall into headers and others into contents.
             add(archive, f"pos/{number}.txt", " ".join(str(n**7 + number) for n in range(60)).encode())
     complete, expected = path.read_bytes(), texts(path)
     # If an uncompressed archive ends between two members, no reader can detect the truncation.

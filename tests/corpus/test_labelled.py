@@ -1,4 +1,4 @@
-"""Documents without a label or a text: an error that names the line, or skipped and counted."""
+"""A document without a label or a text is an error that names the line, or it is skipped and counted."""
 
 import pytest
 from reading import write
@@ -67,7 +67,7 @@ def test_no_note_if_no_row_is_skipped(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "says"),
+    ("name", "content", "message"),
     [
         ("a.csv", "text,stars\na,1\nb,2\n", "no column 'label'; the columns are text, stars"),
         ("a.jsonl", '{"text": "a", "stars": 1}\n{"text": "b"}\n', "2 without a label"),
@@ -75,8 +75,8 @@ def test_no_note_if_no_row_is_skipped(tmp_path):
         ("a.txt", "a\nb\n", "this text has no label"),
     ],
 )
-def test_data_without_any_labelled_text_is_an_error_even_if_bad_rows_are_skipped(tmp_path, name, content, says):
-    with pytest.raises(LabelError, match=says):
+def test_data_without_any_labelled_text_is_an_error_even_if_bad_rows_are_skipped(tmp_path, name, content, message):
+    with pytest.raises(LabelError, match=message):
         labelled(write(tmp_path / name, content), skip_bad=True)
 
 

@@ -28,7 +28,7 @@ def put(path, content=b"new"):
 
 
 def put_partially(path, error):
-    """Write a part of the content, then raise ``error``."""
+    """Write part of the content, then raise ``error``."""
     with atomic_output(str(path)) as file:
         file.write(b"half")
         raise error
@@ -148,7 +148,7 @@ def test_the_file_is_flushed_before_the_rename_and_the_folder_after_it(path, mon
 
 @pytest.mark.parametrize("error", [errno.EINVAL, errno.EIO])
 def test_a_folder_that_cannot_be_flushed(path, monkeypatch, error):
-    """Some file systems do not support it, which is not an error; a disk error is reported."""
+    """Some file systems cannot flush folders, which is not an error; a disk error is reported."""
     fsync = os.fsync
 
     def failing_for_folders(descriptor):
@@ -188,7 +188,7 @@ def test_a_folder_without_write_permission_is_rejected_early(path, monkeypatch):
 
 
 def test_a_write_protected_file_is_rejected(path, monkeypatch):
-    """Renaming would replace it, but ``> FILE`` would fail too."""
+    """A rename would succeed, but the file is protected, so it is an error, as with ``> FILE``."""
     access = os.access
     monkeypatch.setattr(os, "access", lambda name, mode: name != str(path) and access(name, mode))
     with pytest.raises(OutputError, match="permission denied") as caught:
@@ -371,7 +371,7 @@ def test_a_file_name_of_the_maximum_length(tmp_path):
 
 
 def standard_output(monkeypatch):
-    """Replace standard output by a buffer. Not a fixture, because pytest replaces sys.stdout after the fixtures."""
+    """Replace standard output with a buffer. Not a fixture, because pytest replaces sys.stdout after the fixtures."""
     pipe = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(pipe))
     return pipe

@@ -16,7 +16,7 @@ from nlptx.pca.operators import RowOperator, transform
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text.vocabulary import Vocabulary
 
-# Textbook power iteration: one vector at a time, deflated by subtracting it from the matrix.
+# Textbook power iteration: one vector at a time, each removed from the matrix by subtraction.
 SLOW = {"eigenvalue_weight": 1.0, "block": 1, "degree": 1, "deflation": "subtraction"}
 FAST = {"block": 0, "degree": 0, "deflation": "projection"}
 # The same with standardised rows and no PPMI.
@@ -87,7 +87,7 @@ def same_up_to_sign(actual, expected, tolerance=1e-4):
 
 
 def x_rows(settings):
-    """Return X as an operator."""
+    """Return X as a linear operator."""
     pca_settings = PcaSettings(**settings)
     matrix = transform(counts().matrix, pca_settings.transform, pca_settings.smoothing)
     return RowOperator(matrix, pca_settings.standardize, np.float64)
@@ -214,7 +214,9 @@ def test_row_06_transform(variant):
     X = dense_x(variant)
     values, V = eigen(X.T @ X / len(X))
     result = fit(counts(), 6, **VARIANTS[variant])
-    scale = 1 if variant == "taught" else values[:6] ** -0.25  # the default weight 0.5 scales by the fourth root
+    scale = (
+        1 if variant == "taught" else values[:6] ** -0.25
+    )  # the default weight 0.5 divides by the fourth root of the eigenvalue
     assert same_up_to_sign(result.vectors, X @ V[:, :6] * scale)
     assert (np.diff(result.eigenvalues) <= 0).all()
     assert np.allclose(result.explained, values[:6] / np.trace(X.T @ X / len(X)), rtol=1e-6)

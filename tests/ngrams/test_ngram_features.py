@@ -70,7 +70,7 @@ def plain_ratios(counts, classes, min_texts):
 
 
 def plain_token_features(ids, among, classes, order, min_texts, texts, targets):
-    """Return the token features (T, order E) of a text, counted on the texts with the indices ``among``."""
+    """Return the token features (T, order E) of a text, from counts in the texts with indices ``among``."""
     sets = [distinct_grams(text, order) for text in texts]
     known = [gram for gram, count in Counter(gram for s in sets for gram in s).items() if count >= min_texts]
     counts = [[sum(gram in sets[i] for i in among if targets[i] == c) for c in range(classes)] for gram in known]

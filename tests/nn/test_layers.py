@@ -1,4 +1,4 @@
-"""Properties that every layer must have, checked for each layer in one table."""
+"""Properties that every layer must have, checked for every layer in the table CASES."""
 
 from __future__ import annotations
 

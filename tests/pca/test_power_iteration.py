@@ -8,7 +8,7 @@ from nlptx.errors import NlptxError
 from nlptx.pca.power_iteration import power_iteration
 from nlptx.runtime.workers import Workers
 
-# Variants of the method: the two of the textbook, some intermediate ones, and the default.
+# Variants of the method: both textbook variants, some intermediate ones, and the default.
 METHODS = {
     "textbook, projection": {"block": 1, "degree": 1, "deflation": "projection"},
     "textbook, subtraction": {"block": 1, "degree": 1, "deflation": "subtraction"},
@@ -27,12 +27,12 @@ def matrix_with(spectrum, seed=0):
     return (vectors * np.asarray(spectrum)) @ vectors.T, vectors
 
 
-def solve(matrix, wanted, tolerance=1e-8, seed=1, dtype=np.float64, **method):
+def solve(matrix, count, tolerance=1e-8, seed=1, dtype=np.float64, **method):
     matrix = matrix.astype(dtype)
     return power_iteration(
         lambda block: matrix @ block,
         len(matrix),
-        wanted,
+        count,
         tolerance=tolerance,
         rng=np.random.default_rng(seed),
         dtype=dtype,
@@ -41,23 +41,23 @@ def solve(matrix, wanted, tolerance=1e-8, seed=1, dtype=np.float64, **method):
 
 
 def true_residuals(matrix, pairs):
-    """Return |A v - l v| / l in double precision; where rounding alone could explain |A v - l v|, return 0."""
+    """Return |A v - l v| / l, computed in double precision, or 0 where it is no larger than rounding errors."""
     vectors, values = pairs.vectors.astype(float), pairs.values.astype(float)
     floor = np.finfo(pairs.values.dtype).eps * len(matrix) * np.abs(matrix).sum(axis=0).max()
     missed = np.linalg.norm(matrix @ vectors - vectors * values, axis=0)
     return np.where(missed <= floor, 0, missed / np.maximum(np.abs(values), floor))
 
 
-def check(matrix, pairs, wanted, tolerance=1e-8):
-    """Check ``wanted`` leading eigenpairs: true residuals, orthonormal vectors, eigenvalues of a dense solver."""
-    assert pairs.vectors.shape == (len(matrix), wanted)
-    assert pairs.values.shape == pairs.residuals.shape == (wanted,)
+def check(matrix, pairs, count, tolerance=1e-8):
+    """Check the ``count`` leading eigenpairs: true residuals, orthonormal vectors, eigenvalues of a dense solver."""
+    assert pairs.vectors.shape == (len(matrix), count)
+    assert pairs.values.shape == pairs.residuals.shape == (count,)
     assert (np.diff(pairs.values) <= 0).all()
     assert pairs.residuals.max() <= tolerance
     # Twice the tolerance, because both the solver and this check make rounding errors.
     assert true_residuals(matrix, pairs).max() <= 2 * tolerance
-    assert np.allclose(pairs.vectors.T @ pairs.vectors, np.eye(wanted), atol=max(20 * tolerance, 1e-10))
-    expected = scipy.linalg.eigh(matrix, eigvals_only=True)[::-1][:wanted]
+    assert np.allclose(pairs.vectors.T @ pairs.vectors, np.eye(count), atol=max(20 * tolerance, 1e-10))
+    expected = scipy.linalg.eigh(matrix, eigvals_only=True)[::-1][:count]
     assert np.allclose(pairs.values, expected, rtol=max(tolerance, 1e-9), atol=1e-9 * expected[0])
 
 
@@ -211,7 +211,7 @@ def test_results_are_reproducible_and_all_seeds_give_the_same_pairs():
 @pytest.mark.parametrize("method", [{}, {"block": 1, "degree": 1}, {"block": 3, "degree": 2}])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_jobs_do_not_change_one_bit(method, dtype):
-    # There are more rows than in a slice. The product works row by row, so it does not depend on slices.
+    # There are more rows than one slice holds. The product scales each row, so it does not depend on the slices.
     spectrum = 0.5 ** np.minimum(np.arange(9000), 40).astype(dtype)
     one, two, four = (
         power_iteration(
@@ -252,15 +252,15 @@ def test_the_textbook_method_multiplies_one_vector_at_a_time_and_keeps_no_basis(
 
 def test_the_default_needs_few_products_if_the_spectrum_decays_slowly():
     # 40 of 1500 eigenvalues, with small gaps: keeping the basis needs fewer products than restarting.
-    size, wanted = 1500, 40
+    size, count = 1500, 40
     spectrum = 1 / np.sqrt(np.arange(1.0, size + 1))
     product = lambda block: spectrum[:, None] * block  # noqa: E731
     pairs, restarted = (
-        power_iteration(product, size, wanted, tolerance=1e-3, rng=np.random.default_rng(1), degree=degree)
+        power_iteration(product, size, count, tolerance=1e-3, rng=np.random.default_rng(1), degree=degree)
         for degree in (0, 5)
     )
-    assert np.allclose(pairs.values, spectrum[:wanted], rtol=1e-4)
-    assert pairs.products < 6 * wanted
+    assert np.allclose(pairs.values, spectrum[:count], rtol=1e-4)
+    assert pairs.products < 6 * count
     assert restarted.products > 1.3 * pairs.products
 
 

@@ -1,4 +1,4 @@
-"""Small malicious files that could exhaust the memory or take forever to read."""
+"""Small malicious files that could exhaust memory or take forever to read."""
 
 import gzip
 import io
@@ -65,7 +65,7 @@ def test_a_compressed_line_of_the_maximum_length_is_read(tmp_path):
 
 
 def test_a_long_line_in_a_plain_file_is_read(tmp_path):
-    # Some corpora consist of a single line; text8, for instance, has 100 MB.
+    # Some corpora consist of a single line; text8, for instance, is one line of 100 MB.
     (tmp_path / "a.txt").write_bytes(b"ab " * (4 * BLOCK))
     (text,) = texts(tmp_path / "a.txt")
     assert len(text) == 12 * BLOCK
@@ -228,7 +228,7 @@ def test_an_error_message_is_one_line_and_one_hint(tmp_path):
 
 
 def test_overlapping_entries(tmp_path):
-    # Many names in the zip directory refer to the same bytes, so one array becomes arbitrarily many.
+    # Many names in the zip directory refer to the same bytes, so a small file could expand to any number of arrays.
     array = npy(np.zeros(1000))
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as file:
         file.writestr("x.npy", array)

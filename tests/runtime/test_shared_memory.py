@@ -18,6 +18,6 @@ def test_shared_arrays_behave_like_ordinary_arrays(shape):
     assert copy.dtype == np.float32
 
 
-def test_a_too_large_array_is_a_memory_error():
+def test_an_array_that_is_too_large_is_a_memory_error():
     with pytest.raises(MemoryError, match="no room for"):
         shared_empty((1 << 40, 1 << 7), np.float64)

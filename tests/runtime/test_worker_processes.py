@@ -39,7 +39,7 @@ def training(work, tmp_path):
 
 
 def test_killed_workers_cause_a_single_error(scoring):
-    """Both are killed, because the next text might not go to a particular one."""
+    """Both are killed, because either of them may get the next text."""
     both = children(scoring)
     assert len(both) == 2
     for pid in both:
@@ -151,13 +151,13 @@ main()
 
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
 @pytest.mark.parametrize("moment", ["within", "after"])
-def test_a_signal_during_a_fork_is_neither_lost_nor_causes_a_hang(moment, name, code, work):
+def test_a_signal_during_a_fork_is_not_lost_and_causes_no_hang(moment, name, code, work):
     predict = ("predict", "-m", work / "model.npz", work / "test.tsv", "--jobs", "2")
     run_program(SIGNALLED, moment, name, *predict, code=code)
 
 
 def test_training_works_if_sigchld_is_ignored(work, tmp_path):
-    """The shell ignores SIGCHLD after ``trap '' CHLD``, and so do some process supervisors."""
+    """SIGCHLD is ignored after ``trap '' CHLD`` in a shell, and under some process supervisors."""
     shell(f"trap '' CHLD; nlptx {' '.join(map(str, train_words(work)))}", cwd=tmp_path)
     assert list(contents(tmp_path)) == ["m.npz"]
 
