@@ -39,7 +39,7 @@ def test_row_15_pretraining_learns_the_next_word():
 
     labels = [("a", "b")[number % 2] for number in range(96)]
     model = nlptx.fit(texts, labels, embeddings, settings, jobs=1, on_progress=note)
-    entropy = math.log(12)  # of a word without any context
+    entropy = math.log(12)  # the loss if all 12 words are equally probable
     assert len(losses) == 6 * 12
     assert 0.9 * entropy < losses[0] < entropy + 1.5
     history = model.history["pretrain"]
