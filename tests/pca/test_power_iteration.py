@@ -49,7 +49,7 @@ def true_residuals(matrix, pairs):
 
 
 def check(matrix, pairs, count, tolerance=1e-8):
-    """Check the ``count`` leading eigenpairs: true residuals, orthonormal vectors, eigenvalues as from a dense solver."""
+    """Check the ``count`` leading eigenpairs: residuals, orthonormality, and eigenvalues of a dense solver."""
     assert pairs.vectors.shape == (len(matrix), count)
     assert pairs.values.shape == pairs.residuals.shape == (count,)
     assert (np.diff(pairs.values) <= 0).all()

@@ -103,7 +103,7 @@ for words in stages:
 
 @pytest.fixture(scope="module")
 def reviews(tmp_path_factory):
-    """Return a folder with word vectors and labelled texts; sums over their many n-grams would be split among threads."""
+    """Return a folder with word vectors, and texts with so many n-grams that a BLAS would use several threads."""
     folder, rng = tmp_path_factory.mktemp("reviews"), random.Random(1)
     words = [f"w{number}" for number in range(3000)]
     telling = {label: [f"{label}{number}" for number in range(5)] for label in ("neg", "pos")}
