@@ -108,7 +108,7 @@ def test_there_are_no_circular_imports():
 
 
 def test_only_reading_parquet_imports_pandas():
-    """It takes longer to import than a small training takes."""
+    """Importing pandas takes longer than a small training."""
     importing = {path for path in MODULES if any(inside(name, "pandas") for name in imports(path))}
     assert importing == {PACKAGE / "corpus/formats.py"}
 

@@ -115,14 +115,14 @@ def test_the_chain_goes_back_to_the_corpus():
 
 
 def one_step_model(counts=None, pca=None, source=None, details=None, seed=1, pca_seed=1):
-    """A model whose headers are those of a one-step training, except for the changes given."""
+    """Return a model with the headers of a one-step training, except for the given changes."""
     first = Artifact("cooccurrence", asdict(counts or CountSettings()), {}, None, {"sha256": "a", **(details or {})})
     second = Artifact("embeddings", asdict(pca or PcaSettings()), {}, first.header, {}, pca_seed)
     about = {"source": {"sha256": "a", **(source or {})}}
     return Artifact("model", asdict(TrainSettings()), {}, second.header, about, seed)
 
 
-def test_a_model_that_one_command_makes_has_one_command():
+def test_a_model_from_one_step_training_has_a_single_command():
     assert trace(one_step_model())[1] == ["nlptx train DATA -o model.npz"]
     assert trace(one_step_model(seed=7, pca_seed=7))[1] == ["nlptx train DATA --seed 7 -o model.npz"]
     free = {"unlabelled_sha256": "b", "texts_sha256": "a", "sha256": "c", "reading": {"skip_bad": True}}
@@ -150,6 +150,6 @@ def test_any_other_model_has_a_command_for_each_stage(change):
     assert commands[0].split()[2] == ("DATA" if same else "CORPUS")
 
 
-def test_damaged_reading_options_of_a_model_are_refused():
+def test_damaged_reading_options_of_a_model_are_rejected():
     with pytest.raises(CorruptError):
         trace(one_step_model(source={"reading": ["text_column"]}))
