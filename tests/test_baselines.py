@@ -1,4 +1,4 @@
-"""The baselines of the benchmarks: their input, and the skipping of methods whose requirements are missing."""
+"""The baselines of the benchmarks: input data, and methods that are skipped because a requirement is missing."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ BENCHMARKS = Path(__file__).parent / "benchmarks"
 
 @pytest.fixture
 def shared(tmp_path):
-    """A folder with the layout of the real data: in sst2, 3 of 4 training texts and 1 of 4 test texts are positive."""
+    """Return a folder structured like the real data; 3 of 4 training texts and 1 of 4 test texts are positive."""
     rows = [
         f"good film number {n}\tpos\nfine story {n}\tpos\nlovely actors {n}\tpos\nbad film {n}\tneg" for n in range(20)
     ]
@@ -35,7 +35,7 @@ def score(shared, method, data="sst2"):
     return json.loads(path.read_text()) if path.exists() else None, done.stderr
 
 
-def test_the_majority_is_that_of_the_training_texts(shared):
+def test_the_majority_label_is_determined_on_the_training_texts(shared):
     report, _ = score(shared, "majority")
     assert report["accuracy"] == 0.25
     assert report["interval"] == list(wilson_interval(1, 4))
@@ -52,27 +52,27 @@ def test_linear_baselines_learn(shared, method):
     assert report["chosen"]["C"] > 0
 
 
-def test_a_program_that_is_absent_is_left_out_with_a_line(shared):
-    report, said = score(shared, "fasttext")
+def test_a_missing_program_is_skipped_with_a_message(shared):
+    report, message = score(shared, "fasttext")
     assert report is None
-    assert said == "sst2: fasttext is left out: the program fasttext is not on the PATH\n"
+    assert message == "sst2: fasttext is left out: the program fasttext is not on the PATH\n"
 
 
-def test_what_must_be_trained_is_left_out_where_there_is_nothing_to_train_on(shared):
+def test_a_method_that_needs_training_is_skipped_without_training_data(shared):
     (shared / "cr").mkdir()
     (shared / "sst2/dev.tsv").rename(shared / "cr/cr.tsv")
-    report, said = score(shared, "majority", "cr")
+    report, message = score(shared, "majority", "cr")
     assert report is None
-    assert "nothing to train on" in said
+    assert "nothing to train on" in message
 
 
-def test_log_count_ratios_as_published(monkeypatch):
+def test_log_count_ratios_follow_the_article(monkeypatch):
     from scipy.sparse import csr_array
 
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     from baseline_linear import log_count_ratios
 
-    # Texts with the first and the second n-gram: 2 and 0 of the positive, 1 and 3 of the others; plus 1 each.
+    # The two n-grams occur in 2 and 0 positive texts and in 1 and 3 negative ones; smoothing adds 1 to each count.
     counts = csr_array(np.array([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]], float))
     ratios = log_count_ratios(counts, np.array([True, True, False, False, False]))
     np.testing.assert_allclose(ratios, [np.log((3 / 4) / (2 / 6)), np.log((1 / 4) / (4 / 6))])

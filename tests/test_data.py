@@ -1,4 +1,4 @@
-"""Checks of the bundled example data: shape, balance, no duplicates or near-duplicates, variety."""
+"""Checks of the bundled example data: format, balance, duplicates, near-duplicates and variety."""
 
 import re
 from collections import Counter
@@ -15,7 +15,7 @@ LABELS = {"neg", "pos"}
 DOMAINS = {"films", "books", "restaurants", "gadgets", "hotels", "services"}
 MAX_JACCARD = 0.5
 MAX_SAME_OPENING = 3
-SHORT, LONG = 6, 20  # words: a short text has at most SHORT, a long one more than LONG
+SHORT, LONG = 6, 20  # in words: short texts have at most SHORT, long ones more than LONG
 
 
 def read_lines(name):
@@ -31,18 +31,21 @@ def words(text):
 
 
 def similar_pairs(texts, others, threshold):
-    """Return the places (in texts, in others) whose word sets have a Jaccard similarity of at least `threshold`."""
-    mine, theirs = ([frozenset(words(text)) for text in part] for part in (texts, others))
-    column = {word: number for number, word in enumerate(frozenset().union(*mine, *theirs))}
+    """Return the index pairs (into texts, into others) whose word sets have at least this Jaccard similarity."""
+    sets_of_texts, sets_of_others = ([frozenset(words(text)) for text in part] for part in (texts, others))
+    column = {word: number for number, word in enumerate(frozenset().union(*sets_of_texts, *sets_of_others))}
 
     def presence(sets):
         columns = [column[word] for word_set in sets for word in word_set]
         bounds = np.cumsum([0, *map(len, sets)])
         return sp.csr_matrix((np.ones(len(columns)), columns, bounds), shape=(len(sets), len(column)))
 
-    common = (presence(mine) @ presence(theirs).T).toarray()
-    united = np.add.outer([len(word_set) for word_set in mine], [len(word_set) for word_set in theirs]) - common
-    return [tuple(pair) for pair in np.argwhere(common >= threshold * united).tolist()]
+    common = (presence(sets_of_texts) @ presence(sets_of_others).T).toarray()
+    union = (
+        np.add.outer([len(word_set) for word_set in sets_of_texts], [len(word_set) for word_set in sets_of_others])
+        - common
+    )
+    return [tuple(pair) for pair in np.argwhere(common >= threshold * union).tolist()]
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +142,7 @@ def test_variety_of_length(rows, name, label):
     assert max(lengths) <= 80
 
 
-def test_length_does_not_give_the_label_away(rows):
+def test_length_does_not_reveal_the_label(rows):
     for name in FILES:
         mean = {}
         for label in LABELS:
@@ -148,7 +151,7 @@ def test_length_does_not_give_the_label_away(rows):
         assert abs(mean["neg"] - mean["pos"]) < 1.5
 
 
-def test_no_common_opening(texts):
+def test_no_common_openings(texts):
     openings = Counter(tuple(words(text)[:4]) for text in texts if len(words(text)) >= 4)
     assert {" ".join(key): n for key, n in openings.items() if n > MAX_SAME_OPENING} == {}
 
@@ -178,20 +181,20 @@ def test_opinions_have_three_columns(opinions):
         assert kind in {"sentence", "phrase", "word"}, row
 
 
-def test_no_opinion_stands_twice(opinions):
+def test_opinions_have_no_duplicates(opinions):
     normalised = Counter(" ".join(words(text)) for text, _, _ in opinions)
     assert [text for text, count in normalised.items() if count > 1] == []
 
 
 def test_opinions_are_balanced_and_shuffled(opinions):
     for kind in ("sentence", "phrase", "word"):
-        labels = Counter(label for _, label, own in opinions if own == kind)
+        labels = Counter(label for _, label, other in opinions if other == kind)
         assert 0.4 < labels["pos"] / labels.total() < 0.6
     labels = [label for _, label, _ in opinions]
     assert sum(a != b for a, b in pairwise(labels)) > 0.4 * len(labels)
 
 
-def test_no_opinion_is_close_to_a_test_text(opinions, rows):
+def test_no_opinion_is_similar_to_a_test_text(opinions, rows):
     tests = [row[0] for row in rows["test"]]
     others = [text for text, _, _ in opinions if len(words(text)) >= 4]
     assert [(tests[i], others[j]) for i, j in similar_pairs(tests, others, MAX_JACCARD)] == []

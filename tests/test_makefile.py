@@ -1,4 +1,4 @@
-"""The experiments of the Makefile: a stage runs again when its data or its settings have changed, and only then."""
+"""The experiments of the Makefile: a stage is rerun if and only if its data or settings have changed."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 DATA_FILES = ("sst2/train.tsv", "sst2/dev.tsv", "sst5/train.tsv", "sst5/dev.tsv", "trec/train.tsv", "cr/cr.tsv")
 SCRIPTS = [f"tests/benchmarks/{name}.py" for name in ("run_table", "crossvalidate", "baselines")]
-# Stands in for nlptx and Python: notes its arguments, and writes the file that it is asked for.
+# A fake `nlptx` and `python` that logs its arguments and creates its output file.
 PROGRAM = """#!/bin/sh
 echo "$(basename "$0") $*" >> "$CALLS"
 while [ $# -gt 1 ]; do
@@ -27,7 +27,7 @@ OLD = (1e9, 1e9)
 
 @pytest.fixture
 def make(tmp_path):
-    """Run ``make`` with these words beside programs that only pretend; return which commands and scripts it ran."""
+    """Return a function that runs ``make`` with fake programs and returns the commands and scripts that it ran."""
     shutil.copy(ROOT / "Makefile", tmp_path)
     for name in ("setup.cfg", "nlptx/default_model.npz", *(f"shared/{name}" for name in DATA_FILES), *SCRIPTS):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -48,15 +48,15 @@ def make(tmp_path):
         )
         assert done.returncode == 0, done.stderr
         lines = done.stdout if "-n" in words else calls.read_text()
-        found = [line.split()[:2] for line in lines.splitlines() if line.startswith(("nlptx", "python"))]
-        return [Path(what).stem for _, what in found]
+        commands = [line.split()[:2] for line in lines.splitlines() if line.startswith(("nlptx", "python"))]
+        return [Path(argument).stem for _, argument in commands]
 
     return run
 
 
 @pytest.fixture
 def archives(tmp_path):
-    """Two archives that are older than anything made of them."""
+    """Return two archives that are older than all files made from them."""
     paths = [tmp_path / "one.tar.gz", tmp_path / "other.tar.gz"]
     for path in paths:
         path.write_text(path.name)
@@ -74,13 +74,13 @@ EXPERIMENTS = {
 
 
 @pytest.mark.parametrize("target", EXPERIMENTS)
-def test_another_archive_though_older_runs_every_stage_again(make, archives, target):
+def test_another_archive_reruns_every_stage_even_if_it_is_older(make, archives, target):
     for archive in archives:
         assert make(target, f"DATA={archive}") == EXPERIMENTS[target]
     assert make(target, f"DATA={archives[-1]}") == []
 
 
-def test_an_archive_counts_by_its_content_and_not_by_its_age(make, archives):
+def test_stages_are_rerun_only_if_the_content_of_the_archive_changes(make, archives):
     archive, _ = archives
     make("imdb", f"DATA={archive}")
     archive.touch()
@@ -90,7 +90,7 @@ def test_an_archive_counts_by_its_content_and_not_by_its_age(make, archives):
     assert make("imdb", f"DATA={archive}") == STAGES
 
 
-def test_a_folder_counts_by_the_content_of_its_files(make, tmp_path):
+def test_changed_files_in_a_folder_rerun_stages(make, tmp_path):
     (tmp_path / "reviews").mkdir()
     for content in ("good", "bad"):
         (tmp_path / "reviews/1.txt").write_text(content)
@@ -99,25 +99,25 @@ def test_a_folder_counts_by_the_content_of_its_files(make, tmp_path):
 
 
 @pytest.mark.parametrize("name", DATA_FILES)
-def test_any_other_data_counts_by_its_content(make, archives, tmp_path, name):
+def test_changed_content_of_other_data_reruns_stages(make, archives, tmp_path, name):
     target = name.split("/")[0]
     words = (target, f"DATA={archives[0]}")
     make(*words)
     (tmp_path / "shared" / name).write_text("altered")
     os.utime(tmp_path / "shared" / name, OLD)
-    again = {"trec": ["crossvalidate"], "cr": ["info", "evaluate", "run_table"]}
-    assert make(*words) == again.get(target, ["train", "evaluate", "run_table"])
+    rerun = {"trec": ["crossvalidate"], "cr": ["info", "evaluate", "run_table"]}
+    assert make(*words) == rerun.get(target, ["train", "evaluate", "run_table"])
     assert make(*words) == []
 
 
-def test_settings_on_the_command_line_count_too(make, archives):
+def test_changed_settings_on_the_command_line_rerun_stages(make, archives):
     data = f"DATA={archives[0]}"
     make("trec", "bloem", data)
     assert make("trec", data, "FOLDS=7") == ["crossvalidate"]
     assert make("bloem", data, "BLOEM_EPOCHS=80") == ["train", "evaluate", "run_table"]
 
 
-def test_a_dry_run_shows_what_would_run(make, archives):
+def test_a_dry_run_lists_the_stages_to_run(make, archives):
     one, other = archives
     make("imdb", f"DATA={one}")
     assert make("-n", "imdb", f"DATA={one}") == []

@@ -1,4 +1,4 @@
-"""Metrics against formulas written another way."""
+"""Metrics against independently written formulas."""
 
 import math
 from itertools import product
@@ -18,13 +18,13 @@ from nlptx.metrics import (
 
 
 def auc_by_pairs(scores, positive):
-    """The definition: how often a positive beats a negative, a tie being half a win."""
+    """The definition: the fraction of pairs in which the positive scores higher; a tie counts as half."""
     pairs = list(product(scores[positive], scores[~positive]))
     return sum((a > b) + (a == b) / 2 for a, b in pairs) / len(pairs)
 
 
 def ece_by_bins(confidence, hit, bins):
-    """The definition: bins of equal width, each weighed by its share of the texts."""
+    """The definition: bins of equal width, each weighted by its fraction of the texts."""
     total = 0.0
     for number in range(bins):
         inside = (confidence * bins >= number) & ((confidence * bins < number + 1) | (number == bins - 1))
@@ -34,7 +34,7 @@ def ece_by_bins(confidence, hit, bins):
 
 
 def random_case(seed, classes=3, texts=40):
-    """Probabilities of two decimals, so that ties are common, and targets."""
+    """Return coarsely rounded probabilities, so that ties are common, and targets."""
     rng = np.random.default_rng(seed)
     probabilities = np.round(rng.dirichlet(np.ones(classes), texts), 1)
     probabilities /= probabilities.sum(axis=1, keepdims=True)
@@ -44,7 +44,7 @@ def random_case(seed, classes=3, texts=40):
 @pytest.mark.parametrize("seed", range(5))
 def test_auc_counts_pairs_and_ties(seed):
     probabilities, targets = random_case(seed)
-    assert len(np.unique(probabilities[:, 0])) < len(targets), "the case should hold ties"
+    assert len(np.unique(probabilities[:, 0])) < len(targets), "the data should contain ties"
     expected = auc_by_pairs(probabilities[:, 0], targets == 0)
     assert roc_auc(probabilities[:, 0], targets == 0) == pytest.approx(expected)
 
@@ -63,13 +63,13 @@ def test_auc_of_known_cases(scores, positive, auc):
 
 
 @pytest.mark.parametrize("positive", [[True, True], [False, False]])
-def test_auc_needs_both_sides(positive):
+def test_auc_without_positives_or_negatives_is_nan(positive):
     assert math.isnan(roc_auc(np.array([0.1, 0.2]), np.array(positive)))
 
 
 @pytest.mark.parametrize("bins", [1, 5, 15])
 @pytest.mark.parametrize("seed", range(3))
-def test_calibration_error_is_the_gap_of_its_bins(seed, bins):
+def test_calibration_error_equals_its_definition(seed, bins):
     rng = np.random.default_rng(seed)
     confidence, hit = rng.random(50), rng.random(50) < 0.6
     assert calibration_error(confidence, hit, bins) == pytest.approx(ece_by_bins(confidence, hit, bins))
@@ -81,7 +81,7 @@ def test_full_confidence_falls_into_the_last_bin():
 
 
 @pytest.mark.parametrize("texts", [1, 20, 100, 1000])
-def test_noise_floor_is_what_a_perfect_predictor_scores(texts):
+def test_noise_floor_equals_the_simulated_error_of_a_perfectly_calibrated_predictor(texts):
     rng = np.random.default_rng(texts)
     confidence = 1 / (1 + np.exp(-np.abs(rng.normal(0, 2, texts))))
     errors = [calibration_error(confidence, rng.random(texts) < confidence) for _ in range(2000)]
@@ -91,28 +91,28 @@ def test_noise_floor_is_what_a_perfect_predictor_scores(texts):
     assert floor == calibration_noise_floor(confidence), "always the same samples"
 
 
-def test_a_sure_predictor_has_no_noise_floor():
+def test_full_confidence_has_no_noise_floor():
     floor = calibration_noise_floor(np.ones(50))
     assert (floor.mean, floor.percentile_95) == (0, 0)
 
 
-def test_log_loss_is_the_mean_surprise():
+def test_log_loss_is_the_mean_negative_log_probability():
     probabilities = np.array([[0.5, 0.5], [0.25, 0.75], [1.0, 0.0]])
     expected = (math.log(2) + math.log(4 / 3) + 0) / 3
     assert log_loss(probabilities, np.array([0, 1, 0])) == pytest.approx(expected)
 
 
-def test_log_loss_of_the_impossible_is_large_but_finite():
+def test_log_loss_of_probability_0_is_large_but_finite():
     assert 80 < log_loss(np.array([[1.0, 0.0]]), np.array([1])) < 1000
 
 
 @pytest.mark.parametrize(("hits", "count"), [(0, 1), (1, 1), (0, 20), (7, 10), (50, 100), (99, 100), (20, 20)])
-def test_wilson_interval_ends_lie_just_two_deviations_away(hits, count):
-    """Its ends are the shares p for which the observed one is z standard errors of p off."""
-    share = hits / count
+def test_wilson_interval_ends_where_the_z_score_reaches_1_96(hits, count):
+    """The observed proportion is z standard errors away from each end p, with the standard error computed from p."""
+    proportion = hits / count
     for end in wilson_interval(hits, count):
         assert -1e-12 <= end <= 1 + 1e-12
-        assert abs(share - end) == pytest.approx(1.959964 * math.sqrt(max(end * (1 - end), 0) / count), abs=1e-6)
+        assert abs(proportion - end) == pytest.approx(1.959964 * math.sqrt(max(end * (1 - end), 0) / count), abs=1e-6)
 
 
 def test_confusion_counts_each_pair():
@@ -121,33 +121,33 @@ def test_confusion_counts_each_pair():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_report_by_hand(seed):
+def test_the_report_equals_metrics_computed_by_hand(seed):
     probabilities, targets = random_case(seed)
     labels = ["a", "b", "c"]
     report = evaluate(probabilities, targets, labels, ordered=True)
-    guesses = [max(range(3), key=lambda place: row[place]) for row in probabilities.tolist()]
+    guesses = [max(range(3), key=lambda label: row[label]) for row in probabilities.tolist()]
     pairs = list(zip(targets.tolist(), guesses, strict=True))
     assert report.texts == 40
-    assert report.accuracy == sum(true == said for true, said in pairs) / 40
-    assert report.majority == max(targets.tolist().count(place) for place in range(3)) / 40
-    assert report.mean_absolute_error == pytest.approx(sum(abs(true - said) for true, said in pairs) / 40)
+    assert report.accuracy == sum(true == guess for true, guess in pairs) / 40
+    assert report.majority == max(targets.tolist().count(label) for label in range(3)) / 40
+    assert report.mean_absolute_error == pytest.approx(sum(abs(true - guess) for true, guess in pairs) / 40)
     scores = []
-    for place, row in enumerate(report.classes):
-        right = pairs.count((place, place))
-        said = guesses.count(place)
-        true = targets.tolist().count(place)
-        assert (row.label, row.texts) == (labels[place], true)
-        assert row.precision == pytest.approx(right / said if said else 0)
-        assert row.recall == pytest.approx(right / true)
-        assert row.auc == pytest.approx(auc_by_pairs(probabilities[:, place], targets == place))
-        scores.append(2 * right / (said + true))
+    for label, row in enumerate(report.classes):
+        right = pairs.count((label, label))
+        predicted = guesses.count(label)
+        actual = targets.tolist().count(label)
+        assert (row.label, row.texts) == (labels[label], actual)
+        assert row.precision == pytest.approx(right / predicted if predicted else 0)
+        assert row.recall == pytest.approx(right / actual)
+        assert row.auc == pytest.approx(auc_by_pairs(probabilities[:, label], targets == label))
+        scores.append(2 * right / (predicted + actual))
         assert row.f1 == pytest.approx(scores[-1])
     assert report.macro_f1 == pytest.approx(sum(scores) / 3)
     assert report.auc == pytest.approx(np.mean([row.auc for row in report.classes]))
 
 
 def test_predictions_need_not_be_the_most_probable_labels():
-    """The confidence whose calibration counts is that of the label predicted."""
+    """Calibration is computed from the probability of the predicted label."""
     probabilities, targets = random_case(1)
     predicted = np.random.default_rng(2).integers(3, size=40)
     report = evaluate(probabilities, targets, ["a", "b", "c"], ordered=True, predicted=predicted)
@@ -158,7 +158,7 @@ def test_predictions_need_not_be_the_most_probable_labels():
     assert report.log_loss == evaluate(probabilities, targets, ["a", "b", "c"], ordered=True).log_loss
 
 
-def test_a_class_without_texts_is_left_out_of_the_means():
+def test_a_class_without_texts_is_excluded_from_the_means():
     probabilities = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.6, 0.3, 0.1]])
     report = evaluate(probabilities, np.array([0, 1, 1]), ["a", "b", "c"], ordered=False)
     absent = report.classes[2]
@@ -169,7 +169,7 @@ def test_a_class_without_texts_is_left_out_of_the_means():
     assert report.mean_absolute_error is None
 
 
-def test_texts_of_one_class_alone_have_no_auc():
+def test_auc_is_nan_if_all_texts_have_the_same_class():
     report = evaluate(np.array([[0.7, 0.3], [0.4, 0.6]]), np.array([0, 0]), ["a", "b"], ordered=True)
     assert math.isnan(report.auc)
     assert (report.accuracy, report.majority) == (0.5, 1.0)

@@ -1,4 +1,4 @@
-"""Pictures: the map of word vectors, and what `info --plot` refuses. The curve is in test_method_views.py."""
+"""Plots: the map of word vectors, and errors of `info --plot`. Learning curves are tested in test_method_views.py."""
 
 import numpy as np
 import pytest
@@ -20,65 +20,65 @@ def make_embeddings(vectors, words=None):
 
 @pytest.fixture
 def clusters():
-    """Sixty words around five directions, in turn."""
+    """Return vectors of 60 words; word i is close to direction i modulo 5."""
     rng = np.random.default_rng(1)
     return make_embeddings(np.tile(10 * np.eye(5, 8), (12, 1)) + rng.normal(size=(60, 8)))
 
 
-# ---------------------------------------------------------------- choosing and placing words
+# ---------------------------------------------------------------- word groups and positions
 
 
-def test_groups_are_of_words_that_lie_close_together(clusters):
+def test_groups_consist_of_similar_words(clusters):
     groups = word_groups(clusters, groups=5, size=8)
     assert [len(group) for group in groups] == [8] * 5
-    assert [len({place % 5 for place in group}) for group in groups] == [1] * 5
+    assert [len({index % 5 for index in group}) for group in groups] == [1] * 5
     assert len({group[0] % 5 for group in groups}) == 5
 
 
-def test_no_word_is_in_two_groups_and_all_fit_into_enough(clusters):
+def test_every_word_is_in_one_group_if_there_are_enough_groups(clusters):
     groups = word_groups(clusters, groups=100, size=7)
-    shown = [place for group in groups for place in group]
-    assert sorted(shown) == list(range(6, 60))  # the commonest tenth is left out
+    indices = [index for group in groups for index in group]
+    assert sorted(indices) == list(range(6, 60))  # the most frequent tenth is omitted
 
 
-def test_words_without_letters_and_short_ones_are_left_out():
+def test_short_words_and_words_without_letters_are_omitted():
     words = ["the", "of", "10", "!", "film", "n't", "story", "a", "plot", "scene"]
     groups = word_groups(make_embeddings(np.random.default_rng(1).normal(size=(10, 4)), words))
-    assert {words[place] for group in groups for place in group} == {"film", "story", "plot", "scene"}
+    assert {words[index] for group in groups for index in group} == {"film", "story", "plot", "scene"}
 
 
-def test_where_no_word_has_letters_any_will_do():
+def test_words_without_letters_are_used_if_there_are_no_others():
     groups = word_groups(make_embeddings(np.eye(3), ["1", "2", "3"]))
-    assert sorted(place for group in groups for place in group) == [0, 1, 2]
+    assert sorted(index for group in groups for index in group) == [0, 1, 2]
 
 
-def test_words_alike_lie_close_on_the_map(clusters):
-    places = plane_positions(clusters, list(range(60)))
-    apart = np.linalg.norm(places[:, None] - places, axis=2)
+def test_similar_words_are_close_on_the_map(clusters):
+    positions = plane_positions(clusters, list(range(60)))
+    distances = np.linalg.norm(positions[:, None] - positions, axis=2)
     same = np.arange(60)[:, None] % 5 == np.arange(60) % 5
-    assert apart[same].max() < apart[~same].min()
+    assert distances[same].max() < distances[~same].min()
 
 
-def test_distances_that_fit_into_the_plane_are_found():
-    # Around a point, three words at equal angles: 1 - cosine is 1.5 for each pair.
-    places = plane_positions(make_embeddings([[1, 0, 5], [-0.5, 0.75**0.5, 5], [-0.5, -(0.75**0.5), 5]]), [0, 1, 2])
-    apart = np.linalg.norm(places[:, None] - places, axis=2)
-    np.testing.assert_allclose(apart, 1.5 * (1 - np.eye(3)), atol=1e-6)
+def test_distances_that_are_possible_in_a_plane_are_preserved():
+    # Relative to their mean, the three vectors have equal angles, so 1 - cosine is 1.5 for each pair.
+    positions = plane_positions(make_embeddings([[1, 0, 5], [-0.5, 0.75**0.5, 5], [-0.5, -(0.75**0.5), 5]]), [0, 1, 2])
+    distances = np.linalg.norm(positions[:, None] - positions, axis=2)
+    np.testing.assert_allclose(distances, 1.5 * (1 - np.eye(3)), atol=1e-6)
 
 
-# ---------------------------------------------------------------- the picture
+# ---------------------------------------------------------------- image files
 
 
 @pytest.mark.usefixtures("needs_matplotlib")
 @pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("PDF", b"%PDF")])
-def test_the_map_of_words_as_a_picture(tmp_path, work, suffix, start):
+def test_the_word_map_as_an_image(tmp_path, work, suffix, start):
     path = tmp_path / f"map.{suffix}"
     plot_words(load_embeddings(str(work / "embeddings.npz")), str(path))
     content = path.read_bytes()
     assert content.startswith(start)
-    again = tmp_path / f"again.{suffix}"
-    run("info", work / "embeddings.npz", "--plot", again)
-    assert again.read_bytes() == content
+    second = tmp_path / f"again.{suffix}"
+    run("info", work / "embeddings.npz", "--plot", second)
+    assert second.read_bytes() == content
 
 
 @pytest.mark.usefixtures("needs_matplotlib")
@@ -90,36 +90,36 @@ def test_the_map_of_words_as_a_picture(tmp_path, work, suffix, start):
         (np.ones((4, 3)), ["same", "alike", "equal", "twin"]),
         (np.eye(4) * 3e38, ["$x_1$", "\ud800", "日本語", "मूवी"]),
     ],
-    ids=["one word", "zeros", "equal", "odd words"],
+    ids=["one word", "zeros", "equal", "unusual words"],
 )
-def test_any_word_vectors_can_be_drawn(tmp_path, vectors, words):
+def test_any_word_vectors_can_be_plotted(tmp_path, vectors, words):
     plot_words(make_embeddings(vectors, words), str(tmp_path / "map.png"))
     assert (tmp_path / "map.png").stat().st_size > 1000
 
 
 @pytest.mark.usefixtures("needs_matplotlib")
-def test_a_history_without_validation_or_curve_can_be_drawn(tmp_path):
+def test_a_history_without_validation_or_curve_can_be_plotted(tmp_path):
     history = {"curve": [], "epochs": [{"epoch": 1, "step": 3}], "best_epoch": 1}
     plot_history(history, str(tmp_path / "curve.png"))
     assert (tmp_path / "curve.png").stat().st_size > 1000
 
 
-# ---------------------------------------------------------------- refusals
+# ---------------------------------------------------------------- errors
 
 
-def test_counts_are_not_drawn(tmp_path, work):
+def test_counts_cannot_be_plotted(tmp_path, work):
     refused("info", work / "cooccur.npz", "--plot", tmp_path / "map.png", code=2, says="word vectors")
     assert not (tmp_path / "map.png").exists()
 
 
 @pytest.mark.parametrize("name", ["embeddings.npz", "model.npz"])
-def test_a_picture_of_another_format_is_refused(tmp_path, work, name):
+def test_an_unsupported_image_format_is_rejected(tmp_path, work, name):
     refused("info", work / name, "--plot", tmp_path / "map.gif", code=2, says=".png, .svg, .pdf")
     assert not (tmp_path / "map.gif").exists()
 
 
 @pytest.mark.parametrize("name", ["embeddings.npz", "model.npz"])
-def test_without_matplotlib_the_extra_is_named(tmp_path, work, name):
+def test_the_error_without_matplotlib_names_the_extra(tmp_path, work, name):
     (tmp_path / "matplotlib").mkdir()
     (tmp_path / "matplotlib" / "__init__.py").write_text("raise ImportError('absent')\n")
     refused(

@@ -1,4 +1,4 @@
-"""nlptx as it is used from Python: names, arguments of any kind, representations, errors, examples."""
+"""The Python interface of nlptx: names, argument types, representations, errors and examples."""
 
 import doctest
 import importlib
@@ -16,7 +16,7 @@ import nlptx
 EPOCH = nlptx.TrainSettings(epochs=1, ngrams=0, width=8)
 COUNT = nlptx.CountSettings(min_count=1)
 TEXTS, LABELS = make_reviews(24)
-# Characters of a representation: a line of a terminal, with room for what the interpreter writes before it.
+# Maximum length of a representation: a line of a terminal, with room for the prompt of the interpreter.
 LINE = 120
 
 
@@ -32,12 +32,12 @@ def model():
 # ---------------------------------------------------------------- names
 
 
-def test_dir_shows_the_public_names_and_no_others():
+def test_dir_lists_exactly_the_public_names():
     assert {name for name in dir(nlptx) if not name.startswith("_")} == set(nlptx.__all__) - {"__version__"}
     assert set(nlptx.__all__) >= {"count", "fit_pca", "fit", "explain", "evaluate", "Model", "Embeddings"}
 
 
-def test_every_public_name_is_there_and_explains_itself():
+def test_every_public_name_exists_and_has_a_docstring():
     for name in set(nlptx.__all__) - {"__version__"}:
         assert inspect.getdoc(getattr(nlptx, name))
     with pytest.raises(AttributeError, match="no attribute 'cuont'"):
@@ -60,11 +60,11 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_texts_come_in_any_collection(kind, model):
+def test_texts_may_be_any_collection(kind, model):
     texts = list(dict.fromkeys(TEXTS))
     labels = [LABELS[TEXTS.index(text)] for text in texts]
     make, other = KINDS[kind], KINDS[kind] if kind != "keys of a dict" else list
-    for given, plain in (
+    for actual, expected in (
         (nlptx.count(make(texts), COUNT, 1).matrix.toarray(), nlptx.count(texts, COUNT, 1).matrix.toarray()),
         (model.predict_proba(make(texts), 1), model.predict_proba(texts, 1)),
         (fit(other(labels), make(texts)).flat, fit(labels, texts).flat),
@@ -74,11 +74,11 @@ def test_texts_come_in_any_collection(kind, model):
         ),
         (nlptx.evaluate(model, make(texts), other(labels)).confusion, nlptx.evaluate(model, texts, labels).confusion),
     ):
-        assert np.array_equal(given, plain)
+        assert np.array_equal(actual, expected)
 
 
-def takers(model):
-    """Every public function that takes texts, as a function of them; the name of the argument."""
+def callers(model):
+    """Return public functions that accept texts: name -> (function of the texts, name of the argument)."""
     return {
         "count": (lambda texts: nlptx.count(texts, COUNT), "texts"),
         "fit": (lambda texts: fit(texts=texts), "texts"),
@@ -90,7 +90,7 @@ def takers(model):
     }
 
 
-TAKERS = ("count", "fit", "fit valid", "fit unlabelled", "predict", "predict_proba", "evaluate")
+CALLERS = ("count", "fit", "fit valid", "fit unlabelled", "predict", "predict_proba", "evaluate")
 NO_TEXTS = {
     "str": ("one text", r"is 'one text' \(str\); expected a list of texts"),
     "bytes": (b"one text", r"is b'one text' \(bytes\); expected a list of texts"),
@@ -103,18 +103,18 @@ NO_TEXTS = {
 }
 
 
-@pytest.mark.parametrize("taker", TAKERS)
-def test_what_is_no_collection_of_texts_is_refused(taker, model):
-    call, name = takers(model)[taker]
-    for value, told in NO_TEXTS.values():
-        with pytest.raises(TypeError, match=f"^`{name}` {told}") as caught:
+@pytest.mark.parametrize("caller", CALLERS)
+def test_an_invalid_collection_of_texts_is_rejected(caller, model):
+    call, name = callers(model)[caller]
+    for value, message in NO_TEXTS.values():
+        with pytest.raises(TypeError, match=f"^`{name}` {message}") as caught:
             call(value)
         assert isinstance(caught.value, nlptx.NlptxError | ValueError)
 
 
-@pytest.mark.parametrize("taker", TAKERS)
+@pytest.mark.parametrize("caller", CALLERS)
 @pytest.mark.parametrize(
-    ("value", "told", "hint"),
+    ("value", "message", "hint"),
     [
         (None, "is None", "missing"),
         (float("nan"), r"is nan \(float\)", "missing"),
@@ -123,16 +123,16 @@ def test_what_is_no_collection_of_texts_is_refused(taker, model):
         (b"good", r"is b'good' \(bytes\)", ""),
     ],
 )
-def test_an_element_that_is_no_text_is_named(taker, value, told, hint, model):
-    call, name = takers(model)[taker]
-    with pytest.raises(TypeError, match=rf"^`{name}\[3\]` {told}; expected a str") as caught:
+def test_an_element_that_is_not_a_text_is_named(caller, value, message, hint, model):
+    call, name = callers(model)[caller]
+    with pytest.raises(TypeError, match=rf"^`{name}\[3\]` {message}; expected a str") as caught:
         call([*TEXTS[:3], value, *TEXTS[4:]])
     assert isinstance(caught.value, ValueError)
     assert hint in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["explain", "nearest"])
-def test_a_single_text_or_word_is_a_str(name, model):
+def test_a_single_text_or_word_must_be_a_str(name, model):
     call = {"explain": lambda: nlptx.explain(model, ["w1"]), "nearest": lambda: small_embeddings().nearest(3)}[name]
     with pytest.raises(TypeError, match="expected a str"):
         call()
@@ -142,7 +142,7 @@ def test_a_single_text_or_word_is_a_str(name, model):
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda: nlptx.fit_pca("cooccur.npz"), r"`counts` is 'cooccur.npz' \(str\); expected an instance of Cooccurr"),
         (lambda: nlptx.fit(TEXTS, LABELS, "e.npz"), r"`embeddings` is 'e.npz' \(str\); expected an instance of Embed"),
@@ -155,12 +155,12 @@ def test_a_single_text_or_word_is_a_str(name, model):
         (lambda: nlptx.explain("model.npz", "w1"), "`model` .* expected an instance of Model"),
     ],
 )
-def test_an_argument_of_the_wrong_type_is_refused_by_its_name(call, told):
-    with pytest.raises(TypeError, match=told):
+def test_the_error_for_a_wrong_type_names_the_argument(call, message):
+    with pytest.raises(TypeError, match=message):
         call()
 
 
-def test_impossible_values_are_value_errors():
+def test_invalid_values_are_value_errors():
     with pytest.raises(ValueError, match="`seed` is -1; expected at least 0"):
         fit(seed=-1)
     with pytest.raises(ValueError, match="`epochs` is 0; expected at least 1"):
@@ -178,22 +178,22 @@ def test_impossible_values_are_value_errors():
 
 
 @pytest.mark.parametrize("kind", [str, Path])
-def test_what_save_writes_load_reads(tmp_path, model, kind):
+def test_load_reads_what_save_writes(tmp_path, model, kind):
     counts, embeddings = nlptx.count(TEXTS, COUNT, 1), small_embeddings()
-    for thing, name in ((counts, "c.npz"), (embeddings, "e.npz"), (embeddings, "e.txt"), (model, "m.npz")):
+    for each, name in ((counts, "c.npz"), (embeddings, "e.npz"), (embeddings, "e.txt"), (model, "m.npz")):
         path = kind(tmp_path / name)
-        thing.save(path)
-        again = type(thing).load(path)
+        each.save(path)
+        again = type(each).load(path)
         array = {"c": "matrix", "e": "vectors", "m": "table"}[name[0]]
-        before, after = getattr(thing, array), getattr(again, array)
+        before, after = getattr(each, array), getattr(again, array)
         assert (before != after).sum() == 0
-        assert again.vocabulary.words == thing.vocabulary.words
+        assert again.vocabulary.words == each.vocabulary.words
         if name[0] == "e":
             assert np.array_equal(nlptx.load_embeddings(path).vectors, embeddings.vectors)
 
 
 @pytest.mark.parametrize("load", [nlptx.Model.load, nlptx.Embeddings.load, nlptx.Cooccurrence.load])
-def test_a_path_is_checked_before_it_is_used(load, tmp_path, model):
+def test_a_path_is_checked_before_use(load, tmp_path, model):
     with pytest.raises(nlptx.NlptxError, match="no such file"):
         load(tmp_path / "none.npz")
     with pytest.raises(TypeError, match="not int"):
@@ -202,7 +202,7 @@ def test_a_path_is_checked_before_it_is_used(load, tmp_path, model):
         model.save(0.5)
 
 
-def test_counts_that_are_saved_open_with_scipy(tmp_path):
+def test_saved_counts_can_be_opened_with_scipy(tmp_path):
     import scipy.sparse
 
     counts = nlptx.count(TEXTS, COUNT, 1)
@@ -210,10 +210,10 @@ def test_counts_that_are_saved_open_with_scipy(tmp_path):
     assert (scipy.sparse.load_npz(tmp_path / "c.npz") != counts.matrix).nnz == 0
 
 
-# ---------------------------------------------------------------- looking inside
+# ---------------------------------------------------------------- evaluate and explain
 
 
-def test_evaluate_gives_the_report_of_the_predictions(model):
+def test_evaluate_reports_on_the_predictions(model):
     report = nlptx.evaluate(model, TEXTS, LABELS, jobs=1)
     hits = np.array(model.predict(TEXTS, 1)) == LABELS
     assert report.accuracy == hits.mean()
@@ -221,7 +221,7 @@ def test_evaluate_gives_the_report_of_the_predictions(model):
     assert [row.label for row in report.classes] == model.labels
 
 
-def test_evaluate_takes_and_names_labels_of_the_type_of_the_training():
+def test_evaluate_uses_labels_of_the_type_used_in_training():
     model = fit([LABELS.index(label) for label in LABELS])
     report = nlptx.evaluate(model, TEXTS, np.array([LABELS.index(label) for label in LABELS]))
     assert [row.label for row in report.classes] == [0, 1]
@@ -229,7 +229,7 @@ def test_evaluate_takes_and_names_labels_of_the_type_of_the_training():
         nlptx.evaluate(model, TEXTS[:2], [0, "neg"])
 
 
-def test_explain_takes_a_label_of_any_type():
+def test_explain_accepts_a_label_of_any_type():
     model = fit([LABELS.index(label) == 1 for label in LABELS])
     worth = {label: nlptx.explain(model, TEXTS[1], label).worth for label in (False, True)}
     assert np.allclose(worth[False], -worth[True])
@@ -240,22 +240,22 @@ def test_explain_takes_a_label_of_any_type():
 # ---------------------------------------------------------------- representations
 
 
-def test_every_object_is_represented_on_a_line(model):
+def test_every_representation_fits_in_a_line(model):
     many = [f"{'a long label ' * 30}{number}" for number in range(100)]
     odd = fit([many[number % 12] for number in range(24)])
     bloem = nlptx.TrainSettings(**dict.fromkeys(("epochs", "batch", "warmup", "patience", "heads", "blocks"), 7))
     counts = nlptx.count(TEXTS, COUNT, 1)
     bundled = nlptx.Model.load()
-    things = [model, odd, bundled, bundled.vocabulary, bundled.embeddings(), bundled.ngram_features, bundled.network]
-    things += [counts, counts.to_artifact(), counts.settings, nlptx.PcaSettings(), EPOCH, bloem, nlptx.TrainSettings()]
-    things += [nlptx.explain(model, TEXTS[0]), nlptx.evaluate(model, TEXTS, LABELS)]
-    for thing in things:
-        assert len(repr(thing)) <= LINE, repr(thing)
-        assert "\n" not in repr(thing)
-        assert type(thing).__name__ in repr(thing)
+    objects = [model, odd, bundled, bundled.vocabulary, bundled.embeddings(), bundled.ngram_features, bundled.network]
+    objects += [counts, counts.to_artifact(), counts.settings, nlptx.PcaSettings(), EPOCH, bloem, nlptx.TrainSettings()]
+    objects += [nlptx.explain(model, TEXTS[0]), nlptx.evaluate(model, TEXTS, LABELS)]
+    for each in objects:
+        assert len(repr(each)) <= LINE, repr(each)
+        assert "\n" not in repr(each)
+        assert type(each).__name__ in repr(each)
 
 
-def test_settings_show_what_is_not_at_its_default():
+def test_representations_of_settings_show_only_changed_values():
     assert repr(nlptx.CountSettings(window=2, lowercase=False)) == "CountSettings(window=2, lowercase=False)"
     assert repr(nlptx.TrainSettings()) == "TrainSettings()"
     assert eval(repr(EPOCH), {"TrainSettings": nlptx.TrainSettings}) == EPOCH
@@ -265,9 +265,9 @@ def test_settings_show_what_is_not_at_its_default():
 
 
 def examples():
-    """Every docstring of the package that has an example."""
+    """Return all docstrings of the package that contain examples, by name."""
     finder = doctest.DocTestFinder(exclude_empty=True)
-    names = ["nlptx", *(found.name for found in pkgutil.walk_packages(nlptx.__path__, "nlptx."))]
+    names = ["nlptx", *(module.name for module in pkgutil.walk_packages(nlptx.__path__, "nlptx."))]
     modules = [importlib.import_module(name) for name in names if name != "nlptx.__main__"]
     return {example.name: example for module in modules for example in finder.find(module) if example.examples}
 
@@ -278,10 +278,10 @@ EXAMPLES = examples()
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_example_of_a_docstring_runs(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    told = []
+    output = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False)
-    runner.run(EXAMPLES[name], out=told.append)
-    assert not runner.failures, "".join(told)
+    runner.run(EXAMPLES[name], out=output.append)
+    assert not runner.failures, "".join(output)
 
 
 def test_every_public_function_has_an_example():

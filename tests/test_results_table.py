@@ -1,4 +1,4 @@
-"""The table of results: reading of recorded runs, and averaging over folds and seeds."""
+"""The results table: reading recorded runs, and averaging over folds and seeds."""
 
 import json
 import subprocess
@@ -24,19 +24,19 @@ def report(accuracy, texts=1000, **more):
 
 @pytest.fixture
 def table(tmp_path):
-    """Return what the table of a folder says: a row, by data and method, is its cells by column."""
+    """Return a function that reads the printed table as (data, method) -> {column: cell}."""
 
     def read():
         words = [sys.executable, str(BENCHMARKS / "results_table.py"), str(tmp_path)]
-        shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-        head, rule, *rows = [line[2:-2].split(" | ") for line in shown.splitlines() if line.startswith("| ")]
-        assert set(rule) == {"---"}
+        output = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        head, separator, *rows = [line[2:-2].split(" | ") for line in output.splitlines() if line.startswith("| ")]
+        assert set(separator) == {"---"}
         return {tuple(row[:2]): dict(zip(head, row, strict=True)) for row in rows}
 
     return read
 
 
-def test_a_run_stands_beside_its_baselines(tmp_path, table):
+def test_a_run_is_listed_with_its_baselines(tmp_path, table):
     write(tmp_path / "baselines/imdb/vader.json", **report(0.7, log_loss=None, ece=None, seconds=2, parameters=7506))
     write(tmp_path / "imdb/evaluate.json", **report(0.9, seconds=1.5, mean_absolute_error=0.1))
     write(tmp_path / "imdb/train.json", seconds=10.0, parameters=12345)
@@ -55,19 +55,19 @@ def test_a_run_stands_beside_its_baselines(tmp_path, table):
     assert rows["IMDB (1,000)", "VADER"]["log-loss"] == ""
 
 
-def test_further_seeds_and_the_first_are_summed_up(tmp_path, table):
+def test_runs_with_different_seeds_are_averaged(tmp_path, table):
     for folder, accuracy in (("sst5", 0.40), ("sst5/seed-2", 0.42), ("sst5/seed-3", 0.44)):
         more = {"seconds": 1, "mean_absolute_error": accuracy * 2}
         write(tmp_path / folder / "evaluate.json", **report(accuracy, **more))
         write(tmp_path / folder / "train.json", seconds=2, parameters=5)
-    write(tmp_path / "sst5/pca.json", seconds=1)  # the other runs use its vectors, too
+    write(tmp_path / "sst5/pca.json", seconds=1)  # the other runs use the same vectors
     (row,) = table().values()
     assert row["accuracy"] == "42.0 (39.0 to 45.1)"
     assert row["spread"] == "± 2.0, 3 seeds"
     assert (row["mean absolute error"], row["wall time"], row["parameters"]) == ("0.840", "4.0 s", "5")
 
 
-def test_folds_are_weighted_by_their_texts(tmp_path, table, monkeypatch):
+def test_folds_are_weighted_by_their_number_of_texts(tmp_path, table, monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     from crossvalidate import pool
 
@@ -80,9 +80,9 @@ def test_folds_are_weighted_by_their_texts(tmp_path, table, monkeypatch):
     assert (row["data"], row["spread"], row["wall time"]) == ("TREC (400)", "± 7.1, 2 folds", "2.5 s")
 
 
-def test_the_bundled_model_stands_beside_the_most_frequent_label(tmp_path, table):
+def test_the_bundled_model_is_listed_with_the_majority_baseline(tmp_path, table):
     write(tmp_path / "cr/evaluate.json", **report(0.71, majority=0.638, seconds=1))
     write(tmp_path / "cr/info.json", sizes={"flat": [50], "table": [10, 4]})
-    often, bundled = table().values()
-    assert often["accuracy"].startswith("63.8 ")
+    majority, bundled = table().values()
+    assert majority["accuracy"].startswith("63.8 ")
     assert bundled["parameters"] == "90"

@@ -1,4 +1,4 @@
-"""The arrows between modules: who may import whom, and what a bare import may cost."""
+"""Dependencies: which module may import which, which packages are required, and which imports are deferred."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ HEAVY = ("numpy", "scipy", "pandas")
 
 
 def imports(path: Path, top_level_only: bool = False) -> set[str]:
-    """Return the modules a file imports when it runs; those for type checkers alone do not count."""
+    """Return the modules that a file imports at run time, excluding imports only for type checkers."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     if top_level_only:
         nodes = [node for node in tree.body if not isinstance(node, ast.If)]
     else:
-        unseen = {id(n) for node in tree.body if isinstance(node, ast.If) for n in ast.walk(node)}
-        nodes = [node for node in ast.walk(tree) if id(node) not in unseen]
-    found = set()
+        conditional = {id(n) for node in tree.body if isinstance(node, ast.If) for n in ast.walk(node)}
+        nodes = [node for node in ast.walk(tree) if id(node) not in conditional]
+    result = set()
     for node in nodes:
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            result |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
+            result |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return result
 
 
 def inside(name: str, *packages: str) -> bool:
@@ -42,7 +42,7 @@ def inside(name: str, *packages: str) -> bool:
 
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "nn").glob("*.py")), ids=lambda path: path.name)
-def test_layers_import_numpy_and_each_other_only(path):
+def test_layers_import_only_numpy_and_each_other(path):
     foreign = {name for name in imports(path) if inside(name, "nlptx", *HEAVY, "click", "rich")}
     assert all(inside(name, "nlptx.nn", "numpy") for name in foreign), foreign
 
@@ -55,11 +55,11 @@ def test_only_the_command_line_imports_click_and_rich(path):
 
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "cli").glob("*.py")), ids=lambda path: path.name)
-def test_commands_import_what_is_heavy_inside_their_bodies(path):
+def test_commands_import_heavy_packages_only_inside_functions(path):
     assert not any(inside(name, *HEAVY, "rich") for name in imports(path, top_level_only=True))
 
 
-# The rooms in the order data flows through them. A room may import those before it, never one after it.
+# The rooms in the order in which data flows through them. A room may import only from rooms before it.
 ROOMS = [
     "errors",
     "settings",
@@ -84,35 +84,37 @@ ROOMS = [
 LOOSE = {"__init__", "__main__", "settings", "presets", "errors", "metrics", "plots"}
 
 
-def test_every_module_lies_in_a_room():
+def test_every_module_is_in_a_room():
     assert {path.stem for path in PACKAGE.glob("*.py")} == LOOSE
     assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(ROOMS) - LOOSE
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_imports_follow_the_flow_of_data(room):
-    above = [f"nlptx.{name}" for name in ROOMS[ROOMS.index(room) + 1 :]]
+    later_rooms = [f"nlptx.{name}" for name in ROOMS[ROOMS.index(room) + 1 :]]
     for path in [PACKAGE / f"{room}.py"] if room in LOOSE else (PACKAGE / room).glob("*.py"):
-        assert not {name for name in imports(path) if inside(name, *above)}, path
+        assert not {name for name in imports(path) if inside(name, *later_rooms)}, path
 
 
-def test_modules_import_each_other_in_no_circle():
-    """Imports inside functions count too: a circle behind one is still a circle."""
+def test_there_are_no_circular_imports():
+    """Imports inside functions count too."""
     names = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES}
-    graph = {name: {found for found in imports(path) & set(names) if found != name} for name, path in names.items()}
-    for found in graph.values():
-        found.discard("nlptx")  # which imports everything on first use
+    graph = {
+        name: {imported for imported in imports(path) & set(names) if imported != name} for name, path in names.items()
+    }
+    for imported in graph.values():
+        imported.discard("nlptx")  # the package imports all its public names lazily
     TopologicalSorter(graph).prepare()
 
 
 def test_only_reading_parquet_imports_pandas():
-    """It takes longer to import than a small training takes."""
+    """Importing pandas takes longer than a small training."""
     importing = {path for path in MODULES if any(inside(name, "pandas") for name in imports(path))}
     assert importing == {PACKAGE / "corpus/formats.py"}
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"]])
-def test_help_imports_nothing_heavy(arguments):
+def test_help_imports_no_heavy_packages(arguments):
     code = (
         "import sys; sys.argv = ['nlptx', *sys.argv[1:]]\n"
         "from nlptx.cli.main import main\n"
@@ -129,14 +131,14 @@ def test_the_version_is_in_the_changelog():
     assert newest[1] == nlptx.__version__
 
 
-def test_the_core_needs_no_more_packages_than_promised():
+def test_the_core_requires_only_the_documented_packages():
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
     names = {re.split(r"[<>=~! ]", line)[0] for line in config["options"]["install_requires"].split()}
     assert names == {"click", "numpy", "pandas", "rich", "scipy", "threadpoolctl"}
 
 
-def test_the_oldest_versions_that_are_tested_are_those_that_are_allowed():
+def test_the_oldest_allowed_versions_are_tested():
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
     allowed = dict(line.split(">=") for line in config["options"]["install_requires"].split())
@@ -150,13 +152,15 @@ def test_every_requirement_is_pinned_for_continuous_integration():
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
     extras = config["options.extras_require"]
-    wanted = f"{config['options']['install_requires']} {extras['test']} {extras['dev']}".replace("%(test)s", "").split()
+    requirements = f"{config['options']['install_requires']} {extras['test']} {extras['dev']}".replace(
+        "%(test)s", ""
+    ).split()
     lines = (ROOT / ".ci" / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pinned = {line.split("==")[0] for line in lines if not line.startswith("#")}
-    assert {re.split(r"[<>=~!]", line)[0] for line in wanted} <= pinned
+    assert {re.split(r"[<>=~!]", line)[0] for line in requirements} <= pinned
 
 
-def test_every_module_and_public_function_says_what_it_is():
+def test_every_module_and_public_function_has_a_docstring():
     missing = []
     for path in MODULES:
         tree = ast.parse(path.read_text(encoding="utf-8"))

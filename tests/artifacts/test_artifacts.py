@@ -1,4 +1,4 @@
-"""The container of every stage: what is written, and what is refused when read."""
+"""The artifact format: round trips, and rejection of wrong or damaged files."""
 
 import io
 import json
@@ -32,7 +32,7 @@ def artifact(arrays=None, **fields):
 
 
 def same(a, b):
-    """Equal headers, and arrays equal to the bit."""
+    """Return whether headers and arrays are identical, including dtypes and every bit."""
     return a.header == b.header and {k: (v.dtype, v.shape, v.tobytes()) for k, v in a.arrays.items()} == {
         k: (v.dtype, v.shape, v.tobytes()) for k, v in b.arrays.items()
     }
@@ -49,18 +49,18 @@ def written(path, **fields):
 
 
 def npy(shape, dtype="<f8", data=b"", header=None):
-    """The bytes of a .npy entry with any header at all."""
+    """Return the bytes of a .npy entry, with an arbitrary header if one is given."""
     header = header or repr({"descr": dtype, "fortran_order": False, "shape": shape}).encode()
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
 
 
-# The one array of `artifact()`, which its header lists.
+# The only array of `artifact()`; the header lists it.
 X = {"x.npy": npy((2, 3), "<f4", np.arange(6, dtype="<f4").tobytes())}
 
 
 def container(path, entries, header=None, compression=zipfile.ZIP_STORED):
-    """Write a zip file by hand: ``entries`` of raw bytes, and a header entry."""
+    """Write a zip file that contains a header entry and ``entries`` of raw bytes."""
     header = json.dumps(artifact().header if header is None else header).encode()
     with zipfile.ZipFile(path, "w", compression) as file:
         file.writestr("header.npy", npy((len(header),), "|u1", header))
@@ -69,7 +69,7 @@ def container(path, entries, header=None, compression=zipfile.ZIP_STORED):
     return path
 
 
-def refused(path, *parts, error=CorruptError, kinds=()):
+def rejected(path, *parts, error=CorruptError, kinds=()):
     with pytest.raises(error) as caught:
         read(str(path), *kinds)
     for part in (str(path), *parts):
@@ -93,7 +93,7 @@ def test_round_trip(path):
         lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
     )
 )
-def test_arrays_of_every_allowed_type_and_shape_come_back(path, array):
+def test_round_trip_of_every_allowed_dtype_and_shape(path, array):
     write(str(path), artifact({"x": array}))
     assert same(read(str(path)), artifact({"x": array}))
 
@@ -103,13 +103,13 @@ def test_arrays_of_every_allowed_type_and_shape_come_back(path, array):
     [np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.arange(6.0)[::2], np.arange(6.0).reshape(2, 3).T],
     ids=["fortran", "strided", "transposed"],
 )
-def test_arrays_in_any_memory_order_come_back(path, array):
+def test_round_trip_of_any_memory_order(path, array):
     write(str(path), artifact({"x": array}))
     assert np.array_equal(read(str(path)).arrays["x"], array)
 
 
 @pytest.mark.parametrize("dtype", [bool, np.complex64, ">f8", "U3"])
-def test_what_cannot_be_read_back_is_not_written(path, dtype):
+def test_arrays_that_cannot_be_read_back_are_not_written(path, dtype):
     try:
         write(str(path), artifact({"x": np.zeros(3, dtype)}))
     except (TypeError, ValueError):
@@ -118,7 +118,7 @@ def test_what_cannot_be_read_back_is_not_written(path, dtype):
         assert np.array_equal(read(str(path)).arrays["x"], np.zeros(3, dtype))
 
 
-def test_arrays_that_were_read_cannot_be_changed(path):
+def test_arrays_read_from_a_file_are_read_only(path):
     with pytest.raises(ValueError, match="read-only"):
         read(str(written(path))).arrays["x"][0] = 1
 
@@ -135,14 +135,14 @@ def test_the_order_of_settings_does_not_change_the_bytes(tmp_path):
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_the_file_names_no_place_and_no_time(path):
+def test_the_file_contains_no_path_and_no_timestamp(path):
     data = written(path).read_bytes()
     assert str(path.parent).encode() not in data
     with zipfile.ZipFile(path) as file:
         assert {entry.date_time for entry in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
-def test_numpy_opens_it_without_pickle(path):
+def test_numpy_opens_the_file_without_pickle(path):
     with np.load(written(path), allow_pickle=False) as file:
         assert np.array_equal(file["x"], artifact().arrays["x"])
         assert json.loads(file["header"].tobytes().decode("utf-8", "surrogatepass")) == artifact().header
@@ -164,7 +164,7 @@ def test_nothing_is_written_to_a_terminal(monkeypatch):
 
 
 @pytest.mark.parametrize("content", [b"", b"I loved it\n"])
-def test_standard_input_that_is_no_artifact(monkeypatch, content):
+def test_standard_input_that_is_not_an_artifact(monkeypatch, content):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     with pytest.raises(CorruptError, match="<stdin>"):
         read("-")
@@ -180,32 +180,32 @@ def test_closed_standard_input(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["cooccurrence", "embeddings", "model"])
-def test_the_kind_asked_for_is_read(path, kind):
+def test_the_requested_kind_is_read(path, kind):
     assert read(str(written(path, kind=kind)), kind).kind == kind
     assert read(str(path), "model", "embeddings", "cooccurrence").kind == kind
 
 
-def test_another_kind_says_which_stage_made_it_and_which_is_wanted(path):
+def test_another_kind_names_its_stage_and_the_expected_stages(path):
     written(path, kind="cooccurrence")
-    refused(path, "nlptx cooccur", "embeddings (nlptx pca)", error=WrongKindError, kinds=("embeddings",))
-    refused(path, "nlptx pca", "or", "nlptx train", error=WrongKindError, kinds=("embeddings", "model"))
+    rejected(path, "nlptx cooccur", "embeddings (nlptx pca)", error=WrongKindError, kinds=("embeddings",))
+    rejected(path, "nlptx pca", "or", "nlptx train", error=WrongKindError, kinds=("embeddings", "model"))
 
 
-def test_a_newer_format_says_to_upgrade(path):
+def test_a_newer_format_advises_to_upgrade(path):
     header = {**artifact().header, "format": FORMAT + 1, "nlptx": "9.8.7", "kind": "of the future"}
-    refused(container(path, {}, header), "9.8.7", f"format {FORMAT + 1}", "upgrade", error=NewerFormatError)
+    rejected(container(path, {}, header), "9.8.7", f"format {FORMAT + 1}", "upgrade", error=NewerFormatError)
 
 
 @pytest.mark.parametrize("name", ["none.npz", "folder", "folder/none.npz"])
 def test_a_missing_file_or_a_folder_is_a_usage_error(tmp_path, name):
     (tmp_path / "folder").mkdir()
-    refused(tmp_path / name, error=SettingsError)
+    rejected(tmp_path / name, error=SettingsError)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_a_file_that_may_not_be_read(path):
+def test_a_file_without_read_permission(path):
     written(path).chmod(0)
-    refused(path, "permission", error=ArtifactError)
+    rejected(path, "permission", error=ArtifactError)
 
 
 @pytest.mark.parametrize(
@@ -213,44 +213,44 @@ def test_a_file_that_may_not_be_read(path):
     [b"", b"PK", b"I loved it\n", b"\x80\x04\x95", b"PK\x05\x06" + bytes(18), bytes(1000)],
     ids=["empty", "two-bytes", "text", "pickle", "empty-zip", "zeros"],
 )
-def test_a_file_that_is_no_artifact(path, content):
+def test_a_file_that_is_not_an_artifact(path, content):
     path.write_bytes(content)
-    refused(path)
+    rejected(path)
 
 
-def test_an_npz_of_someone_else(path):
+def test_an_npz_file_of_another_program(path):
     np.savez(path, vectors=np.ones(3))
-    refused(path, "not an nlptx artifact")
+    rejected(path, "not an nlptx artifact")
 
 
 # ---------------------------------------------------------------- damage
 
 
-def test_every_truncation_is_noticed(path):
-    whole = written(path).read_bytes()
-    for length in range(0, len(whole), 3):
-        path.write_bytes(whole[:length])
-        refused(path)
+def test_every_truncation_is_detected(path):
+    complete = written(path).read_bytes()
+    for length in range(0, len(complete), 3):
+        path.write_bytes(complete[:length])
+        rejected(path)
 
 
 @pytest.mark.parametrize("mask", [0x01, 0x80, 0xFF])
-def test_a_flipped_byte_is_noticed_or_means_nothing(path, mask):
-    # Some bytes of a zip file, such as its dates, carry no meaning. No other exception may come out.
-    whole, before = written(path).read_bytes(), artifact()
-    for place in range(len(whole)):
-        data = bytearray(whole)
-        data[place] ^= mask
+def test_a_flipped_byte_is_detected_or_has_no_effect(path, mask):
+    # Some bytes of a zip file, such as dates, have no effect. No exception other than ArtifactError may be raised.
+    complete, before = written(path).read_bytes(), artifact()
+    for index in range(len(complete)):
+        data = bytearray(complete)
+        data[index] ^= mask
         path.write_bytes(data)
         try:
             after = read(str(path))
         except ArtifactError:
             continue
-        assert same(after, before), f"byte {place}"
+        assert same(after, before), f"byte {index}"
 
 
-def test_bytes_before_and_after_are_refused_or_mean_nothing(path):
-    whole, before = written(path).read_bytes(), artifact()
-    for data in (b"x" * 7 + whole, whole + b"x" * 7, whole + whole):
+def test_extra_bytes_before_or_after_are_rejected_or_have_no_effect(path):
+    complete, before = written(path).read_bytes(), artifact()
+    for data in (b"x" * 7 + complete, complete + b"x" * 7, complete + complete):
         path.write_bytes(data)
         try:
             after = read(str(path))
@@ -266,35 +266,35 @@ def test_a_pickled_object_is_never_loaded(path):
 
     stream = io.BytesIO()
     np.save(stream, np.array([Bomb()], dtype=object), allow_pickle=True)
-    refused(container(path, {"x.npy": stream.getvalue()}), "object")
+    rejected(container(path, {"x.npy": stream.getvalue()}), "object")
     np.savez(path, header=np.array([Bomb()], dtype=object))
-    refused(path)
+    rejected(path)
 
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_compressed_container_is_refused(path, compression):
-    # A bomb of a few kilobytes could ask for any amount of memory.
-    refused(container(path, {"x.npy": npy((1000,), data=bytes(8000))}, compression=compression), "compressed")
+def test_a_compressed_container_is_rejected(path, compression):
+    # A compressed file of a few kilobytes could expand to any amount of memory.
+    rejected(container(path, {"x.npy": npy((1000,), data=bytes(8000))}, compression=compression), "compressed")
 
 
 @pytest.mark.parametrize("data", [b"", bytes(8)])
 @pytest.mark.parametrize(
     "shape", [(2**62, 4), (10**30,), (0, 10**30), (2**31, 2**31, 2**31), (-1,), (-2, -4), (1,) * 99]
 )
-def test_an_impossible_shape_is_refused_before_any_memory_is_taken(path, shape, data):
-    refused(container(path, {"x.npy": npy(shape, data=data)}))
+def test_an_impossible_shape_is_rejected_before_memory_is_allocated(path, shape, data):
+    rejected(container(path, {"x.npy": npy(shape, data=data)}))
 
 
 @pytest.mark.parametrize("shape", [(True,), (1.0,), ("1",), None, 1, [1]])
-def test_a_shape_that_is_no_tuple_of_whole_numbers_is_refused(path, shape):
-    refused(container(path, {"x.npy": npy(shape, data=bytes(8))}))
+def test_a_shape_that_is_not_a_tuple_of_integers_is_rejected(path, shape):
+    rejected(container(path, {"x.npy": npy(shape, data=bytes(8))}))
 
 
 @pytest.mark.parametrize(
     "dtype", ["|O", "<f2", ">f8", "<M8[s]", "|b1", "<U3", "<c16", "|V8", [("a", "<f8")], "(1,)<f8", "none", 8]
 )
-def test_an_array_of_another_type_is_refused(path, dtype):
-    refused(container(path, {"x.npy": npy((1,), dtype, bytes(8))}))
+def test_an_array_of_an_unsupported_dtype_is_rejected(path, dtype):
+    rejected(container(path, {"x.npy": npy((1,), dtype, bytes(8))}))
 
 
 @pytest.mark.parametrize(
@@ -314,8 +314,8 @@ def test_an_array_of_another_type_is_refused(path, dtype):
     ],
     ids=["open", "brackets", "quotes", "indent", "bytes", "keys", "python-2", "fortran", "minus", "long", "code"],
 )
-def test_an_entry_with_a_broken_header_is_refused(path, header):
-    refused(container(path, {"x.npy": npy((1,), data=bytes(8), header=header)}))
+def test_an_entry_with_a_damaged_header_is_rejected(path, header):
+    rejected(container(path, {"x.npy": npy((1,), data=bytes(8), header=header)}))
 
 
 @pytest.mark.parametrize(
@@ -323,28 +323,28 @@ def test_an_entry_with_a_broken_header_is_refused(path, header):
     [b"", b"\x93NUMPY", b"\x93NUMPY\x01\x00\xff\xff", b"\x93NUMPY\x09\x00" + bytes(99), b"no numpy" * 9],
     ids=["empty", "magic", "cut", "version", "text"],
 )
-def test_an_entry_that_is_no_array_is_refused(path, data):
-    refused(container(path, {"x.npy": data}))
+def test_an_entry_that_is_not_an_array_is_rejected(path, data):
+    rejected(container(path, {"x.npy": data}))
 
 
-def test_an_entry_that_stands_twice_is_refused(path):
+def test_a_duplicate_entry_is_rejected(path):
     with (
         pytest.warns(UserWarning, match="Duplicate"),
         zipfile.ZipFile(container(path, {"x.npy": npy(())}), "a") as file,
     ):
         file.writestr("x.npy", npy(()))
-    refused(path, "duplicate entry")
+    rejected(path, "duplicate entry")
 
 
 @pytest.mark.parametrize("names", [[], ["y"], ["x", "y"], ["x.npy"]], ids=str)
-def test_arrays_other_than_those_the_header_lists_are_refused(path, names):
-    # The list of entries has no checksum: without the names, an optional array could vanish unseen.
-    refused(container(path, X, {**artifact().header, "arrays": names}), "header lists")
+def test_arrays_that_differ_from_the_list_in_the_header_are_rejected(path, names):
+    # The zip directory has no checksum: without the list in the header, an optional array could vanish unnoticed.
+    rejected(container(path, X, {**artifact().header, "arrays": names}), "header lists")
 
 
-def test_two_entries_of_one_name_are_refused(path):
-    # `x.npy` is the array x, so a bare `x` would be a second one.
-    refused(container(path, {"x.npy": npy((1,), data=bytes(8)), "x": npy((1,), data=bytes(8))}))
+def test_two_entries_for_the_same_array_are_rejected(path):
+    # `x.npy` and a bare `x` would both be the array x.
+    rejected(container(path, {"x.npy": npy((1,), data=bytes(8)), "x": npy((1,), data=bytes(8))}))
 
 
 @pytest.mark.parametrize(
@@ -367,30 +367,30 @@ def test_two_entries_of_one_name_are_refused(path):
     ],
     ids=str,
 )
-def test_a_header_of_the_wrong_shape_is_refused(path, change):
+def test_a_header_with_an_invalid_value_is_rejected(path, change):
     assert same(read(str(container(path, X))), artifact())
-    refused(container(path, X, {**artifact().header, **change}))
+    rejected(container(path, X, {**artifact().header, **change}))
 
 
 @pytest.mark.parametrize("text", ["[]", "1", "null", '"x"', "{}", "{", "", "[" * 100_000])
-def test_a_header_that_is_no_object_is_refused(path, text):
+def test_a_header_that_is_not_an_artifact_header_is_rejected(path, text):
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("header.npy", npy((len(text),), "|u1", text.encode()))
-    refused(path)
+    rejected(path)
 
 
 @pytest.mark.parametrize("name", artifact().header)
-def test_a_header_without_one_of_its_keys_is_refused(path, name):
+def test_a_header_that_lacks_a_key_is_rejected(path, name):
     header = artifact().header
     del header[name]
     if name == "made_from":
-        # Nothing to be made from is as good as None.
+        # A missing key is read as None.
         assert read(str(container(path, X, {**header, "made_from": None}))).made_from is None
     else:
-        refused(container(path, X, header))
+        rejected(container(path, X, header))
 
 
-def test_a_written_file_has_the_permissions_any_new_file_has(path):
+def test_a_written_file_has_the_permissions_of_any_new_file(path):
     plain = path.with_name("plain")
     plain.touch()
     assert stat.S_IMODE(written(path).stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)

@@ -1,4 +1,4 @@
-"""The command printed by ``info`` holds every option that shaped an artifact; hostile headers are refused."""
+"""The command that ``info`` prints contains every option that affected an artifact; hostile headers are rejected."""
 
 import shlex
 from dataclasses import asdict, fields, replace
@@ -24,13 +24,13 @@ READINGS = [
 
 
 def header(kind, settings=None, reading=None, **fields):
-    told = {} if reading is None else {"reading": reading}
-    details = {"source": told} if kind == "model" else told
+    source = {} if reading is None else {"reading": reading}
+    details = {"source": source} if kind == "model" else source
     return Artifact(kind, asdict(settings or STAGES[kind]()), {}, None, details, **fields).header
 
 
 def parsed(line):
-    """The values click finds on a command line, as it hands them to the command."""
+    """Return the parameter values that click parses from a command line."""
     program, name, *words = shlex.split(line)
     assert program == "nlptx"
     with nlptx.make_context("nlptx", [name, *words]) as context:
@@ -39,7 +39,7 @@ def parsed(line):
 
 
 def other(item):
-    """A value of a setting that is not its default."""
+    """Return a valid value of a setting other than its default."""
     if isinstance(item.default, bool):
         return not item.default
     if item.metadata["choices"]:
@@ -52,39 +52,39 @@ def other(item):
 CASES = [(kind, item) for kind, cls in STAGES.items() for item in fields(cls)]
 
 
-def test_memory_is_in_the_command_where_it_shaped_the_counts():
-    shaped = header("cooccurrence")
-    assert "--memory" not in command(shaped)
-    shaped["details"]["memory"] = 64 << 20
-    assert parsed(command(shaped))["memory"] == 64 << 20
+def test_memory_is_in_the_command_if_it_affected_the_counts():
+    limited = header("cooccurrence")
+    assert "--memory" not in command(limited)
+    limited["details"]["memory"] = 64 << 20
+    assert parsed(command(limited))["memory"] == 64 << 20
 
 
 @pytest.mark.parametrize(("kind", "item"), CASES, ids=[f"{kind}-{item.name}" for kind, item in CASES])
 def test_every_setting_is_in_the_command(kind, item):
     settings = replace(STAGES[kind](), **{item.name: other(item)})
-    found = parsed(command(header(kind, settings)))
-    assert {name: found[name] for name in asdict(settings)} == asdict(settings)
+    params = parsed(command(header(kind, settings)))
+    assert {name: params[name] for name in asdict(settings)} == asdict(settings)
 
 
 @pytest.mark.parametrize("kind", SPLITS)
 @pytest.mark.parametrize("change", READINGS, ids=str)
-def test_every_way_of_reading_is_in_the_command(kind, change):
+def test_every_reading_option_is_in_the_command(kind, change):
     reading = replace(ReadOptions(splits=SPLITS[kind]), **change)
-    found = parsed(command(header(kind, reading=non_default_options(reading, SPLITS[kind]))))
-    split = tuple(name for name in found["split"] if name != "all")
+    params = parsed(command(header(kind, reading=non_default_options(reading, SPLITS[kind]))))
+    split = tuple(name for name in params["split"] if name != "all")
     assert reading == ReadOptions(
-        found["text_column"], found["label_column"], found["input_format"], split, found["encoding_errors"]
+        params["text_column"], params["label_column"], params["input_format"], split, params["encoding_errors"]
     )
 
 
-def test_leaving_out_bad_rows_is_in_the_command_of_a_model():
+def test_skipping_bad_rows_is_in_the_command_of_a_model():
     reading = ReadOptions(splits=SPLITS["model"], skip_bad=True)
-    found = parsed(command(header("model", reading=non_default_options(reading, SPLITS["model"]))))
-    assert found["reading"].skip_bad if "reading" in found else found["skip_bad"]
+    params = parsed(command(header("model", reading=non_default_options(reading, SPLITS["model"]))))
+    assert params["reading"].skip_bad if "reading" in params else params["skip_bad"]
 
 
-def test_no_way_of_reading_is_left_out_above():
-    # The format says how texts arrive, and an artifact is the same whichever way they do.
+def test_all_reading_options_are_covered_here():
+    # The format is an exception: the same texts give the same artifact in any format.
     named = {name for change in READINGS for name in change} | {"skip_bad"}
     assert named == {item.name for item in fields(ReadOptions)} - {"format"}
 
@@ -100,7 +100,7 @@ def test_a_header_cannot_smuggle_options_into_the_command(reading):
         command(header("cooccurrence", reading=reading))
 
 
-def test_a_damaged_source_is_refused():
+def test_a_damaged_source_is_rejected():
     with pytest.raises(CorruptError):
         command({**header("model"), "details": {"source": "here"}})
 
@@ -115,14 +115,14 @@ def test_the_chain_goes_back_to_the_corpus():
 
 
 def one_step_model(counts=None, pca=None, source=None, details=None, seed=1, pca_seed=1):
-    """A model whose headers are those of a one-step training, except for the changes given."""
+    """Return a model with the headers of a one-step training, except for the given changes."""
     first = Artifact("cooccurrence", asdict(counts or CountSettings()), {}, None, {"sha256": "a", **(details or {})})
     second = Artifact("embeddings", asdict(pca or PcaSettings()), {}, first.header, {}, pca_seed)
     about = {"source": {"sha256": "a", **(source or {})}}
     return Artifact("model", asdict(TrainSettings()), {}, second.header, about, seed)
 
 
-def test_a_model_that_one_command_makes_has_one_command():
+def test_a_model_from_one_step_training_has_a_single_command():
     assert trace(one_step_model())[1] == ["nlptx train DATA -o model.npz"]
     assert trace(one_step_model(seed=7, pca_seed=7))[1] == ["nlptx train DATA --seed 7 -o model.npz"]
     free = {"unlabelled_sha256": "b", "texts_sha256": "a", "sha256": "c", "reading": {"skip_bad": True}}
@@ -150,6 +150,6 @@ def test_any_other_model_has_a_command_for_each_stage(change):
     assert commands[0].split()[2] == ("DATA" if same else "CORPUS")
 
 
-def test_damaged_reading_options_of_a_model_are_refused():
+def test_damaged_reading_options_of_a_model_are_rejected():
     with pytest.raises(CorruptError):
         trace(one_step_model(source={"reading": ["text_column"]}))

@@ -1,4 +1,4 @@
-"""The readers of an artifact's parts: what fits is returned, anything else is named and refused."""
+"""Readers of the parts of an artifact: valid parts are returned, invalid ones raise an error that names them."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def artifact(arrays=None):
     return Artifact("embeddings", {}, arrays, None, {})
 
 
-def test_need_array_returns_what_fits():
+def test_need_array_returns_a_matching_array():
     array = np.ones((2, 3), np.float32)
     assert need_array(artifact({"x": array}), "x", "float32", (None, 3)) is array
 
@@ -31,21 +31,21 @@ def test_need_array_returns_what_fits():
         ("x", "float32", ()),
     ],
 )
-def test_need_array_names_what_does_not_fit(name, dtype, shape):
+def test_need_array_names_the_array_that_does_not_match(name, dtype, shape):
     with pytest.raises(CorruptError, match=f"'{name}'"):
         need_array(artifact(), name, dtype, shape)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_need_array_refuses_nan_and_infinity(value, dtype):
+def test_need_array_rejects_nan_and_infinity(value, dtype):
     array = np.ones((2, 3), dtype)
     array[1, 2] = value
     with pytest.raises(CorruptError, match="NaN"):
         need_array(artifact({"x": array}), "x", dtype, (2, 3))
 
 
-def test_read_vocabulary_refuses_negative_counts():
+def test_read_vocabulary_rejects_negative_counts():
     arrays = {"words": np.frombuffer(b"a\nb", np.uint8), "word_counts": np.array([1, -1], np.int64)}
     with pytest.raises(CorruptError, match="negative"):
         read_vocabulary(artifact(arrays), Tokenizer())
@@ -61,7 +61,7 @@ def test_read_vocabulary_refuses_negative_counts():
         {"tokenizer": ["words"], "lowercase": True},
     ],
 )
-def test_read_tokenizer_refuses_what_it_does_not_know(details):
+def test_read_tokenizer_rejects_unknown_values(details):
     with pytest.raises(CorruptError, match="tokenizer"):
         read_tokenizer(details)
 
@@ -73,7 +73,7 @@ HISTORY = {"epochs": [EPOCH], "curve": [[1, 0.7], [5, 0.5]], "best_epoch": 1}
 @pytest.mark.parametrize(
     "history", [{}, HISTORY, {**HISTORY, "epochs": [], "best_epoch": 0}], ids=["none", "one", "cut"]
 )
-def test_read_history_returns_what_can_be_drawn(history):
+def test_read_history_returns_a_valid_history(history):
     assert read_history({"history": history}) == history
 
 
@@ -96,6 +96,6 @@ def test_read_history_returns_what_can_be_drawn(history):
     ],
     ids=str,
 )
-def test_read_history_refuses_what_cannot(change):
+def test_read_history_rejects_an_invalid_history(change):
     with pytest.raises(CorruptError, match="history"):
         read_history({"history": HISTORY | change})

@@ -1,4 +1,4 @@
-"""Labels of any plain type: given back as they went in, from memory and from a file, and refused before training."""
+"""Labels of any scalar type: predictions keep the type, even after loading; invalid labels are rejected."""
 
 import json
 from dataclasses import replace
@@ -15,7 +15,7 @@ from nlptx.errors import CorruptError
 
 TEXTS, NAMES = make_reviews(24)
 SETTINGS = nlptx.TrainSettings(epochs=1, ngrams=0, width=8, lr=0.01)
-# What stands for neg and for pos.
+# Pairs of labels to use in place of neg and pos.
 PAIRS = {
     "str": ("neg", "pos"),
     "int": (0, 1),
@@ -46,22 +46,22 @@ def labels_of(pair):
 
 
 @pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
-def test_labels_come_back_as_they_went_in(tmp_path, pair):
+def test_predicted_labels_have_the_type_of_the_training_labels(tmp_path, pair):
     labels = labels_of(pair)
     model = train(labels, valid=(TEXTS[:4], labels[:4]))
     probabilities = model.predict_proba(TEXTS, 1)
     model.save(tmp_path / "m.npz")
     read_back = nlptx.Model.load(tmp_path / "m.npz")
-    for found in (model, read_back):
-        predicted = found.predict(TEXTS, 1)
+    for each in (model, read_back):
+        predicted = each.predict(TEXTS, 1)
         assert set(map(type, predicted)) <= set(map(type, pair))
-        assert {(type(label), label) for label in found.labels} == {(type(label), label) for label in pair}
-        assert np.array_equal(found.predict_proba(TEXTS, 1), probabilities)
+        assert {(type(label), label) for label in each.labels} == {(type(label), label) for label in pair}
+        assert np.array_equal(each.predict_proba(TEXTS, 1), probabilities)
     assert nlptx.evaluate(read_back, TEXTS, labels).confusion.sum() == len(TEXTS)
 
 
 @pytest.mark.parametrize("collection", [np.array, pd.Series, pd.Categorical, iter, tuple])
-def test_labels_come_in_any_collection(collection):
+def test_labels_may_be_any_collection(collection):
     labels = [int(name == "pos") for name in NAMES]
     assert np.array_equal(train(collection(labels)).flat, train(labels).flat)
 
@@ -75,30 +75,30 @@ def test_labels_come_in_any_collection(collection):
         (("a", 1), [1, "a"], None),
     ],
 )
-def test_labels_are_ordered_by_what_they_are(pair, order, values):
+def test_labels_are_sorted_according_to_their_type(pair, order, values):
     model = train(labels_of(pair))
     assert (model.labels, model.values) == (order, values)
 
 
-def test_labels_of_text_files_are_stored_as_ever(tmp_path):
+def test_str_labels_are_stored_without_types(tmp_path):
     train(NAMES).save(tmp_path / "m.npz")
     details = read(tmp_path / "m.npz").details
     assert details["labels"] == ["neg", "pos"]
     assert "label_types" not in details
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- invalid labels
 
 
 class Never:
-    """In place of the training: a check that comes too late would get here."""
+    """Replaces the training and fails if it is called, that is, if labels are checked too late."""
 
     def __call__(self, *arguments):
         raise AssertionError("training has begun")
 
 
 @pytest.mark.parametrize(
-    ("value", "kind", "told"),
+    ("value", "kind", "message"),
     [
         (None, ValueError, "is None; expected a label"),
         (float("nan"), ValueError, r"is nan \(float\); expected a label"),
@@ -112,12 +112,12 @@ class Never:
     ],
     ids=str,
 )
-@pytest.mark.parametrize("place", ["labels", "valid"])
-def test_a_label_that_is_none_is_refused_before_training(monkeypatch, value, kind, told, place):
+@pytest.mark.parametrize("argument", ["labels", "valid"])
+def test_invalid_labels_are_rejected_before_training(monkeypatch, value, kind, message, argument):
     monkeypatch.setattr("nlptx.training.fit.encode", Never())
     labels = [*NAMES[:5], value, *NAMES[6:]]
-    with pytest.raises(kind, match=rf"^`{'labels' if place == 'labels' else 'valid.1.'}\[5\]` .*{told}"):
-        train(labels) if place == "labels" else train(NAMES, valid=(TEXTS, labels))
+    with pytest.raises(kind, match=rf"^`{'labels' if argument == 'labels' else 'valid.1.'}\[5\]` .*{message}"):
+        train(labels) if argument == "labels" else train(NAMES, valid=(TEXTS, labels))
 
 
 @pytest.mark.parametrize(
@@ -125,13 +125,13 @@ def test_a_label_that_is_none_is_refused_before_training(monkeypatch, value, kin
     [(1, True), (0, False), (1, 1.0), (1, "1"), (True, "True"), (1, np.int64(1)), (np.float32(0.1), 0.1)],
     ids=str,
 )
-def test_labels_that_could_be_taken_for_each_other_are_refused_before_training(monkeypatch, pair):
+def test_ambiguous_labels_are_rejected_before_training(monkeypatch, pair):
     monkeypatch.setattr("nlptx.training.fit.encode", Never())
     with pytest.raises(ValueError, match=r"`labels\[0\]` is .* and `labels\[1\]` is .*cannot be taken for each other"):
         train([pair[0], pair[1], *labels_of(("neg", "pos"))[2:]])
 
 
-def test_zeros_of_either_sign_are_one_label():
+def test_zero_and_negative_zero_are_the_same_label():
     model = train([(0.0, -0.0, 1.0)[number % 3] for number in range(len(TEXTS))])
     assert model.labels == [0.0, 1.0]
 
@@ -140,7 +140,7 @@ NO_LABELS = ["np" * 12, 5, {"pos": 1}, pd.DataFrame({"label": NAMES}), np.array(
 
 
 @pytest.mark.parametrize("labels", NO_LABELS, ids=lambda labels: type(labels).__name__)
-def test_what_is_no_collection_of_labels_is_refused(labels):
+def test_an_invalid_collection_of_labels_is_rejected(labels):
     with pytest.raises(TypeError, match=r"`labels` is .*expected a list of labels"):
         train(labels)
 
@@ -162,14 +162,14 @@ def test_what_is_no_collection_of_labels_is_refused(labels):
         (["0", "300"], ["int", "numpy.int8"]),
     ],
 )
-def test_damaged_types_are_noticed(names, types):
+def test_damaged_label_types_are_detected(names, types):
     artifact = train(NAMES).to_artifact()
     damaged = replace(artifact, details={**artifact.details, "labels": names, "label_types": types})
     with pytest.raises(CorruptError, match="label"):
         build(damaged, nlptx.Model.from_artifact, "m.npz")
 
 
-def test_every_type_has_a_name_of_its_own():
+def test_every_type_has_a_unique_name():
     assert len(label_types._TYPE_NAMES) == len(label_types._TYPES)
     assert label_types.restore_labels(["neg", "1", "True"], ["str", "int", "numpy.bool"]) == ["neg", 1, True]
 
@@ -179,7 +179,7 @@ def test_every_type_has_a_name_of_its_own():
 
 @pytest.fixture
 def numbered(tmp_path):
-    """A model of the labels 0 and 1, made in Python, and its data as a table."""
+    """Return the paths of a model with the integer labels 0 and 1, trained in Python, and of its data as a table."""
     path, data = tmp_path / "m.npz", tmp_path / "data.tsv"
     train([int(name == "pos") for name in NAMES]).save(path)
     rows = (f"{text}\t{int(name == 'pos')}\n" for text, name in zip(TEXTS, NAMES, strict=True))
@@ -187,7 +187,7 @@ def numbered(tmp_path):
     return path, data
 
 
-def test_the_commands_take_a_model_of_any_labels(numbered):
+def test_the_commands_accept_a_model_with_labels_of_any_type(numbered):
     path, data = numbered
     report = json.loads(run("evaluate", data, "-m", path, "--json"))
     assert [row["label"] for row in report["classes"]] == ["0", "1"]
@@ -198,7 +198,7 @@ def test_the_commands_take_a_model_of_any_labels(numbered):
     assert "0, 1" in run("info", path)
 
 
-def test_a_model_trained_by_a_command_has_labels_of_str(numbered, tmp_path):
+def test_a_model_trained_on_the_command_line_has_str_labels(numbered, tmp_path):
     _, data = numbered
     small_embeddings().save(tmp_path / "e.npz")
     run("train", data, "-e", tmp_path / "e.npz", "--epochs", 1, "-q", "-o", tmp_path / "t.npz")

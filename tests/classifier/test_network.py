@@ -1,3 +1,5 @@
+"""The network: gradients, masks, independence of texts, positions, dropout and parameters."""
+
 from __future__ import annotations
 
 import math
@@ -18,7 +20,7 @@ from nlptx.settings import NetworkSettings
 COMPONENTS = 5
 LENGTHS = (3, 1, 7, 2, 2, 4)
 
-# Each differs from the others in something a gradient passes through.
+# Each network differs from the others in a component that gradients flow through.
 NETWORKS: dict[str, dict[str, Any]] = {
     "scaled, narrow, pre-norm, mean": {},
     "qkv, narrow, post-norm, max": {"attention": "qkv", "norm": "post", "pool": "max"},
@@ -91,8 +93,8 @@ def test_gradients_of_the_loss_equal_central_differences(name: str) -> None:
     layout = layout_of(settings, texts)
     loss, arrays = layer_gradients(network, np.concatenate(texts), layout, generator, objective)
     for parameter, (_, gradient) in arrays.items():
-        assert gradient.any(), f"{parameter} has no gradient, so its check says nothing"
-    # Entry by entry is for the tests of the layers; here the small arrays suffice.
+        assert gradient.any(), f"{parameter} has a zero gradient, so the check would be meaningless"
+    # The tests of the layers check every entry; here it is enough to do so for small arrays.
     check_gradients(loss, arrays, small=20)
 
 
@@ -119,19 +121,19 @@ def test_attention_weights_sum_to_one_and_are_exactly_zero_where_masked(attentio
     _, cache = network.encoder.forward(np.concatenate(texts), layout, None)
     blocks = network.encoder.attention_weights(cache)
     assert len(blocks) == 2
-    for runs in blocks:
+    for stacks in blocks:
         heads = 1 if attention == "plain" else 2
-        assert [p.shape for p in runs] == [(n, heads, t, t) for _, n, t in layout.stack_shapes]
-        for p in runs:
+        assert [p.shape for p in stacks] == [(n, heads, t, t) for _, n, t in layout.stack_shapes]
+        for p in stacks:
             assert_allclose(p.sum(axis=-1), 1, rtol=1e-12)
-            seen = np.tri(p.shape[-1], dtype=bool) if causal else np.ones(p.shape[-2:], bool)
-            assert (p[..., seen] > 0).all()
-            assert (p[..., ~seen] == 0).all()
+            visible = np.tri(p.shape[-1], dtype=bool) if causal else np.ones(p.shape[-2:], bool)
+            assert (p[..., visible] > 0).all()
+            assert (p[..., ~visible] == 0).all()
 
 
 @pytest.mark.parametrize("attention", ["scaled", "plain"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_causal_attention_never_looks_at_later_words(attention: str, norm: str) -> None:
+def test_causal_attention_ignores_later_words(attention: str, norm: str) -> None:
     settings = settings_of("", causal=True, blocks=2, attention_window=8, attention=attention, norm=norm)
     encoder = network_of(settings).encoder
     x = np.random.default_rng(2).normal(size=(7, COMPONENTS))
@@ -146,7 +148,7 @@ def test_causal_attention_never_looks_at_later_words(attention: str, norm: str) 
         assert (after != before).any(axis=1).all()
 
 
-def test_words_of_another_window_are_not_seen() -> None:
+def test_attention_ignores_words_of_other_windows() -> None:
     settings = settings_of("", blocks=2)
     encoder = network_of(settings).encoder
     x = np.random.default_rng(2).normal(size=(7, COMPONENTS))
@@ -158,14 +160,14 @@ def test_words_of_another_window_are_not_seen() -> None:
 
 
 @pytest.mark.parametrize("width", [1, 6, 7, 128])
-def test_sinusoids_are_those_of_vaswani(width: int) -> None:
+def test_sinusoids_follow_the_formula_of_vaswani(width: int) -> None:
     table = sinusoids(20, width)
     assert table.shape == (20, width)
     for position in range(20):
         for column in range(width):
             angle = position / math.pow(10_000, (column - column % 2) / width)
-            wanted = math.cos(angle) if column % 2 else math.sin(angle)
-            assert table[position, column] == pytest.approx(wanted, abs=1e-12)
+            expected = math.cos(angle) if column % 2 else math.sin(angle)
+            assert table[position, column] == pytest.approx(expected, abs=1e-12)
 
 
 def test_positions_count_from_zero_in_each_window() -> None:
@@ -180,24 +182,24 @@ def test_narrow_heads_must_divide_the_width() -> None:
     network_of(settings_of("", heads=4, attention="plain"))
 
 
-def test_squared_error_is_for_two_labels() -> None:
+def test_squared_error_requires_two_labels() -> None:
     with pytest.raises(SettingsError, match="2 labels; the data has 3"):
         Network(settings_of("", loss="squared-error"), COMPONENTS, 3, np.random.default_rng(1))
 
 
-def test_flatten_needs_texts_cut_to_the_window() -> None:
+def test_flatten_requires_texts_truncated_to_the_window() -> None:
     with pytest.raises(SettingsError, match="flatten"):
         settings_of("", pool="flatten")
 
 
-@pytest.mark.parametrize("place", ["words", "attention", "feed-forward", "head"])
-def test_dropout_acts_in_each_of_its_places(place: str) -> None:
+@pytest.mark.parametrize("position_of_dropout", ["words", "attention", "feed-forward", "head"])
+def test_dropout_acts_at_every_position_in_the_network(position_of_dropout: str) -> None:
     settings = settings_of("", dropout=0.5)
     network, texts = network_of(settings), texts_of(settings)
     block = network.encoder.blocks[0]
     layers = {"words": network.encoder, "attention": block.attention, "feed-forward": block.feed_forward}
     for name, layer in (layers | {"head": network}).items():
-        if name != place:
+        if name != position_of_dropout:
             layer.dropout = Dropout(0)
     x, layout = np.concatenate(texts), layout_of(settings, texts)
     trained, _ = network.forward(x, layout, np.random.default_rng(1))
@@ -216,11 +218,11 @@ def test_parameters_and_their_shapes(head_width: str, inner: int, norm: str) -> 
         "ffn.f.outer.W": (7, 6),
         "ffn.f.outer.b": (6,),
     } | {f"{part}.norm.{name}": (6,) for part in ("attention", "ffn") for name in "gb"}
-    wanted = {f"encoder.block0.{name}": shape for name, shape in block.items()}
-    wanted |= {"encoder.projection.W": (5, 6), "head.W": (6, 3), "head.b": (3,)}
+    expected = {f"encoder.block0.{name}": shape for name, shape in block.items()}
+    expected |= {"encoder.projection.W": (5, 6), "head.W": (6, 3), "head.b": (3,)}
     if norm == "pre":
-        wanted |= {"encoder.norm.g": (6,), "encoder.norm.b": (6,)}
-    assert {name: p.value.shape for name, p in network.parameters()} == wanted
+        expected |= {"encoder.norm.g": (6,), "encoder.norm.b": (6,)}
+    assert {name: p.value.shape for name, p in network.parameters()} == expected
 
 
 def test_the_same_generator_gives_the_same_network() -> None:

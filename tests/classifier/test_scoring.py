@@ -1,4 +1,4 @@
-"""Scoring a stream: each text as if it were alone, whatever its length; in order, and with bounded read-ahead."""
+"""Scoring a stream: scores do not depend on other texts, results keep the order, and read-ahead is bounded."""
 
 import re
 import threading
@@ -35,7 +35,7 @@ every_model = pytest.mark.parametrize("name", MODELS)
 def model_of(name, **changes):
     texts, labels = make_reviews(40)
     model = small_fit(texts, labels, **{"attention_window": WINDOW, "heads": 4} | MODELS[name] | changes)
-    # One epoch leaves weights near where they started; further apart, rounding shows sooner.
+    # After one epoch the weights are still close to their initial values; larger ones make rounding errors visible.
     model.flat += np.random.default_rng(1).normal(0, 0.3, model.flat.shape).astype(np.float32)
     return model
 
@@ -52,7 +52,7 @@ def bits(model, texts, jobs=2, **options):
         return [scored for batch in batches for _, scored in batch]
 
 
-# ---------------------------------------------------------------- company
+# ---------------------------------------------------------------- independence of other texts
 
 
 @every_model
@@ -65,29 +65,29 @@ def test_no_bit_of_a_score_depends_on_the_other_texts(name):
 
 
 @pytest.mark.parametrize("options", [{"batch": 1}, {"batch": 7}, {"jobs": 3}, {"jobs": 2, "batch": 3}], ids=str)
-def test_neither_batches_nor_jobs_change_a_bit(options):
+def test_batch_size_and_jobs_change_no_bit(options):
     model = model_of("default")
     texts = random_texts(90)
     assert bits(model, texts, **options) == bits(model, texts, jobs=1)
 
 
-def test_order_and_copies_change_no_bit():
+def test_order_and_duplicates_change_no_bit():
     model = model_of("default")
     texts = random_texts(60)
-    places = np.random.default_rng(5).integers(0, len(texts), 200)
+    indices = np.random.default_rng(5).integers(0, len(texts), 200)
     expected = bits(model, texts, jobs=1)
-    assert bits(model, [texts[i] for i in places], jobs=1) == [expected[i] for i in places]
+    assert bits(model, [texts[i] for i in indices], jobs=1) == [expected[i] for i in indices]
 
 
 @every_model
-def test_products_apart_differ_from_products_together_by_rounding_alone(name):
+def test_separate_and_joint_products_differ_only_by_rounding(name):
     model = model_of(name)
     encoded = [ids for ids in map(model.encode, random_texts(40)) if len(ids)]
     together = inference.network_outputs(model, encoded)
     assert_allclose(inference.network_outputs(model, encoded, apart=True), together, rtol=1e-4, atol=1e-5)
 
 
-def test_explain_says_the_probabilities_that_predict_says():
+def test_explain_and_predict_give_the_same_probabilities():
     model = model_of("default")
     for text in (text for text in random_texts(20) if len(model.encode(text))):
         assert explain(model, text).probabilities.tolist() == bits(model, ["w1", text], jobs=1)[1].probabilities
@@ -97,26 +97,26 @@ def test_explain_says_the_probabilities_that_predict_says():
 
 
 @every_model
-def test_a_long_text_in_parts_scores_as_in_one(name, monkeypatch):
+def test_splitting_a_long_text_does_not_change_its_score(name, monkeypatch):
     model = model_of(name)
     encoded = [model.encode(text) for text in random_texts(30, 200) if text]
-    whole = inference.infer(model, encoded)
+    unsplit = inference.infer(model, encoded)
     monkeypatch.setattr(inference, "CHUNK", 25)
-    assert_allclose(inference.infer(model, encoded), whole, rtol=1e-4, atol=1e-5)
+    assert_allclose(inference.infer(model, encoded), unsplit, rtol=1e-4, atol=1e-5)
 
 
 @every_model
 @pytest.mark.parametrize("span", [1, 7, 60])
-def test_looking_up_ngrams_in_parts_changes_no_bit(name, span, monkeypatch):
+def test_the_span_of_ngram_lookups_changes_no_bit(name, span, monkeypatch):
     model = model_of(name)
     encoded = [model.encode(text) for text in random_texts(30, 200) if text]
-    whole = inference.infer(model, encoded)
+    unsplit = inference.infer(model, encoded)
     monkeypatch.setattr(inference, "SPAN", span)
-    assert_array_equal(inference.infer(model, encoded), whole)
+    assert_array_equal(inference.infer(model, encoded), unsplit)
 
 
 @pytest.mark.parametrize("pool", sorted(set(POOLS) - {"flatten"}))
-def test_pools_merge_parts_into_what_they_make_of_the_whole(pool):
+def test_merging_pooled_parts_equals_pooling_the_entire_text(pool):
     rng = np.random.default_rng(1)
     layer = POOLS[pool](5, 8)
     for _, parameter in layer.parameters():
@@ -127,23 +127,23 @@ def test_pools_merge_parts_into_what_they_make_of_the_whole(pool):
     assert_allclose(merged, layer.apply(x, Layout(np.array([4, 26]))), rtol=1e-12)
 
 
-def test_a_long_text_is_never_in_the_network_at_once(monkeypatch):
+def test_a_long_text_passes_through_the_network_in_chunks(monkeypatch):
     model = model_of("default")
-    most = []
+    sizes = []
     apply = model.network.encoder.apply
 
-    def watched(x, layout):
-        most.append(len(x))
+    def recording_apply(x, layout):
+        sizes.append(len(x))
         return apply(x, layout)
 
-    monkeypatch.setattr(model.network.encoder, "apply", watched)
+    monkeypatch.setattr(model.network.encoder, "apply", recording_apply)
     ids = np.random.default_rng(1).integers(0, len(model.vocabulary), 100_000, np.int32)
     inference.infer(model, [ids])
-    assert sum(most) == len(ids)
-    assert max(most) <= inference.CHUNK
+    assert sum(sizes) == len(ids)
+    assert max(sizes) <= inference.CHUNK
 
 
-def test_blank_space_around_and_within_changes_no_bit():
+def test_extra_white_space_changes_no_bit():
     model = model_of("default")
     text = " ".join(random_texts(60, 120))
     spaced = "  \n" * 50 + re.sub(" ", "   \t ", text) + " " * 1000
@@ -158,7 +158,7 @@ def test_blank_space_around_and_within_changes_no_bit():
 )
 @example("&#60;br &#47;&#62;", 1)
 @example("<br \u200d/>", 1)
-def test_pieces_of_a_text_have_the_tokens_of_the_whole(text, size):
+def test_pieces_of_a_text_have_the_same_tokens_as_the_text(text, size):
     parts = list(pieces(text, size))
     assert "".join(parts) == text
     for tokenizer in (Tokenizer(), Tokenizer("spaces")):
@@ -172,17 +172,15 @@ def test_pieces_of_a_text_have_the_tokens_of_the_whole(text, size):
 @given(st.lists(st.floats(1e-12, 1), min_size=2, max_size=30))
 def test_printed_probabilities_sum_to_one_and_keep_their_order(weights):
     probabilities = (np.array(weights) / np.sum(weights)).tolist()
-    shares = rounded(probabilities)
-    assert abs(sum(shares) - 1) < 1e-9
-    assert all(
-        abs(share - p) < 1e-6 and share == round(share, 6) for share, p in zip(shares, probabilities, strict=True)
-    )
-    assert shares[int(np.argmax(probabilities))] == max(shares)
+    printed = rounded(probabilities)
+    assert abs(sum(printed) - 1) < 1e-9
+    assert all(abs(q - p) < 1e-6 and q == round(q, 6) for q, p in zip(printed, probabilities, strict=True))
+    assert printed[int(np.argmax(probabilities))] == max(printed)
 
 
 @pytest.mark.parametrize("size", [1e6, 1e20, 1e30, 3e38])
 @pytest.mark.parametrize("part", ["flat", "table", "head", "ffn", "slopes", "latent"])
-def test_enormous_weights_give_numbers_or_an_error(part, size):
+def test_huge_weights_give_finite_probabilities_or_an_error(part, size):
     model = model_of("default")
     spans = {"head": "head.W", "ffn": "encoder.block0.ffn.f.inner.W"}
     if part in spans:
@@ -190,19 +188,19 @@ def test_enormous_weights_give_numbers_or_an_error(part, size):
     else:
         array = getattr(model.ngram_features if part in ("slopes", "latent") else model, part)
         array[...] = size * np.sign(array + 1e-30)
-    if (part, size) == ("slopes", 3e38):  # their sum is beyond float32, in which n-grams add up
+    if (part, size) == ("slopes", 3e38):  # the sum over n-grams is computed in float32 and overflows
         with pytest.raises(ArtifactError, match="overflow"):
             bits(model, random_texts(10))
         return
-    found = bits(model, random_texts(10))
-    assert np.isfinite([scored.probabilities for scored in found]).all()
+    actual = bits(model, random_texts(10))
+    assert np.isfinite([scored.probabilities for scored in actual]).all()
     exact = bits(model.as_float64(), random_texts(10))
-    assert_allclose([s.probabilities for s in found], [s.probabilities for s in exact], atol=1e-5)
+    assert_allclose([s.probabilities for s in actual], [s.probabilities for s in exact], atol=1e-5)
     attention = np.stack(explain(model, "w1 w2 w3").attention)
     assert_allclose(attention.sum(axis=-1), 1, atol=1e-5)
 
 
-def test_formulas_are_guarded_and_nothing_else_is():
+def test_only_spreadsheet_formulas_are_escaped():
     for text in ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"):
         assert guarded(text) == "'" + text
     for text in ("", "a=1", " =1", "'=1", "1-1"):
@@ -212,17 +210,17 @@ def test_formulas_are_guarded_and_nothing_else_is():
 # ---------------------------------------------------------------- the stream
 
 
-def test_what_comes_with_a_text_comes_back_with_its_score():
+def test_the_object_passed_with_a_text_is_returned_with_its_score():
     model, texts = model_of("default"), random_texts(20)
-    things = [object() for _ in texts]
+    keys = [object() for _ in texts]
     with Workers(2) as workers:
-        found = [pair for batch in score(model, zip(things, texts, strict=True), workers, batch=3) for pair in batch]
-    assert [thing for thing, _ in found] == things
-    assert [scored for _, scored in found] == bits(model, texts)
+        actual = [pair for batch in score(model, zip(keys, texts, strict=True), workers, batch=3) for pair in batch]
+    assert [key for key, _ in actual] == keys
+    assert [scored for _, scored in actual] == bits(model, texts)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_text_is_answered_before_the_source_goes_on(jobs):
+def test_a_text_is_scored_before_the_source_continues(jobs):
     model, answered = model_of("default"), threading.Event()
 
     def source():
@@ -237,7 +235,7 @@ def test_a_text_is_answered_before_the_source_goes_on(jobs):
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_an_error_of_the_source_comes_after_the_scores_of_what_was_read(jobs):
+def test_an_error_of_the_source_is_raised_after_the_scores_of_earlier_texts(jobs):
     model, seen = model_of("default"), []
 
     def source():
@@ -254,20 +252,20 @@ def test_an_error_of_the_source_comes_after_the_scores_of_what_was_read(jobs):
     assert [number for number, _ in seen] == [0, 1, 2]
 
 
-def test_one_string_is_not_taken_for_its_letters():
+def test_a_single_string_is_rejected():
     with pytest.raises(TypeError, match="expected a list of texts"):
         model_of("default").predict("good")
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_after_a_batch_that_fails_none_is_scored(jobs, monkeypatch):
+def test_no_batch_after_a_failed_one_is_returned(jobs, monkeypatch):
     model, texts = model_of("default"), [f"w{number}" for number in range(20)]
     texts[7] = "bad"
     score_batch = scoring._score_batch
 
     def fails(model, part, scanner):
         if "bad" in part:
-            time.sleep(0.2)  # those after it are done first
+            time.sleep(0.2)  # the following batches finish first
             raise ArtifactError("overflow")
         return score_batch(model, part, scanner)
 

@@ -1,4 +1,4 @@
-"""Co-occurrence counts against a plain dictionary counter."""
+"""Co-occurrence counts against a simple dictionary-based counter."""
 
 import math
 import os
@@ -38,7 +38,7 @@ WEIGHTS = {
 
 
 def reference(documents, window, weighting, min_count):
-    """Count pairs the slow and obvious way, in fractions; return {(word, word): weight} and the known words."""
+    """Count pairs in a straightforward loop, with exact fractions; return {(word, word): weight} and the vocabulary."""
     frequent = {word for word, n in Counter(chain.from_iterable(documents)).items() if n >= min_count}
     table = Counter()
     for document in documents:
@@ -51,7 +51,7 @@ def reference(documents, window, weighting, min_count):
 
 
 def tabulate(result):
-    """Return {(word, word): weight} of the stored entries."""
+    """Return the stored entries as {(word, word): weight}."""
     words, entries = result.vocabulary.words, result.matrix.tocoo()
     return {(words[a], words[b]): x for a, b, x in zip(entries.row, entries.col, entries.data.tolist(), strict=True)}
 
@@ -66,7 +66,7 @@ def sample(documents=40, words=30, longest=60, seed=0):
 
 
 def same(a, b):
-    """The same bytes in every array, not merely equal matrices."""
+    """Assert that every array has identical bytes, not only equal values."""
     left, right = a.to_artifact(), b.to_artifact()
     assert left.header == right.header
     assert {k: (v.dtype, v.tobytes()) for k, v in left.arrays.items()} == {
@@ -74,10 +74,10 @@ def same(a, b):
     }
 
 
-# ---------------------------------------------------------------- what is counted
+# ---------------------------------------------------------------- counts
 
 
-def test_the_printed_example():
+def test_the_example_of_the_article():
     result = count(["the cat sat on the mat"], CountSettings(window=1, weighting="uniform", min_count=1), 1)
     assert list(result.vocabulary.words) == ["the", "cat", "mat", "on", "sat"]
     assert result.matrix.toarray().tolist() == [
@@ -107,7 +107,7 @@ def test_counts_equal_the_dictionary_counter(documents, window, weighting, min_c
         return
     result = count_words(documents, window=window, weighting=weighting, min_count=min_count)
     assert set(result.vocabulary.words) == frequent
-    # Equal, not close: a fraction rounded once is what one division of integers gives.
+    # Exactly equal, because the sums are integers that are divided, and thus rounded, only once.
     assert tabulate(result) == {pair: float(weight) for pair, weight in expected.items()}
 
 
@@ -132,13 +132,13 @@ def test_pairs_never_cross_documents():
     assert set(tabulate(result)) == {("a", "b"), ("b", "a"), ("c", "d"), ("d", "c")}
 
 
-def test_rare_words_leave_the_window_before_it_is_measured():
-    # `x` is seen once, so `a` and `b` are neighbours, as in GloVe and word2vec.
+def test_rare_words_are_dropped_before_windows_are_formed():
+    # `x` occurs only once and is dropped, so `a` and `b` become neighbours, as in GloVe and word2vec.
     result = count_words([["a", "x", "b"], ["a", "b"]], window=1, weighting="uniform", min_count=2)
     assert tabulate(result) == {("a", "b"): 2.0, ("b", "a"): 2.0}
 
 
-def test_a_word_beside_itself_is_counted_from_both_sides():
+def test_a_word_next_to_itself_is_counted_from_both_sides():
     assert tabulate(count_words([["a", "a"]], window=1, min_count=1)) == {("a", "a"): 2.0}
 
 
@@ -150,7 +150,7 @@ def test_matrix_is_symmetric_sorted_and_has_no_stored_zero():
     assert matrix.data.min() > 0
 
 
-def test_details_tell_how_many_tokens_there_were():
+def test_details_record_the_number_of_tokens():
     result = count_words([["a", "a", "b"], ["a"]], min_count=2)
     assert result.details == {"tokens": 4, "known_tokens": 3, "distinct_words": 2}
 
@@ -158,7 +158,7 @@ def test_details_tell_how_many_tokens_there_were():
 # ---------------------------------------------------------------- the vocabulary
 
 
-def test_min_count_is_the_smallest_count_that_stays():
+def test_min_count_is_the_smallest_count_that_is_kept():
     documents = [["four"] * 4 + ["five"] * 5 + ["six"] * 6]
     result = count_words(documents, min_count=5)
     assert dict(zip(result.vocabulary.words, result.vocabulary.counts.tolist(), strict=True)) == {"six": 6, "five": 5}
@@ -169,7 +169,7 @@ def test_max_words_keeps_the_most_frequent_and_breaks_ties_by_code_point():
     assert list(result.vocabulary.words) == ["c", "a"]
 
 
-def test_text_is_cut_and_folded_as_asked():
+def test_tokenizer_and_case_folding_follow_the_settings():
     text = ["Don't, don't"]
     folded = count(text, CountSettings(min_count=1), 1)
     assert list(folded.vocabulary.words) == ["do", "n't", ","]
@@ -195,25 +195,25 @@ def test_harmonic_weights_beyond_window_20_are_rounded_to_the_nearest_unit(windo
 
 @pytest.mark.parametrize("weighting", WEIGHTS)
 @pytest.mark.parametrize("window", [20, 25, 40])
-def test_wide_windows_count_right(window, weighting):
+def test_wide_windows_are_counted_correctly(window, weighting):
     documents = sample(documents=4, words=6, longest=90)
     expected, _ = reference(documents, window, weighting, 1)
-    found = tabulate(count_words(documents, window=window, weighting=weighting, min_count=1))
-    assert found.keys() == expected.keys()
+    actual = tabulate(count_words(documents, window=window, weighting=weighting, min_count=1))
+    assert actual.keys() == expected.keys()
     rounding = 1e-7 if weighting == "harmonic" and window > 20 else 0
     for pair, weight in expected.items():
-        assert math.isclose(found[pair], float(weight), rel_tol=rounding), pair
+        assert math.isclose(actual[pair], float(weight), rel_tol=rounding), pair
 
 
 @pytest.mark.parametrize("weighting", WEIGHTS)
 def test_window_wider_than_every_document(weighting):
     documents = [["a", "b", "c"], ["a"]]
     expected, _ = reference(documents, 1000, weighting, 1)
-    found = tabulate(count_words(documents, window=1000, weighting=weighting, min_count=1))
-    assert found == pytest.approx({pair: float(weight) for pair, weight in expected.items()}, abs=1e-9)
+    actual = tabulate(count_words(documents, window=1000, weighting=weighting, min_count=1))
+    assert actual == pytest.approx({pair: float(weight) for pair, weight in expected.items()}, abs=1e-9)
 
 
-# ---------------------------------------------------------------- in pieces, and in parallel
+# ---------------------------------------------------------------- block sizes and parallelism
 
 
 def test_jobs_do_not_change_a_small_result():
@@ -222,47 +222,47 @@ def test_jobs_do_not_change_a_small_result():
 
 @pytest.mark.parametrize("pairs_at_once", [1, 7, 64, 1000])
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_the_pairs_counted_at_once_do_not_change_the_counts(monkeypatch, pairs_at_once, jobs):
+def test_the_batch_size_of_pairs_does_not_change_the_counts(monkeypatch, pairs_at_once, jobs):
     documents = sample(documents=8)
-    whole = count_words(documents, window=4, min_count=2)
+    unsplit = count_words(documents, window=4, min_count=2)
     monkeypatch.setattr(window_pairs, "_PAIRS", pairs_at_once)
-    same(count_words(documents, jobs, window=4, min_count=2), whole)
+    same(count_words(documents, jobs, window=4, min_count=2), unsplit)
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize(("entries", "pairs_at_once"), [(0, 1), (0, 1 << 21), (1 << 21, 100), (300, 1 << 21)])
-def test_how_rows_are_handed_out_does_not_change_the_counts(monkeypatch, entries, pairs_at_once, jobs):
+def test_the_grouping_of_rows_into_tasks_does_not_change_the_counts(monkeypatch, entries, pairs_at_once, jobs):
     documents = sample()
-    whole = count_words(documents)
+    unsplit = count_words(documents)
     monkeypatch.setattr(window_pairs, "_PAIRS", 50)
     monkeypatch.setattr(parallel_count, "_ENTRIES", entries)
     monkeypatch.setattr(parallel_count, "_PAIRS", pairs_at_once)
-    same(count_words(documents, jobs), whole)
+    same(count_words(documents, jobs), unsplit)
 
 
 @pytest.mark.parametrize("dense", [0, 40, 1 << 40], ids=["all dense", "some dense", "all sorted"])
-def test_frequent_and_rare_words_are_counted_alike(monkeypatch, dense):
+def test_frequent_and_rare_words_are_counted_the_same_way(monkeypatch, dense):
     documents = sample()
     expected, _ = reference(documents, 3, "harmonic", 1)
     monkeypatch.setattr(window_pairs, "_DENSE_PAIRS", dense)
-    found = count_words(documents, window=3, min_count=1)
-    assert tabulate(found) == {pair: float(weight) for pair, weight in expected.items()}
+    actual = count_words(documents, window=3, min_count=1)
+    assert tabulate(actual) == {pair: float(weight) for pair, weight in expected.items()}
 
 
 @pytest.mark.parametrize("chunk", [1, 50, 400])
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_size_of_a_chunk_of_text_does_not_change_the_counts(monkeypatch, chunk, jobs):
-    whole = count_words(sample())
+    unsplit = count_words(sample())
     monkeypatch.setattr(token_stream, "_CHUNK", chunk)
     monkeypatch.setattr(blocks, "BLOCK", chunk // 3)
-    same(count_words(sample(), jobs), whole)
+    same(count_words(sample(), jobs), unsplit)
 
 
 # ---------------------------------------------------------------- in bounded memory
 
 
 def count_in(space, documents, jobs=1, **options):
-    """Count in ``space`` and write what it counted; return the bytes."""
+    """Count within the memory budget ``space``, write the artifact and return its bytes."""
     with space:
         counted = count_corpus(
             in_blocks(map(" ".join, documents)), CountSettings(tokenizer="spaces", **options), space, Workers(jobs)
@@ -276,7 +276,7 @@ def count_in(space, documents, jobs=1, **options):
 @pytest.mark.parametrize("memory", [200, 5_000, 50_000])
 @pytest.mark.parametrize("weighting", WEIGHTS)
 def test_a_corpus_counted_in_blocks_gives_the_same_bytes(tmp_path, monkeypatch, memory, weighting):
-    # The smallest memory makes a block of nearly every document, and more runs than are summed at once.
+    # With the smallest budget, almost every document is a block, and there are more spilled runs than one merge takes.
     documents = sample()
     options = {"window": 4, "min_count": 2, "weighting": weighting}
     write(str(tmp_path / "whole.npz"), count_words(documents, **options).to_artifact())
@@ -285,8 +285,8 @@ def test_a_corpus_counted_in_blocks_gives_the_same_bytes(tmp_path, monkeypatch, 
     assert {path.name for path in tmp_path.iterdir()} == {"whole.npz", "counts.npz"}
 
 
-def test_the_padding_between_documents_keeps_to_the_memory(tmp_path, monkeypatch):
-    """A wide window around very short documents: the padding takes far more than the words."""
+def test_the_padding_between_documents_counts_towards_the_memory_limit(tmp_path, monkeypatch):
+    """With a wide window and very short documents, the padding takes far more memory than the words."""
     documents = [["a", "b"] * 500, *(["a", "b"] for _ in range(2000))]
     options = {"window": 999, "min_count": 1, "weighting": "uniform"}
     write(str(tmp_path / "whole.npz"), count_words(documents, **options).to_artifact())
@@ -304,39 +304,39 @@ def test_the_padding_between_documents_keeps_to_the_memory(tmp_path, monkeypatch
     assert max(sizes) <= memory // 2
 
 
-def test_a_block_without_a_known_word_counts_nothing(tmp_path, monkeypatch):
+def test_a_block_without_known_words_adds_no_counts(tmp_path, monkeypatch):
     documents = [["a", "b"], *([f"once{n}"] for n in range(50)), ["b", "a"]]
     write(str(tmp_path / "whole.npz"), count_words(documents, min_count=2).to_artifact())
     monkeypatch.setattr(token_stream, "_BYTES_PER_WORD", 0.1)
     assert count_in(MemoryBudget(200, str(tmp_path)), documents, min_count=2) == (tmp_path / "whole.npz").read_bytes()
 
 
-def test_temporary_files_need_room_that_is_estimated_first(tmp_path, monkeypatch):
+def test_the_disk_space_for_temporary_files_is_checked_first(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**6))
     with pytest.raises(OutputError, match=r"temporary files need about .* MB, and 1 MB are free"):
         count_in(MemoryBudget(5_000, str(tmp_path)), sample(), min_count=1)
 
 
-def test_a_folder_for_temporary_files_that_is_not_there(tmp_path):
+def test_a_missing_folder_for_temporary_files(tmp_path):
     with pytest.raises(OutputError, match="No such file"):
         count_in(MemoryBudget(5_000, str(tmp_path / "nowhere")), sample(), min_count=1)
 
 
 def test_many_distinct_words_in_many_chunks_are_all_counted(monkeypatch):
-    # More words than the running totals have room for at first, growing chunk by chunk.
+    # The number of words exceeds the initial capacity of the running totals, which grow chunk by chunk.
     monkeypatch.setattr(token_stream, "_CHUNK", 5000)
     monkeypatch.setattr(blocks, "BLOCK", 1)
     documents = [[f"w{n}" for n in range(start, start + 900)] for start in range(0, 6000, 600)]
-    found = token_stream.TokenStream(MemoryBudget())  # never so large that it would open a file
-    found.read(in_blocks(map(" ".join, documents)), Tokenizer("spaces"), Workers(1))
-    assert found.counts() == {word.encode(): n for word, n in Counter(chain.from_iterable(documents)).items()}
-    numbers = {number: word.decode() for word, number in found.numbers.items()}
-    assert [numbers[number] for number in found.ids.array().tolist()] == list(chain.from_iterable(documents))
+    stream = token_stream.TokenStream(MemoryBudget())  # large enough that no temporary file is needed
+    stream.read(in_blocks(map(" ".join, documents)), Tokenizer("spaces"), Workers(1))
+    assert stream.counts() == {word.encode(): n for word, n in Counter(chain.from_iterable(documents)).items()}
+    numbers = {number: word.decode() for word, number in stream.numbers.items()}
+    assert [numbers[number] for number in stream.ids.array().tolist()] == list(chain.from_iterable(documents))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_words_dropped_for_want_of_memory_are_told(monkeypatch, jobs):
-    # Two frequent words among many that come once: those go, and the frequent ones keep every count.
+def test_words_dropped_to_save_memory_are_reported(monkeypatch, jobs):
+    # Two words are frequent, all others occur once: those are dropped, and the counts of the frequent words stay exact.
     monkeypatch.setattr(token_stream, "_CHUNK", 300)
     monkeypatch.setattr(blocks, "BLOCK", 1)
     documents = [["often", "again", f"once{n}"] for n in range(500)]
@@ -364,13 +364,13 @@ def test_an_empty_corpus_is_bad_data(texts):
         count(texts, jobs=1)
 
 
-def test_no_frequent_word_says_how_frequent_the_most_frequent_is():
+def test_the_error_for_no_frequent_word_reports_the_highest_count():
     with pytest.raises(DataError, match=r"5 times.*'b'.*2 times") as caught:
         count(["a b b"], jobs=1)
     assert "`min_count`" in str(caught.value)
 
 
-def test_documents_of_one_known_word_give_an_empty_matrix():
+def test_documents_of_a_single_known_word_give_an_empty_matrix():
     result = count_words([["a"], ["a"], []], min_count=1)
     assert result.matrix.shape == (1, 1)
     assert result.matrix.nnz == 0
@@ -379,7 +379,7 @@ def test_documents_of_one_known_word_give_an_empty_matrix():
 @pytest.mark.parametrize(
     "options", [{"window": 0}, {"window": 1001}, {"min_count": 0}, {"max_words": 0}, {"weighting": "square"}]
 )
-def test_impossible_settings_are_refused(options):
+def test_invalid_settings_are_rejected(options):
     with pytest.raises(SettingsError, match=r"`[a-z_]+` is .*; expected"):
         CountSettings(**options)
 
@@ -399,7 +399,7 @@ def test_artifact_round_trip(tmp_path):
 
 
 @pytest.mark.parametrize("documents", [sample(), [["a"]]], ids=["many", "no-pairs"])
-def test_file_opens_with_scipy(tmp_path, documents):
+def test_the_file_can_be_opened_with_scipy(tmp_path, documents):
     result = count_words(documents, min_count=1)
     path = tmp_path / "cooccur.npz"
     write(str(path), result.to_artifact())
@@ -436,15 +436,15 @@ def damaged(**arrays):
     ],
     ids=lambda arrays: next(iter(arrays)),
 )
-def test_arrays_that_disagree_are_refused(arrays):
+def test_inconsistent_arrays_are_rejected(arrays):
     assert len(damaged().arrays["data"]) == 7
     with pytest.raises(CorruptError):
         Cooccurrence.from_artifact(damaged(**arrays))
 
 
 @pytest.mark.parametrize("change", [{"window": 0}, {"window": "5"}, {"colour": "red"}, {"tokenizer": "none"}])
-def test_settings_no_version_wrote_make_it_a_bad_artifact(change):
-    # Not the user's options are wrong, but the file: another exit code.
+def test_stored_settings_that_are_invalid_raise_an_artifact_error(change):
+    # The error is in the file rather than in the user's options, so the exit code is different.
     artifact = damaged()
     artifact.settings.update(change)
     with pytest.raises(ArtifactError):
@@ -452,7 +452,7 @@ def test_settings_no_version_wrote_make_it_a_bad_artifact(change):
 
 
 @pytest.mark.parametrize("name", ["data", "indices", "indptr", "words", "word_counts"])
-def test_a_missing_array_is_refused(name):
+def test_a_missing_array_is_rejected(name):
     artifact = damaged()
     del artifact.arrays[name]
     with pytest.raises(CorruptError, match=name):
@@ -463,19 +463,19 @@ def test_a_missing_array_is_refused(name):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("--memory", "10K"), "at least 64M"),
         (("--memory", "plenty"), "not a size"),
         (("--tmp-dir", "nowhere"), "does not exist"),
     ],
 )
-def test_memory_that_cannot_be(options, said, tmp_path):
+def test_invalid_memory_options(options, message, tmp_path):
     (tmp_path / "corpus.txt").write_text("a b\n" * 9)
-    refused("cooccur", "corpus.txt", *options, code=2, says=said, cwd=tmp_path, untouched=tmp_path)
+    refused("cooccur", "corpus.txt", *options, code=2, says=message, cwd=tmp_path, untouched=tmp_path)
 
 
-def test_memory_and_its_folder_are_options(tmp_path):
+def test_memory_options_do_not_change_the_file(tmp_path):
     (tmp_path / "corpus.txt").write_text("a b\n" * 9)
     for options in ((), ("--memory", "0.1G", "--tmp-dir", ".")):
         run("cooccur", "corpus.txt", *options, "-o", f"counts{len(options)}.npz", cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""Inputs that are not text are refused by what they are; tables read as text are told of."""
+"""Input that is not text is rejected with its file type; a note is printed if a table is read as plain text."""
 
 import bz2
 import gzip
@@ -18,7 +18,7 @@ from nlptx.corpus.document import ReadOptions
 
 
 def archive(*names):
-    """Return a zip archive of such files; one named mimetype is stored as OpenDocument has it."""
+    """Return a zip archive with files of these names; a file named mimetype is stored as in OpenDocument files."""
     with io.BytesIO() as out:
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
             for name in names:
@@ -30,9 +30,9 @@ def archive(*names):
         return out.getvalue()
 
 
-def arrays(**some):
+def arrays(**members):
     with io.BytesIO() as out:
-        np.savez(out, **some)
+        np.savez(out, **members)
         return out.getvalue()
 
 
@@ -43,7 +43,7 @@ def database():
 
 
 ROWS = [{"text": f"film {number}", "label": "pos"} for number in range(500)]
-# Kind -> an input of it, what is said of it, and part of the advice.
+# Kind -> an example, its name in the error message, and part of the advice.
 NOT_TEXT = {
     "zip": (archive("a.txt"), "a zip archive", "unzip"),
     "xlsx": (archive("[Content_Types].xml", "_rels/.rels", "xl/workbook.xml"), "an Excel workbook", "CSV"),
@@ -83,39 +83,39 @@ NOT_TEXT = {
 
 
 @pytest.mark.parametrize(("content", "kind", "advice"), NOT_TEXT.values(), ids=NOT_TEXT)
-def test_what_is_not_text_is_refused_by_what_it_is(tmp_path, content, kind, advice):
-    found = not_text(content[:HEAD])
-    assert found is not None
-    assert kind in found.kind
-    assert advice in found.advice
+def test_input_that_is_not_text_is_rejected_with_its_file_type(tmp_path, content, kind, advice):
+    result = not_text(content[:HEAD])
+    assert result is not None
+    assert kind in result.kind
+    assert advice in result.advice
     path = write(tmp_path / "a.txt", content)
     refused(path, f"{path}: this is {kind}", advice, encoding_errors="replace")
 
 
 @pytest.mark.parametrize("kind", ["zip", "utf-16", "html", "gzip"])
-@pytest.mark.parametrize("place", ["a.csv", "a.tsv", "a.jsonl", "a.txt.gz", "folder/pos/1.txt"])
-def test_it_is_refused_wherever_it_lies(tmp_path, place, kind):
-    content, says, _ = NOT_TEXT[kind]
-    path = write(tmp_path / place, gzip.compress(content) if place.endswith(".gz") else content)
-    refused(tmp_path / "folder" if place.startswith("folder") else path, f"{path}: this is {says}")
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.txt.gz", "folder/pos/1.txt"])
+def test_input_that_is_not_text_is_rejected_in_any_container(tmp_path, name, kind):
+    content, message, _ = NOT_TEXT[kind]
+    path = write(tmp_path / name, gzip.compress(content) if name.endswith(".gz") else content)
+    refused(tmp_path / "folder" if name.startswith("folder") else path, f"{path}: this is {message}")
 
 
 @pytest.mark.parametrize("name", ["array", "short-array", "object"])
-def test_json_lines_that_are_none_are_refused_with_the_way_to_make_them(tmp_path, name):
-    content, says, advice = NOT_TEXT[name]
-    refused(write(tmp_path / "a.jsonl", content), f"this is {says}", advice)
+def test_json_that_is_not_json_lines_is_rejected_with_advice(tmp_path, name):
+    content, message, advice = NOT_TEXT[name]
+    refused(write(tmp_path / "a.jsonl", content), f"this is {message}", advice)
 
 
 @pytest.mark.parametrize(
     "rows", [["film one", 'a "film"'], [["text", "label"], ["film", "pos"]]], ids=["texts", "rows"]
 )
-def test_a_long_array_is_one_wherever_its_first_bytes_end(rows):
+def test_a_long_array_is_recognised_wherever_its_first_bytes_end(rows):
     for length in range(60):
         content = json.dumps(["x" * length, *rows * 500]).encode()
         assert not_text(content[:HEAD]) is not None, content[HEAD - 20 : HEAD]
 
 
-# What may begin a text, however odd it looks.
+# Unusual but valid beginnings of a text.
 TEXTS = [
     "",
     "great film",
@@ -148,19 +148,19 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: repr(text[:20]))
-def test_text_that_looks_odd_is_read(tmp_path, text):
+def test_unusual_text_is_read(tmp_path, text):
     path = write(tmp_path / "a.txt", text + "\n" if text else "")
     assert texts(path) == [text.removeprefix("\ufeff")] * bool(text)
 
 
 @pytest.mark.parametrize("content", [b"caf\xe9\n", b"caf\xe9 \0\n"], ids=["latin-1", "with-nul"])
-def test_another_encoding_is_no_binary_file(tmp_path, content):
+def test_another_encoding_is_not_mistaken_for_a_binary_file(tmp_path, content):
     refused(write(tmp_path / "a.txt", content), "is not UTF-8", "CP1252")
     assert len(texts(tmp_path / "a.txt", encoding_errors="replace")) == 1
 
 
 @pytest.mark.parametrize(("name", "kind"), [("a.xlsx", "an Excel workbook"), ("a.PDF", "a PDF"), ("a.zip", "a zip")])
-def test_text_under_the_name_of_another_kind_is_refused_until_it_is_named(tmp_path, name, kind):
+def test_text_with_the_suffix_of_another_file_type_requires_an_explicit_format(tmp_path, name, kind):
     path = write(tmp_path / name, "text,label\ngreat,pos\n")
     refused(path, f"its name is that of {kind}", "plain text", "`format`")
     assert texts(path, format="csv") == ["great"]
@@ -170,14 +170,14 @@ def test_text_under_the_name_of_another_kind_is_refused_until_it_is_named(tmp_pa
 
 
 def notes(path, **options):
-    found = []
-    for _ in Corpus([str(path)], ReadOptions(**options), found.append):
+    messages = []
+    for _ in Corpus([str(path)], ReadOptions(**options), messages.append):
         pass
-    return found
+    return messages
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "message"),
     [
         ("text,label", "`format=csv` reads"),
         ('"text","label"', "`format=csv` reads"),
@@ -189,11 +189,11 @@ def notes(path, **options):
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])
-def test_a_first_line_that_looks_like_a_table_earns_a_note(tmp_path, line, says, end):
+def test_a_first_line_that_looks_like_a_table_causes_a_note(tmp_path, line, message, end):
     path = write(tmp_path / "a.txt", line + end)
     (note,) = notes(path)
     assert note.startswith(f"{path}: the first line")
-    assert says in note
+    assert message in note
     assert notes(path, format="text") == []
 
 
@@ -212,9 +212,9 @@ def test_a_first_line_that_looks_like_a_table_earns_a_note(tmp_path, line, says,
         "",
     ],
 )
-def test_ordinary_first_lines_earn_none(line):
+def test_ordinary_first_lines_cause_no_note(line):
     assert table_note(line.encode(), "text") is None
 
 
-def test_tables_earn_none(tmp_path):
+def test_tables_cause_no_note(tmp_path):
     assert notes(write(tmp_path / "a.csv", "text,label\na,pos\n")) == []

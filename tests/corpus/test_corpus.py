@@ -1,4 +1,4 @@
-"""Plain text and standard input, errors of reading, and the digest."""
+"""Plain text, standard input, read errors, and the digest."""
 
 import errno
 import gzip
@@ -19,7 +19,7 @@ from nlptx.errors import DataError, DecodingError, SettingsError
 # ---------------------------------------------------------------- plain text
 
 
-def test_text_is_one_document_a_line(tmp_path):
+def test_text_has_one_document_per_line(tmp_path):
     path = write(tmp_path / "a.txt", "one film\ntwo films\n")
     first, second = read(path)
     assert (first.text, first.label, first.line, first.fields) == ("one film", None, 1, None)
@@ -43,22 +43,22 @@ def test_text_is_one_document_a_line(tmp_path):
     ids=["plain", "no-last-newline", "crlf", "bom", "blank", "only-blank", "empty", "only-bom", "spaces", "inner-bom"],
 )
 def test_line_ends_and_byte_order_mark(tmp_path, content, lines):
-    found = texts(write(tmp_path / "a.txt", content))
-    # A file of nothing but the mark holds no text; whether that is no document or an empty one is all the same.
-    assert found == lines or (content == BOM and found == [""])
+    actual = texts(write(tmp_path / "a.txt", content))
+    # A file that contains only a byte order mark may be read as no document or as one empty document.
+    assert actual == lines or (content == BOM and actual == [""])
 
 
 def test_only_line_feeds_end_a_line(tmp_path):
-    # str.splitlines would cut at every one of these.
+    # str.splitlines would split at each of these characters.
     line = "a\x0bb\x0cc\x1cd\x85e\u2028f\u2029g\rh"
     assert texts(write(tmp_path / "a.txt", line + "\n")) == [line]
 
 
 @quick
 @given(lines=st.lists(st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]), max_size=20)))
-def test_lines_come_back_as_written(tmp_path, lines):
+def test_lines_are_read_unchanged(tmp_path, lines):
     path = write(tmp_path / "a.txt", "".join(line + "\n" for line in lines))
-    # A leading byte-order mark is the one thing that is taken away.
+    # Only a leading byte order mark is removed.
     if lines:
         lines[0] = lines[0].removeprefix("\ufeff")
     assert texts(path) == lines
@@ -73,11 +73,11 @@ def test_a_line_of_a_megabyte_is_one_document(tmp_path):
     assert texts(write(tmp_path / "a.txt", f"short\n{line}\nshort\n")) == ["short", line, "short"]
 
 
-def test_an_unknown_suffix_is_text(tmp_path):
+def test_a_file_with_an_unknown_suffix_is_text(tmp_path):
     assert texts(write(tmp_path / "reviews.dat", "a,b\n")) == ["a,b"]
 
 
-def test_files_are_read_in_the_order_given(tmp_path):
+def test_files_are_read_in_the_given_order(tmp_path):
     a, b = write(tmp_path / "a.txt", "1\n"), write(tmp_path / "b.txt", "2\n")
     assert texts(b, a, b) == ["2", "1", "2"]
 
@@ -87,11 +87,11 @@ def test_files_are_read_in_the_order_given(tmp_path):
 
 @pytest.fixture
 def pipe(monkeypatch):
-    """Return a function that puts bytes on standard input."""
+    """Return a function that replaces standard input with the given bytes."""
     return lambda content: monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
 
 
-def test_standard_input_is_text_lines(pipe):
+def test_standard_input_is_read_as_lines_of_text(pipe):
     pipe(BOM + b"one\r\n\ntwo")
     documents = read("-")
     assert [document.text for document in documents] == ["one", "", "two"]
@@ -128,7 +128,7 @@ def test_closed_standard_input(monkeypatch):
     refused("-", "standard input", error=SettingsError)
 
 
-# ---------------------------------------------------------------- what cannot be read
+# ---------------------------------------------------------------- read errors
 
 
 @pytest.mark.parametrize("name", ["none.txt", "none.csv.gz", "none.tar.gz", "none.tar", "none/", "none.parquet"])
@@ -137,12 +137,12 @@ def test_missing_file_is_named(tmp_path, name):
 
 
 @pytest.mark.parametrize("options", [{"splits": ("dev",)}, {"format": "xml"}])
-def test_unknown_options_are_refused(options):
+def test_invalid_options_are_rejected(options):
     with pytest.raises(SettingsError):
         ReadOptions(**options)
 
 
-def test_an_explicit_format_overrides_the_name(tmp_path):
+def test_an_explicit_format_overrides_the_suffix(tmp_path):
     path = write(tmp_path / "a.txt", "text,label\na,pos\n")
     (document,) = read(path, format="csv")
     assert document.label == "pos"
@@ -154,12 +154,12 @@ def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path, monkeypatch):
     write(tmp_path / "pos/b.txt", "b\n")
     scandir = os.scandir
 
-    def refuse(path):
+    def fail_for_pos(path):
         if str(path).endswith("pos"):
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
         return scandir(path)
 
-    monkeypatch.setattr(os, "scandir", refuse)
+    monkeypatch.setattr(os, "scandir", fail_for_pos)
     refused(tmp_path, str(tmp_path / "pos"), "permission denied")
 
 
@@ -175,7 +175,7 @@ def test_unreadable_file_is_named(tmp_path):
     [(b"fine\ncaf\xe9\n", 2), (b"a\n\nb\xc3", 3), (b"\xed\xa0\x80\n", 1)],
     ids=["latin-1", "cut-off", "surrogate"],
 )
-def test_undecodable_text_names_file_line_and_way_out(tmp_path, content, line):
+def test_the_error_for_undecodable_text_names_file_line_and_option(tmp_path, content, line):
     path = write(tmp_path / "a.txt", content)
     refused(path, f"{path}:{line}", "UTF-8", "`encoding_errors=replace`", error=DecodingError)
 
@@ -199,17 +199,17 @@ def digest(*inputs):
     return corpus.sha256
 
 
-def test_digest_of_a_text_file_is_that_of_its_bytes(tmp_path):
+def test_digest_of_a_text_file_equals_the_hash_of_its_bytes(tmp_path):
     content = "one\n\ncafé\n".encode()
     assert digest(write(tmp_path / "a.txt", content)) == hashlib.sha256(content).hexdigest()
 
 
-# What the lines of a text file are made of, and what may be wrong with them.
+# Building blocks of text files, including line ends, byte order marks and invalid bytes.
 BYTES = st.lists(st.sampled_from([b"a", b"film ", "\u00e9".encode(), b"\n", b"\r", b"\r\n", BOM, b"\xff", b"\0"]))
 
 
 def outcome(read):
-    """Return what is read, or the message of its error."""
+    """Return the result of ``read``, or its error message."""
     try:
         return read()
     except DecodingError as error:
@@ -218,27 +218,27 @@ def outcome(read):
 
 @settings(quick, max_examples=400)
 @given(parts=BYTES, block=st.integers(1, 9), errors=st.sampled_from(["strict", "replace"]))
-def test_blocks_hold_the_same_texts(tmp_path, parts, block, errors):
+def test_blocks_contain_the_same_texts_as_documents(tmp_path, parts, block, errors):
     path = write(tmp_path / "a.txt", b"".join(parts))
     options = ReadOptions(encoding_errors=errors)
     one_by_one, in_blocks = Corpus([str(path)], options), Corpus([str(path)], options)
-    wanted = outcome(lambda: "".join(document.text + "\n" for document in one_by_one).encode())
+    expected = outcome(lambda: "".join(document.text + "\n" for document in one_by_one).encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(formats, "BLOCK", block)
-        assert outcome(lambda: b"".join(in_blocks.blocks())) == wanted
-    if isinstance(wanted, str):
+        assert outcome(lambda: b"".join(in_blocks.blocks())) == expected
+    if isinstance(expected, str):
         return
     assert (in_blocks.documents, in_blocks.sha256) == (one_by_one.documents, one_by_one.sha256)
 
 
-def test_blocks_of_a_table_hold_a_text_a_line(tmp_path):
+def test_blocks_of_a_table_contain_one_text_per_line(tmp_path):
     path = write(tmp_path / "a.csv", 'text,label\n"one\nfilm",pos\n\u00e9,neg\n')
     corpus = Corpus([str(path)])
     assert b"".join(corpus.blocks()) == "one film\n\u00e9\n".encode()
     assert (corpus.documents, corpus.sha256) == (2, digest(path))
 
 
-def test_blocks_hold_many_small_files(tmp_path):
+def test_a_block_combines_many_small_files(tmp_path):
     for number in range(10, 20):
         write(tmp_path / "folder" / "pos" / f"{number}.txt", f"film\n{number}\n")
     corpus = Corpus([str(tmp_path / "folder"), str(write(tmp_path / "a.txt", "more\n"))])
@@ -246,7 +246,7 @@ def test_blocks_hold_many_small_files(tmp_path):
     assert corpus.documents == 11
 
 
-def test_a_line_may_reach_over_many_blocks_but_not_over_all_memory(tmp_path, monkeypatch):
+def test_a_line_may_span_many_blocks_but_has_a_maximum_length(tmp_path, monkeypatch):
     path = write(tmp_path / "a.txt", "short\n" + 30 * "long " + "\nshort\n")
     monkeypatch.setattr(formats, "BLOCK", 7)
     monkeypatch.setattr(sources, "_LONGEST", 151)
@@ -257,14 +257,14 @@ def test_a_line_may_reach_over_many_blocks_but_not_over_all_memory(tmp_path, mon
             list(documents)
 
 
-def test_digest_covers_the_texts_and_not_their_packing(tmp_path, pipe):
+def test_digest_does_not_depend_on_compression_or_line_ends(tmp_path, pipe):
     content = "one\ntwo\n\ncafé\n".encode()
     plain = digest(write(tmp_path / "a.txt", content))
     packed = [write(tmp_path / f"b.{suffix}", pack(content)) for suffix, pack in PACKERS.items()]
     pieces = [write(tmp_path / "1.txt", content[:4]), write(tmp_path / "2.txt", content[4:])]
-    dressed = write(tmp_path / "crlf.txt", BOM + content.replace(b"\n", b"\r\n").removesuffix(b"\r\n"))
+    crlf = write(tmp_path / "crlf.txt", BOM + content.replace(b"\n", b"\r\n").removesuffix(b"\r\n"))
     pipe(content)
-    assert {*map(digest, packed), digest(*pieces), digest(dressed), digest("-")} == {plain}
+    assert {*map(digest, packed), digest(*pieces), digest(crlf), digest("-")} == {plain}
 
 
 def test_digest_of_a_table_does_not_depend_on_its_format(tmp_path):
@@ -276,7 +276,7 @@ def test_digest_of_a_table_does_not_depend_on_its_format(tmp_path):
     assert len({digest(table) for table in tables}) == 1
 
 
-def test_digest_tells_texts_labels_and_order_apart(tmp_path):
+def test_digest_depends_on_texts_labels_and_order(tmp_path):
     contents = ["a,pos\nb,neg\n", "a,neg\nb,pos\n", "b,neg\na,pos\n", "a,pos\nc,neg\n", "a,pos\n", "a,\nb,\n"]
     paths = [write(tmp_path / f"{n}.csv", "text,label\n" + content) for n, content in enumerate(contents)]
     assert len({digest(path) for path in paths}) == len(paths)
@@ -289,6 +289,6 @@ def test_documents_are_counted(tmp_path):
 
 
 def test_reading_can_stop_early(tmp_path):
-    # A file left open would be reported as a warning, and warnings are errors here.
+    # A file that stays open causes a ResourceWarning, and the tests treat warnings as errors.
     document = next(iter(Corpus([str(write(tmp_path / "a.txt.gz", gzip.compress(b"a\nb\n")))])))
     assert document.text == "a"

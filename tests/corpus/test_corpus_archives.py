@@ -1,4 +1,4 @@
-"""Compressed files, folders and archives; the layout of aclImdb."""
+"""Compressed files, folders, archives, and the folder structure of aclImdb."""
 
 import io
 import tarfile
@@ -22,13 +22,13 @@ from nlptx.errors import DataError, DecodingError
     ],
     ids=["text", "no-suffix", "csv", "jsonl"],
 )
-def test_compressed_files_are_read_as_what_they_hold(tmp_path, suffix, name, content):
+def test_compressed_files_are_read_in_the_format_of_their_content(tmp_path, suffix, name, content):
     path = write(tmp_path / f"{name}.{suffix}", PACKERS[suffix](content.encode()))
     assert texts(path) == ["one", "two"]
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
-def test_truncated_compressed_file_is_bad_data(tmp_path, suffix):
+def test_a_truncated_compressed_file_is_an_error(tmp_path, suffix):
     packed = PACKERS[suffix]("".join(f"document {n * n}\n" for n in range(500)).encode())
     path = tmp_path / f"a.txt.{suffix}"
     for length in (1, 5, 12, len(packed) // 2, len(packed) - 9, len(packed) - 1):
@@ -37,13 +37,13 @@ def test_truncated_compressed_file_is_bad_data(tmp_path, suffix):
 
 @pytest.mark.parametrize("suffix", PACKERS)
 @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl"])
-def test_a_file_that_only_claims_to_be_compressed_is_bad_data(tmp_path, suffix, name):
+def test_an_uncompressed_file_with_a_compression_suffix_is_an_error(tmp_path, suffix, name):
     path = write(tmp_path / f"{name}.{suffix}", b"this is plain text\n" * 9)
     refused(path, str(path), "damaged")
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
-def test_a_flipped_bit_in_a_compressed_file_is_bad_data(tmp_path, suffix):
+def test_a_flipped_bit_in_a_compressed_file_is_an_error(tmp_path, suffix):
     packed = bytearray(PACKERS[suffix]("".join(f"document {n * n}\n" for n in range(500)).encode()))
     packed[len(packed) // 2] ^= 16
     path = write(tmp_path / f"a.txt.{suffix}", bytes(packed))
@@ -53,7 +53,7 @@ def test_a_flipped_bit_in_a_compressed_file_is_bad_data(tmp_path, suffix):
 # ---------------------------------------------------------------- folders
 
 
-def test_folder_is_one_document_a_file(tmp_path):
+def test_folder_has_one_document_per_file(tmp_path):
     write(tmp_path / "b.txt", "\nsecond\ntext\n")
     write(tmp_path / "a.txt", BOM + b"first\r\n")
     first, second = read(tmp_path)
@@ -62,7 +62,7 @@ def test_folder_is_one_document_a_file(tmp_path):
     assert second.where == str(tmp_path / "b.txt")
 
 
-def test_folder_of_class_folders_gives_labels(tmp_path):
+def test_subfolders_are_labels(tmp_path):
     for label in ("pos", "neg", "so so"):
         write(tmp_path / label / "1.txt", f"a {label} film")
     assert {document.label: document.text for document in read(tmp_path)} == {
@@ -70,7 +70,7 @@ def test_folder_of_class_folders_gives_labels(tmp_path):
     }
 
 
-def test_folder_leaves_out_what_is_no_document(tmp_path):
+def test_folder_skips_files_that_are_not_documents(tmp_path):
     write(tmp_path / "pos" / "1.txt", "yes")
     for name in ("pos/.hidden.txt", "pos/._1.txt", "pos/notes.md", "pos/table.csv", "urls_pos.txt", "README.txt"):
         write(tmp_path / name, "no")
@@ -78,13 +78,13 @@ def test_folder_leaves_out_what_is_no_document(tmp_path):
     assert texts(tmp_path) == ["yes"]
 
 
-def test_folder_order_is_that_of_the_names(tmp_path):
+def test_documents_of_a_folder_are_sorted_by_name(tmp_path):
     for number in (10, 2, 33, 1):
         write(tmp_path / "pos" / f"{number}.txt", str(number))
     assert texts(tmp_path) == sorted(["10", "2", "33", "1"])
 
 
-def test_empty_folder_says_what_it_expects(tmp_path):
+def test_the_error_for_an_empty_folder_explains_the_expected_files(tmp_path):
     write(tmp_path / "a.csv", "text\na\n")
     refused(tmp_path, str(tmp_path), ".txt", "one document per")
 
@@ -94,7 +94,7 @@ def test_undecodable_document_names_file_and_line(tmp_path):
     refused(tmp_path, f"{path}:3", "0xe9", error=DecodingError)
 
 
-# ---------------------------------------------------------------- the layout of aclImdb
+# ---------------------------------------------------------------- the folder structure of aclImdb
 
 IMDB = {
     "README": "no text",
@@ -118,11 +118,11 @@ SPLITS = {
 
 @pytest.fixture(params=["folder", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"])
 def imdb(tmp_path, request):
-    return build_index(tmp_path, IMDB, request.param)
+    return write_dataset(tmp_path, IMDB, request.param)
 
 
-def build_index(tmp_path, files, kind):
-    """Write ``files`` as a folder, or as an archive with that suffix."""
+def write_dataset(tmp_path, files, kind):
+    """Write ``files`` as a folder, or as an archive with the suffix ``kind``."""
     folder = tmp_path / "aclImdb"
     for name, content in files.items():
         write(folder / name, content)
@@ -143,30 +143,30 @@ def test_imdb_split(imdb, split):
 
 
 def test_imdb_several_splits(imdb):
-    found = {(document.text, document.label) for document in read(imdb, splits=("train", "unsup"))}
-    assert found == SPLITS["train",] | SPLITS["unsup",]
+    documents = {(document.text, document.label) for document in read(imdb, splits=("train", "unsup"))}
+    assert documents == SPLITS["train",] | SPLITS["unsup",]
 
 
-def test_imdb_without_a_split_is_all_of_it(imdb):
-    found = {(document.text, document.label) for document in read(imdb)}
-    assert found == set().union(*SPLITS.values())
+def test_imdb_without_a_split_is_read_completely(imdb):
+    documents = {(document.text, document.label) for document in read(imdb)}
+    assert documents == set().union(*SPLITS.values())
 
 
 @pytest.mark.parametrize("split", [(), ("train",), ("unsup",)], ids=["all", "train", "unsup"])
 @pytest.mark.parametrize("kind", ["folder", "tar.gz"])
-def test_imdb_word_ratings_are_no_review(tmp_path, kind, split):
-    # The published archive has this list of numbers, one a word, beside train/ and test/.
-    path = build_index(tmp_path, IMDB | {"imdbEr.txt": "0.0490972013402\n0.201363575849\n"}, kind)
+def test_the_word_ratings_of_imdb_are_not_a_review(tmp_path, kind, split):
+    # The published archive contains this list of one number per word next to train/ and test/.
+    path = write_dataset(tmp_path, IMDB | {"imdbEr.txt": "0.0490972013402\n0.201363575849\n"}, kind)
     assert not [document.where for document in read(path, splits=split) if "imdbEr" in document.where]
 
 
-def test_a_split_may_be_named_as_the_folder(tmp_path):
+def test_the_folder_of_a_split_may_be_given(tmp_path):
     write(tmp_path / "train" / "pos" / "1.txt", "yes")
     (document,) = read(tmp_path / "train", splits=("train",))
     assert document.label == "pos"
 
 
-def test_a_split_that_is_not_there(tmp_path):
+def test_a_missing_split(tmp_path):
     write(tmp_path / "train" / "pos" / "1.txt", "yes")
     refused(tmp_path, str(tmp_path), "test", splits=("test",))
 
@@ -182,7 +182,7 @@ def add(archive, name, content=b"", **attributes):
     archive.addfile(member, io.BytesIO(content))
 
 
-def test_archive_members_know_where_they_came_from(tmp_path):
+def test_archive_members_record_their_path(tmp_path):
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w") as archive:
         add(archive, "films/pos/1.txt", b"good\n")
@@ -190,7 +190,7 @@ def test_archive_members_know_where_they_came_from(tmp_path):
     assert (document.text, document.label, document.where) == ("good", "pos", f"{path}:films/pos/1.txt")
 
 
-def test_archive_of_class_folders_without_a_root(tmp_path):
+def test_archive_of_label_folders_without_a_root_folder(tmp_path):
     path = tmp_path / "a.tgz"
     with tarfile.open(path, "w:gz") as archive:
         add(archive, "./pos/1.txt", b"good")
@@ -203,7 +203,7 @@ def test_archive_of_class_folders_without_a_root(tmp_path):
     ]
 
 
-def test_hostile_member_names_are_read_and_nothing_is_unpacked(tmp_path, monkeypatch):
+def test_members_with_hostile_paths_are_read_without_extracting_files(tmp_path, monkeypatch):
     inside = tmp_path / "inside"
     inside.mkdir()
     monkeypatch.chdir(inside)
@@ -216,7 +216,7 @@ def test_hostile_member_names_are_read_and_nothing_is_unpacked(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("name", ["../up.txt", "/absolute.txt", "./here.txt"])
-def test_dots_and_slashes_are_no_label(tmp_path, name):
+def test_dots_and_slashes_are_not_labels(tmp_path, name):
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w") as archive:
         add(archive, name, b"text")
@@ -224,7 +224,7 @@ def test_dots_and_slashes_are_no_label(tmp_path, name):
     assert document.label is None
 
 
-def test_links_devices_and_pipes_in_an_archive_are_passed_over(tmp_path):
+def test_links_devices_and_pipes_in_an_archive_are_skipped(tmp_path):
     secret = write(tmp_path / "secret.txt", "secret")
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w") as archive:
@@ -239,47 +239,49 @@ def test_links_devices_and_pipes_in_an_archive_are_passed_over(tmp_path):
     assert texts(path) == ["good", "fine"]
 
 
-def test_archive_without_texts_is_refused(tmp_path):
+def test_archive_without_texts_is_rejected(tmp_path):
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w") as archive:
         add(archive, "a.csv", b"text\na\n")
     refused(path, str(path), ".txt")
 
 
-def texts_or_refusal(path):
+def texts_or_error(path):
     try:
         return texts(path)
     except DataError:
-        return "refused"
+        return "error"
 
 
 @pytest.mark.parametrize("packing", ["", "gz", "bz2", "xz"])
-def test_truncated_archive_loses_no_document_in_silence(tmp_path, packing):
+def test_a_truncated_archive_never_loses_documents_silently(tmp_path, packing):
     path = tmp_path / ("a.tar" + (packing and f".{packing}"))
     with tarfile.open(path, f"w:{packing}") as archive:
         for number in range(6):
-            # Digits of squares do not compress away, so cuts fall into headers and into contents.
+            # These digits compress badly, so some of the cuts fall into headers and others into contents.
             add(archive, f"pos/{number}.txt", " ".join(str(n**7 + number) for n in range(60)).encode())
-    whole, expected = path.read_bytes(), texts(path)
-    # Where a plain archive ends between two members, no reader can tell that there were more.
-    sizes = [512 + -(-len(text) // 512) * 512 for text in expected]  # a header, and the content in whole blocks
+    complete, expected = path.read_bytes(), texts(path)
+    # If an uncompressed archive ends between two members, no reader can detect the truncation.
+    sizes = [
+        512 + -(-len(text) // 512) * 512 for text in expected
+    ]  # a header, and the content rounded up to blocks of 512 bytes
     borders = {sum(sizes[:number]) for number in range(7)} if not packing else set()
-    for length in set(range(1, len(whole), 41)) - borders:
-        write(path, whole[:length])
-        assert texts_or_refusal(path) in (expected, "refused"), f"cut to {length} of {len(whole)} bytes"
+    for length in set(range(1, len(complete), 41)) - borders:
+        write(path, complete[:length])
+        assert texts_or_error(path) in (expected, "error"), f"cut to {length} of {len(complete)} bytes"
 
 
-def test_a_damaged_member_header_does_not_end_the_archive_in_silence(tmp_path):
+def test_a_damaged_member_header_is_an_error(tmp_path):
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w") as archive:
         add(archive, "pos/1.txt", b"good")
         add(archive, "pos/2.txt", b"fine")
     data = bytearray(path.read_bytes())
-    data[2 * 512 + 3] ^= 1  # in the name of the second member, which its checksum covers
+    data[2 * 512 + 3] ^= 1  # a byte of the name of the second member, covered by the header checksum
     refused(write(path, bytes(data)), str(path))
 
 
-def test_a_second_archive_behind_the_first_is_not_lost_in_silence(tmp_path):
+def test_data_after_the_end_of_an_archive_is_an_error(tmp_path):
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w") as archive:
         add(archive, "pos/1.txt", b"good")
@@ -287,8 +289,8 @@ def test_a_second_archive_behind_the_first_is_not_lost_in_silence(tmp_path):
 
 
 @pytest.mark.parametrize("packing", ["", "gz", "bz2", "xz"])
-def test_an_archive_may_be_packed_otherwise_than_its_name_says(tmp_path, packing):
-    # Browsers unpack a download and leave its name.
+def test_the_compression_of_an_archive_may_differ_from_its_suffix(tmp_path, packing):
+    # Some browsers decompress a download but keep its original file name.
     path = tmp_path / "a.tar.gz"
     with tarfile.open(path, f"w:{packing}") as archive:
         add(archive, "pos/1.txt", b"good")
@@ -297,6 +299,6 @@ def test_an_archive_may_be_packed_otherwise_than_its_name_says(tmp_path, packing
 
 @pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tgz", "a.tar.xz"])
 @pytest.mark.parametrize("content", [b"", b"this is no archive\n" * 100], ids=["empty", "text"])
-def test_a_file_that_is_no_archive_is_bad_data(tmp_path, name, content):
+def test_a_file_that_is_not_an_archive_is_an_error(tmp_path, name, content):
     path = write(tmp_path / name, content)
     refused(path, str(path))

@@ -16,7 +16,7 @@ from nlptx.errors import DecodingError, NlptxError
 # ---------------------------------------------------------------- CSV
 
 
-def test_csv_gives_text_label_and_all_fields(tmp_path):
+def test_csv_documents_have_text_label_and_all_fields(tmp_path):
     path = write(tmp_path / "a.csv", 'id,text,label\n7,"Good, ""really"" good",pos\n8,Bad,\n')
     first, second = read(path)
     assert (first.text, first.label) == ('Good, "really" good', "pos")
@@ -26,12 +26,12 @@ def test_csv_gives_text_label_and_all_fields(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl"])
-def test_carriage_returns_alone_end_no_line(name, tmp_path):
+def test_a_carriage_return_alone_does_not_end_a_line(name, tmp_path):
     path = write(tmp_path / name, b"text\tlabel\rgood\tpos\rbad\tneg\r")
     refused(path, name, "its lines end in a carriage return alone", "tr '\\r' '\\n'")
 
 
-def test_booleans_of_json_are_labels_as_json_writes_them(tmp_path):
+def test_json_booleans_become_labels_in_json_notation(tmp_path):
     path = write(tmp_path / "a.jsonl", '{"text": "a", "label": true}\n{"text": "b", "label": false}\n')
     assert [document.label for document in read(path)] == ["true", "false"]
 
@@ -47,14 +47,14 @@ def test_csv_without_a_label_column_has_no_labels(tmp_path):
     assert document.label is None
 
 
-def test_csv_line_numbers_count_the_newlines_in_quotes(tmp_path):
+def test_csv_line_numbers_include_newlines_in_quotes(tmp_path):
     path = write(tmp_path / "a.csv", 'text,label\n"two\nlines",pos\n"three\n\nlines",neg\nlast,pos\n')
     documents = read(path)
     assert [document.text for document in documents] == ["two\nlines", "three\n\nlines", "last"]
     assert [document.line for document in documents] == [2, 4, 7]
 
 
-def test_csv_blank_lines_are_no_rows(tmp_path):
+def test_csv_blank_lines_are_skipped(tmp_path):
     path = write(tmp_path / "a.csv", "text,label\n\na,pos\n\n\nb,neg\n\n")
     assert [(document.text, document.line) for document in read(path)] == [("a", 3), ("b", 6)]
 
@@ -71,7 +71,7 @@ def test_csv_without_rows_is_empty(tmp_path, content):
 
 
 def test_csv_fields_may_be_long(tmp_path):
-    # The csv module stops at 128 KiB by itself.
+    # The default field size limit of the csv module is 128 KiB.
     long = "x" * 1_000_000
     assert texts(write(tmp_path / "a.csv", f"text\n{long}\n")) == [long]
 
@@ -91,7 +91,7 @@ def test_csv_unbalanced_quote_names_the_row_it_opens_in(tmp_path):
     refused(path, f"{path}:3", "CSV")
 
 
-def test_csv_text_after_a_closing_quote_is_refused(tmp_path):
+def test_csv_text_after_a_closing_quote_is_rejected(tmp_path):
     path = write(tmp_path / "a.csv", 'text,label\n"a"b,pos\n')
     refused(path, f"{path}:2", "CSV")
 
@@ -101,7 +101,7 @@ def test_csv_missing_text_column_lists_the_columns(tmp_path):
     refused(path, f"{path}:1", "'text'", "id, review, label", "`text_column`")
 
 
-def test_csv_column_named_twice(tmp_path):
+def test_csv_duplicate_column_name(tmp_path):
     path = write(tmp_path / "a.csv", "text,label,label\na,pos,neg\n")
     refused(path, f"{path}:1", "'label'", "twice")
 
@@ -113,7 +113,7 @@ def test_csv_undecodable_byte_names_its_line(tmp_path):
 
 @quick
 @given(rows=st.lists(st.tuples(st.text(st.characters(exclude_categories=["Cs"])), st.sampled_from(["pos", "neg"]))))
-def test_csv_rows_come_back_as_written(tmp_path, rows):
+def test_csv_round_trip(tmp_path, rows):
     with io.StringIO(newline="") as out:
         csv.writer(out, quoting=csv.QUOTE_ALL).writerows([("text", "label"), *rows])
         path = write(tmp_path / "a.csv", out.getvalue())
@@ -123,7 +123,7 @@ def test_csv_rows_come_back_as_written(tmp_path, rows):
 # ---------------------------------------------------------------- TSV
 
 
-def test_tsv_takes_quotes_literally(tmp_path):
+def test_tsv_quotes_are_literal(tmp_path):
     path = write(tmp_path / "a.tsv", 'text\tlabel\n"Good" film\tpos\n"open\tneg\n')
     documents = read(path)
     assert [(document.text, document.label) for document in documents] == [('"Good" film', "pos"), ('"open', "neg")]
@@ -152,7 +152,7 @@ def test_tsv_keeps_empty_fields(tmp_path):
         ("text\ttext\na\tb\n", 1, ["twice"]),
     ],
 )
-def test_tsv_rows_that_do_not_fit(tmp_path, content, line, parts):
+def test_tsv_rows_with_the_wrong_number_of_fields(tmp_path, content, line, parts):
     path = write(tmp_path / "a.tsv", content)
     refused(path, f"{path}:{line}", *parts)
 
@@ -160,7 +160,7 @@ def test_tsv_rows_that_do_not_fit(tmp_path, content, line, parts):
 # ---------------------------------------------------------------- JSON lines
 
 
-def test_jsonl_gives_text_label_and_all_fields(tmp_path):
+def test_jsonl_documents_have_text_label_and_all_fields(tmp_path):
     rows = [{"text": "Good\n", "label": "pos", "n": [1, None]}, {"text": "Bad", "label": None}]
     path = write(tmp_path / "a.jsonl", "\n".join(json.dumps(row) for row in rows) + "\n\n")
     first, second = read(path)
@@ -169,7 +169,7 @@ def test_jsonl_gives_text_label_and_all_fields(tmp_path):
     assert second.label is None
 
 
-def test_ndjson_is_jsonl(tmp_path):
+def test_the_suffix_ndjson_means_json_lines(tmp_path):
     assert texts(write(tmp_path / "a.ndjson", '{"text": "a"}\n')) == ["a"]
 
 
@@ -185,13 +185,13 @@ def test_ndjson_is_jsonl(tmp_path):
         ("null", None),
     ],
 )
-def test_jsonl_labels_become_words(tmp_path, value, label):
+def test_jsonl_labels_become_strings(tmp_path, value, label):
     (document,) = read(write(tmp_path / "a.jsonl", f'{{"text": "a", "label": {value}}}\n'))
     assert document.label == label
 
 
-def test_two_numbers_are_two_labels(tmp_path):
-    # Six significant digits would make one label of them.
+def test_different_numbers_are_different_labels(tmp_path):
+    # Formatting with six significant digits would merge them.
     path = write(tmp_path / "a.jsonl", '{"text": "a", "label": 1234567.5}\n{"text": "a", "label": 1234568.5}\n')
     first, second = read(path)
     assert first.label != second.label
@@ -226,7 +226,7 @@ def test_two_numbers_are_two_labels(tmp_path):
         *("nested-lists", "nested-objects"),
     ],
 )
-def test_jsonl_refuses_what_is_no_object_with_a_text(tmp_path, line):
+def test_jsonl_rejects_lines_that_are_not_objects_with_a_text(tmp_path, line):
     path = write(tmp_path / "a.jsonl", f'{{"text": "fine"}}\n\n{line}\n')
     refused(path, f"{path}:3")
 
@@ -246,7 +246,7 @@ def test_jsonl_missing_text_lists_the_keys(tmp_path):
     ],
     ids=["null", "no-key", "csv", "tsv"],
 )
-def test_a_missing_text_is_an_empty_one(tmp_path, name, content):
+def test_a_missing_text_is_an_empty_text(tmp_path, name, content):
     assert texts(write(tmp_path / name, content)) == ["a", "", "b"]
 
 
@@ -260,7 +260,7 @@ def test_jsonl_nul_and_lone_surrogates_are_read_and_digested(tmp_path):
 
 @quick
 @given(rows=st.lists(st.fixed_dictionaries({"text": st.text(), "id": st.integers()}), max_size=5))
-def test_jsonl_rows_come_back_as_written(tmp_path, rows):
+def test_jsonl_round_trip(tmp_path, rows):
     path = write(tmp_path / "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     assert [document.fields for document in read(path)] == rows
 
@@ -268,13 +268,13 @@ def test_jsonl_rows_come_back_as_written(tmp_path, rows):
 # ---------------------------------------------------------------- Parquet
 
 
-def test_parquet_without_pyarrow_says_what_to_install(tmp_path):
+def test_parquet_without_pyarrow_advises_to_install_it(tmp_path):
     if importlib.util.find_spec("pyarrow"):
         pytest.skip("pyarrow is installed")
     refused(write(tmp_path / "a.parquet", b"PAR1"), "pyarrow", "nlptx[parquet]", error=NlptxError)
 
 
-def test_parquet_reads_like_a_table(tmp_path):
+def test_parquet_is_read_as_a_table(tmp_path):
     pytest.importorskip("pyarrow")
     import pandas as pd
 

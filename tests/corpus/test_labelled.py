@@ -1,4 +1,4 @@
-"""Documents that lack a label or a text: an error that names the place, or left out and counted."""
+"""A document without a label or a text is an error that names the line, or it is skipped and counted."""
 
 import pytest
 from reading import write
@@ -17,13 +17,13 @@ GAPS_IN_JSON = (
 
 
 def labelled(path, **options):
-    """Return the texts and labels, and what was noted."""
+    """Return the (text, label) pairs and the notes."""
     notes = []
     documents = LabelledDocuments(Corpus([str(path)], ReadOptions(**options), notes.append))
     return [(document.text, document.label) for document in documents], notes
 
 
-def test_labelled_documents_pass(tmp_path):
+def test_labelled_documents_are_returned(tmp_path):
     path = write(tmp_path / "a.csv", "text,label\na,pos\n,neg\n")
     assert labelled(path) == ([("a", "pos"), ("", "neg")], [])
 
@@ -48,26 +48,26 @@ def test_the_first_text_without_a_label_is_named(tmp_path, name, content, line, 
 
 
 @pytest.mark.parametrize(("name", "content"), [("a.csv", GAPS), ("a.jsonl", GAPS_IN_JSON)], ids=["csv", "jsonl"])
-def test_rows_without_text_or_label_can_be_left_out(tmp_path, name, content):
+def test_rows_without_text_or_label_can_be_skipped(tmp_path, name, content):
     path = write(tmp_path / name, content)
-    found, notes = labelled(path, skip_bad=True)
-    assert found == [("a", "pos"), ("c", "neg")]
+    pairs, notes = labelled(path, skip_bad=True)
+    assert pairs == [("a", "pos"), ("c", "neg")]
     lines = (3, 4, 5) if name == "a.csv" else (2, 3, 4)
-    places = ", ".join(f"{path}:{line}" for line in lines)
-    assert notes == [f"left out 5 rows: 3 without a label, 2 without a text ({places}, ...)"]
+    positions = ", ".join(f"{path}:{line}" for line in lines)
+    assert notes == [f"left out 5 rows: 3 without a label, 2 without a text ({positions}, ...)"]
 
 
-def test_one_row_left_out_is_named(tmp_path):
+def test_a_single_skipped_row_is_reported(tmp_path):
     path = write(tmp_path / "a.csv", "text,label\na,pos\nb,\n")
     assert labelled(path, skip_bad=True) == ([("a", "pos")], [f"left out 1 row: 1 without a label ({path}:3)"])
 
 
-def test_nothing_to_leave_out_is_not_noted(tmp_path):
+def test_no_note_if_no_row_is_skipped(tmp_path):
     assert labelled(write(tmp_path / "a.csv", "text,label\na,pos\n"), skip_bad=True) == ([("a", "pos")], [])
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "says"),
+    ("name", "content", "message"),
     [
         ("a.csv", "text,stars\na,1\nb,2\n", "no column 'label'; the columns are text, stars"),
         ("a.jsonl", '{"text": "a", "stars": 1}\n{"text": "b"}\n', "2 without a label"),
@@ -75,14 +75,14 @@ def test_nothing_to_leave_out_is_not_noted(tmp_path):
         ("a.txt", "a\nb\n", "this text has no label"),
     ],
 )
-def test_data_without_any_label_is_no_matter_of_single_rows(tmp_path, name, content, says):
-    with pytest.raises(LabelError, match=says):
+def test_data_without_any_labelled_text_is_an_error_even_if_bad_rows_are_skipped(tmp_path, name, content, message):
+    with pytest.raises(LabelError, match=message):
         labelled(write(tmp_path / name, content), skip_bad=True)
 
 
-def test_the_digest_of_the_labelled_texts_is_kept_where_others_are_read_beside_them(tmp_path):
-    for place, text in (("train/neg", "dull"), ("train/pos", "great"), ("train/unsup", "so")):
-        write(tmp_path / "corpus" / place / "1.txt", text)
+def test_the_digest_of_the_labelled_texts_is_also_stored_if_there_are_unlabelled_texts(tmp_path):
+    for folder, text in (("train/neg", "dull"), ("train/pos", "great"), ("train/unsup", "so")):
+        write(tmp_path / "corpus" / folder / "1.txt", text)
     source = read_training_data((str(tmp_path / "corpus"),), (), (), ReadOptions(splits=("train", "unsup"))).source
     for name in ("neg", "pos"):
         write(tmp_path / "same" / name / "1.txt", (tmp_path / "corpus" / "train" / name / "1.txt").read_bytes())

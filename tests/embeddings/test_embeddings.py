@@ -15,7 +15,7 @@ from nlptx.text.vocabulary import Vocabulary
 
 
 def embeddings(table, **fields):
-    """Word vectors from a dict of word to numbers."""
+    """Return word vectors from a dict of word -> numbers."""
     tokenizer = fields.pop("tokenizer", Tokenizer())
     counts = np.arange(len(table), 0, -1, dtype=np.int64)
     vectors = np.array(list(table.values()), np.float32)
@@ -35,39 +35,39 @@ ROYALS = {
 # ---------------------------------------------------------------- neighbours
 
 
-def test_neighbours_come_nearest_first_with_their_cosine():
-    found = embeddings(ROYALS).nearest("king", 3)
-    assert [word for word, _ in found] == ["man", "queen", "woman"]
-    assert [cosine for _, cosine in found] == pytest.approx([2**-0.5, 0.5, 0])
-    assert all(type(cosine) is float for _, cosine in found)
+def test_neighbours_are_sorted_by_cosine():
+    result = embeddings(ROYALS).nearest("king", 3)
+    assert [word for word, _ in result] == ["man", "queen", "woman"]
+    assert [cosine for _, cosine in result] == pytest.approx([2**-0.5, 0.5, 0])
+    assert all(type(cosine) is float for _, cosine in result)
 
 
-def test_length_does_not_matter_to_the_cosine():
-    found = embeddings({"a": (1, 0), "b": (100, 1), "c": (1, 1)}).nearest("a", 2)
-    assert [word for word, _ in found] == ["b", "c"]
+def test_vector_length_does_not_affect_the_cosine():
+    result = embeddings({"a": (1, 0), "b": (100, 1), "c": (1, 1)}).nearest("a", 2)
+    assert [word for word, _ in result] == ["b", "c"]
 
 
 def test_a_word_is_not_its_own_neighbour():
-    found = embeddings(ROYALS).nearest("king", 99)
-    assert sorted(word for word, _ in found) == sorted(ROYALS.keys() - {"king"})
+    result = embeddings(ROYALS).nearest("king", 99)
+    assert sorted(word for word, _ in result) == sorted(ROYALS.keys() - {"king"})
 
 
 @pytest.mark.parametrize("top", [0, 1, 2, 5])
-def test_as_many_neighbours_as_asked_for(top):
+def test_the_requested_number_of_neighbours_is_returned(top):
     assert len(embeddings(ROYALS).nearest("man", top)) == top
 
 
 def test_ties_go_to_the_more_frequent_word():
-    found = embeddings({"a": (1, 0), "z": (0, 1), "b": (0, 1), "y": (0, 2)}).nearest("a")
-    assert [word for word, _ in found] == ["z", "b", "y"]
+    result = embeddings({"a": (1, 0), "z": (0, 1), "b": (0, 1), "y": (0, 2)}).nearest("a")
+    assert [word for word, _ in result] == ["z", "b", "y"]
 
 
-def test_a_zero_vector_is_near_nothing():
+def test_a_zero_vector_has_cosine_0_with_all_words():
     assert [cosine for _, cosine in embeddings(ROYALS).nearest("nothing")] == [0] * 5
     assert dict(embeddings(ROYALS).nearest("king", 99))["nothing"] == 0
 
 
-def test_words_are_looked_up_in_the_case_of_the_vocabulary():
+def test_lookup_folds_case_as_the_vocabulary_does():
     assert embeddings(ROYALS).nearest("KING", 1) == embeddings(ROYALS).nearest("king", 1)
     cased = embeddings({"Apple": (1, 0), "fruit": (0, 1)}, tokenizer=Tokenizer(lowercase=False))
     assert cased.nearest("Apple", 1)[0][0] == "fruit"
@@ -75,7 +75,7 @@ def test_words_are_looked_up_in_the_case_of_the_vocabulary():
         cased.nearest("apple")
 
 
-def test_another_case_is_another_word_where_case_counts():
+def test_words_that_differ_in_case_are_distinct_without_case_folding():
     cased = embeddings({"Apple": (1, 0.1), "apple": (1, 0), "Mac": (0, 1)}, tokenizer=Tokenizer(lowercase=False))
     assert [word for word, _ in cased.nearest("Apple")] == ["apple", "Mac"]
 
@@ -93,19 +93,19 @@ def test_man_is_to_king_as_woman_is_to_queen():
     assert embeddings(ROYALS).analogy("man", "king", "woman", 1)[0][0] == "queen"
 
 
-def test_the_three_words_of_an_analogy_are_no_answer():
-    found = embeddings(ROYALS).analogy("Man", "king", "woman", 99)
-    assert sorted(word for word, _ in found) == ["apple", "nothing", "queen"]
+def test_the_three_words_of_an_analogy_are_excluded_from_the_answers():
+    result = embeddings(ROYALS).analogy("Man", "king", "woman", 99)
+    assert sorted(word for word, _ in result) == ["apple", "nothing", "queen"]
 
 
 def test_analogy_adds_unit_vectors():
-    # 3CosAdd: lengths must not weigh, or the longest vector would decide.
+    # 3CosAdd normalises the vectors first; otherwise the longest one would dominate the sum.
     table = {"a": (1, 0, 0), "b": (0, 1, 0), "c": (0, 0, 50), "good": (-1, 1, 1), "long": (0, 0.1, 9)}
     word, cosine = embeddings(table).analogy("a", "b", "c", 1)[0]
     assert (word, cosine) == ("good", pytest.approx(1))
 
 
-def test_an_analogy_that_cancels_out_is_no_error():
+def test_an_analogy_whose_sum_is_zero_is_not_an_error():
     table = {"a": (1, 0), "b": (1, 0), "c": (0, 0), "d": (1, 1)}
     assert embeddings(table).analogy("a", "b", "c") == [("d", 0.0)]
 
@@ -118,12 +118,12 @@ def test_an_unknown_word_of_an_analogy_is_named():
 # ---------------------------------------------------------------- the artifact
 
 
-def equal(a, b):
+def assert_equal(a, b):
     assert list(a.vocabulary.words) == list(b.vocabulary.words)
     assert a.vocabulary.tokenizer == b.vocabulary.tokenizer
     for name in ("vectors", "eigenvalues", "residuals", "explained"):
-        left, right = getattr(a, name), getattr(b, name)
-        assert (left.dtype, left.shape, left.tobytes()) == (right.dtype, right.shape, right.tobytes()), name
+        x, y = getattr(a, name), getattr(b, name)
+        assert (x.dtype, x.shape, x.tobytes()) == (y.dtype, y.shape, y.tobytes()), name
     assert (a.settings, a.details, a.made_from, a.seed) == (b.settings, b.details, b.made_from, b.seed)
 
 
@@ -148,14 +148,14 @@ def test_artifact_round_trip(tmp_path, fields):
     before = embeddings(ROYALS, **fields)
     path = str(tmp_path / "embeddings.npz")
     write(path, before.to_artifact())
-    equal(load_embeddings(path), before)
+    assert_equal(load_embeddings(path), before)
 
 
 def test_vectors_in_any_memory_order_can_be_stored(tmp_path):
     before = embeddings(ROYALS)
-    turned = Embeddings(np.asfortranarray(before.vectors), before.vocabulary)
+    column_major = Embeddings(np.asfortranarray(before.vectors), before.vocabulary)
     path = str(tmp_path / "embeddings.npz")
-    write(path, turned.to_artifact())
+    write(path, column_major.to_artifact())
     assert np.array_equal(load_embeddings(path).vectors, before.vectors)
 
 
@@ -174,7 +174,7 @@ def test_vectors_in_any_memory_order_can_be_stored(tmp_path):
     ],
     ids=lambda arrays: next(iter(arrays)),
 )
-def test_arrays_that_disagree_are_refused(tmp_path, arrays):
+def test_inconsistent_arrays_are_rejected(tmp_path, arrays):
     artifact = embeddings(ROYALS).to_artifact()
     artifact.arrays.update(arrays)
     path = str(tmp_path / "embeddings.npz")
@@ -188,19 +188,19 @@ def test_arrays_that_disagree_are_refused(tmp_path, arrays):
     "details",
     [{"tokenizer": "none"}, {"lowercase": 1}, {"tokenizer": None}, {"tokenizer": ["words"]}, {"tokenizer": {}}],
 )
-def test_a_tokenizer_no_version_wrote_is_refused(details):
+def test_an_invalid_stored_tokenizer_is_rejected(details):
     artifact = embeddings(ROYALS).to_artifact()
     artifact.details.update(details)
     with pytest.raises(CorruptError):
         Embeddings.from_artifact(artifact)
 
 
-def test_reading_leaves_the_artifact_alone(tmp_path):
+def test_reading_does_not_modify_the_artifact(tmp_path):
     artifact = embeddings(ROYALS).to_artifact()
-    equal(Embeddings.from_artifact(artifact), Embeddings.from_artifact(artifact))
+    assert_equal(Embeddings.from_artifact(artifact), Embeddings.from_artifact(artifact))
 
 
-def test_another_kind_of_artifact_is_refused(tmp_path):
+def test_another_kind_of_artifact_is_rejected(tmp_path):
     from nlptx.cooccurrence.matrix import count
     from nlptx.settings import CountSettings
 
@@ -220,7 +220,7 @@ def stored(tmp_path, content, name="vectors.txt"):
     return str(path)
 
 
-def test_word2vec_text_is_what_gensim_reads(tmp_path):
+def test_word2vec_text_has_the_format_that_gensim_reads(tmp_path):
     path = str(tmp_path / "vectors.txt")
     embeddings({"the": (0.5, -1), "été": (1e-9, 3e20)}).save(path)
     with open(path, encoding="utf-8") as file:
@@ -238,46 +238,46 @@ some_words = st.lists(
 
 @settings(derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=some_words, size=st.integers(2, 4), data=st.data())
-def test_word2vec_text_gives_every_bit_back(tmp_path, words, size, data):
+def test_word2vec_text_round_trip_preserves_every_bit(tmp_path, words, size, data):
     vectors = data.draw(hnp.arrays(np.float32, (len(words), size), elements=numbers))
     before = embeddings(dict(zip(words, vectors.tolist(), strict=True)))
     path = str(tmp_path / "vectors.txt")
     before.save(path)
     after = load_embeddings(path)
     assert list(after.vocabulary.words) == words
-    # Equal numbers; -0 and 0 are told apart by the text as well.
+    # Comparing bytes also distinguishes -0 from 0.
     assert after.vectors.tobytes() == before.vectors.tobytes()
 
 
-def test_vectors_of_one_number_survive_the_text(tmp_path):
-    # With the header line there is no doubt which line is the first word.
+def test_round_trip_of_vectors_with_one_component(tmp_path):
+    # The header line removes the ambiguity about which line is the first word.
     path = str(tmp_path / "vectors.txt")
     embeddings({"the": (0.5,), "a": (2,)}).save(path)
     assert load_embeddings(path).vectors.tolist() == [[0.5], [2]]
 
 
 def test_glove_text_has_no_header(tmp_path):
-    found = load_embeddings(stored(tmp_path, "the 0.5 -1\na 2e-3 4\n"))
-    assert list(found.vocabulary.words) == ["the", "a"]
-    assert found.vectors.tolist() == [pytest.approx([0.5, -1]), pytest.approx([0.002, 4])]
+    result = load_embeddings(stored(tmp_path, "the 0.5 -1\na 2e-3 4\n"))
+    assert list(result.vocabulary.words) == ["the", "a"]
+    assert result.vectors.tolist() == [pytest.approx([0.5, -1]), pytest.approx([0.002, 4])]
 
 
-def test_glove_text_of_one_number_a_word_loses_no_word(tmp_path):
-    # `the 0.5` looks like a header, but a header is two whole numbers.
+def test_glove_text_with_one_component_keeps_the_first_word(tmp_path):
+    # `the 0.5` resembles a header, but a header consists of two integers.
     assert list(load_embeddings(stored(tmp_path, "the 0.5\na 2\n")).vocabulary.words) == ["the", "a"]
 
 
 def test_a_number_may_be_a_word(tmp_path):
-    found = load_embeddings(stored(tmp_path, "2 3\n7 1 2 3\n, 4 5 6\n"))
-    assert list(found.vocabulary.words) == ["7", ","]
+    result = load_embeddings(stored(tmp_path, "2 3\n7 1 2 3\n, 4 5 6\n"))
+    assert list(result.vocabulary.words) == ["7", ","]
 
 
 @pytest.mark.parametrize("name", ["v.txt", "v.vec"])
 @pytest.mark.parametrize("content", ["2 2\r\nthe 1 2\r\na 3 4\r\n", "2 2\nthe 1 2 \na 3 4 \n", "the 1 2\na 3 4"])
 def test_line_ends_and_trailing_spaces(tmp_path, content, name):
-    found = load_embeddings(stored(tmp_path, content, name))
-    assert list(found.vocabulary.words) == ["the", "a"]
-    assert found.vectors.tolist() == [[1, 2], [3, 4]]
+    result = load_embeddings(stored(tmp_path, content, name))
+    assert list(result.vocabulary.words) == ["the", "a"]
+    assert result.vectors.tolist() == [[1, 2], [3, 4]]
 
 
 def test_case_is_folded_only_if_all_words_are_lower_case(tmp_path):
@@ -289,7 +289,7 @@ def test_imported_vectors_make_an_artifact(tmp_path):
     before = load_embeddings(stored(tmp_path, "the 1 2\na 3 4\n"))
     path = str(tmp_path / "embeddings.npz")
     write(path, before.to_artifact())
-    equal(load_embeddings(path), before)
+    assert_equal(load_embeddings(path), before)
 
 
 @pytest.mark.parametrize(
@@ -322,29 +322,29 @@ def test_a_bad_line_is_named(tmp_path, content, line, part):
     assert part in str(caught.value)
 
 
-def test_a_cut_off_file_is_noticed_by_its_header(tmp_path):
+def test_a_truncated_file_is_detected_by_its_header(tmp_path):
     path = stored(tmp_path, "3 2\nthe 1 2\na 3 4\n")
     with pytest.raises(DataError, match=path):
         read_word2vec(path)
 
 
 @pytest.mark.parametrize("content", ["", "0 5\n"])
-def test_a_file_without_vectors_is_refused(tmp_path, content):
+def test_a_file_without_vectors_is_rejected(tmp_path, content):
     with pytest.raises(DataError, match="no vectors"):
         read_word2vec(stored(tmp_path, content))
 
 
 @pytest.mark.parametrize("name", ["none.txt", "folder.txt"])
 def test_a_missing_file_or_a_folder_is_named(tmp_path, name):
-    # A usage error, as for an artifact and for any other input.
+    # This is a usage error, as it is for artifacts and other inputs.
     (tmp_path / "folder.txt").mkdir()
     with pytest.raises(SettingsError) as caught:
         read_word2vec(str(tmp_path / name))
     assert name in str(caught.value)
 
 
-def test_a_word_that_is_no_utf8_is_not_half_written(tmp_path):
-    # JSON may hold lone surrogates, so a vocabulary may; text files cannot.
+def test_a_word_that_cannot_be_encoded_leaves_no_partial_file(tmp_path):
+    # JSON input may contain lone surrogates, so a vocabulary may too, but a UTF-8 text file cannot.
     path = tmp_path / "vectors.txt"
     with pytest.raises(OutputError):
         embeddings({"the": (1, 2), "\ud800": (3, 4)}).save(path)

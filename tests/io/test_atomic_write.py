@@ -1,4 +1,4 @@
-"""Writing: the old file or the new one, never half of one, and nothing left lying about."""
+"""Atomic writing: the target is always the complete old or new file, and no temporary files remain."""
 
 import errno
 import fcntl
@@ -16,7 +16,7 @@ from nlptx.io.atomic_write import atomic_output, check_writable
 
 @pytest.fixture
 def path(tmp_path):
-    """A file with old content in a folder of its own."""
+    """Return the path of a file with old content; its folder contains nothing else."""
     path = tmp_path / "out.npz"
     path.write_bytes(b"old")
     return path
@@ -27,8 +27,8 @@ def put(path, content=b"new"):
         file.write(content)
 
 
-def put_half(path, error):
-    """Begin to write, then fail."""
+def put_partially(path, error):
+    """Write part of the content, then raise ``error``."""
     with atomic_output(str(path)) as file:
         file.write(b"half")
         raise error
@@ -47,16 +47,16 @@ def test_the_file_is_replaced_when_the_block_ends(path):
     assert names(path.parent) == ["out.npz"]
 
 
-def test_a_relative_name_is_enough(tmp_path, monkeypatch):
+def test_a_relative_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     put("out.npz")
     assert names(tmp_path) == ["out.npz"]
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), KeyboardInterrupt(), SystemExit(1), BrokenPipeError()])
-def test_an_error_in_the_block_leaves_the_old_file_and_no_litter(path, error):
+def test_an_error_in_the_block_leaves_only_the_old_file(path, error):
     with pytest.raises(type(error)):
-        put_half(path, error)
+        put_partially(path, error)
     assert path.read_bytes() == b"old"
     assert names(path.parent) == ["out.npz"]
 
@@ -65,24 +65,24 @@ def test_an_error_in_the_block_leaves_the_old_file_and_no_litter(path, error):
 
 
 @pytest.fixture
-def ten_bytes_of_room(monkeypatch):
-    """Let each file grow to ten bytes; returns a list to put the number of the error in."""
+def ten_byte_disk(monkeypatch):
+    """Make writes beyond ten bytes per file fail; return a list whose only item is the error number to raise."""
     error = [errno.ENOSPC]
     write = os.write
 
-    def short_of_room(descriptor, data):
-        room = 10 - os.lseek(descriptor, 0, os.SEEK_CUR)
-        if room <= 0:
+    def limited_write(descriptor, data):
+        free = 10 - os.lseek(descriptor, 0, os.SEEK_CUR)
+        if free <= 0:
             raise OSError(error[0], os.strerror(error[0]))
-        return write(descriptor, data[:room])
+        return write(descriptor, data[:free])
 
-    monkeypatch.setattr(os, "write", short_of_room)
+    monkeypatch.setattr(os, "write", limited_write)
     return error
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_leaves_the_old_file_and_no_litter(path, ten_bytes_of_room, error):
-    ten_bytes_of_room[0] = error
+def test_a_full_disk_leaves_only_the_old_file(path, ten_byte_disk, error):
+    ten_byte_disk[0] = error
     with pytest.raises(OutputError, match="disk is full; nothing was changed") as caught:
         put(path, b"more than ten bytes")
     assert caught.value.where == str(path)
@@ -90,24 +90,24 @@ def test_a_full_disk_leaves_the_old_file_and_no_litter(path, ten_bytes_of_room, 
     assert names(path.parent) == ["out.npz"]
 
 
-@pytest.mark.usefixtures("ten_bytes_of_room")
-def test_a_full_disk_under_the_temporary_folder_is_told_apart_from_the_target():
+@pytest.mark.usefixtures("ten_byte_disk")
+def test_the_error_for_a_full_temporary_folder_names_that_folder():
     with pytest.raises(OutputError, match="disk is full") as caught:
         put("-", b"more than ten bytes")
     assert caught.value.where == tempfile.gettempdir()
 
 
 @pytest.mark.parametrize(
-    ("number", "told"),
+    ("number", "message"),
     [(errno.ENOSPC, "disk is full"), (errno.EIO, "Input/output error")],
-    ids=["full", "any other failure"],
+    ids=["full", "other error"],
 )
-def test_what_the_system_finds_only_at_the_end_is_told_with_its_reason(number, told, path, monkeypatch):
-    def broken(descriptor):
+def test_errors_at_the_final_flush_are_reported(number, message, path, monkeypatch):
+    def failing_fsync(descriptor):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(os, "fsync", broken)
-    with pytest.raises(OutputError, match=told):
+    monkeypatch.setattr(os, "fsync", failing_fsync)
+    with pytest.raises(OutputError, match=message):
         put(path)
     assert path.read_bytes() == b"old"
     assert names(path.parent) == ["out.npz"]
@@ -115,48 +115,48 @@ def test_what_the_system_finds_only_at_the_end_is_told_with_its_reason(number, t
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 @pytest.mark.parametrize("size", [1, 1_000_000])
-def test_a_device_without_room(size):
+def test_a_full_device(size):
     with pytest.raises(OutputError, match="disk is full; the output is incomplete"):
         put("/dev/full", b"x" * size)
 
 
-def test_a_failure_to_read_is_not_told_as_one_to_write(path):
+def test_a_read_error_in_the_block_is_not_reported_as_a_write_error(path):
     with pytest.raises(IsADirectoryError), atomic_output(str(path)):
-        open(path.parent)  # noqa: SIM115  # fails
+        open(path.parent)  # noqa: SIM115  # raises
     assert path.read_bytes() == b"old"
     assert names(path.parent) == ["out.npz"]
 
 
-def test_file_and_folder_are_flushed_to_the_disk_around_the_renaming(path, monkeypatch):
-    """Else a power cut could leave an empty file, or bring back the old one after success was told."""
-    done = []
+def test_the_file_is_flushed_before_the_rename_and_the_folder_after_it(path, monkeypatch):
+    """Otherwise, a power failure could leave an empty file, or the old one after success has been reported."""
+    events = []
     fsync, replace = os.fsync, os.replace
 
     def note_fsync(descriptor):
-        done.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else path.read_bytes())
+        events.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else path.read_bytes())
         fsync(descriptor)
 
     def note_replace(source, target):
-        done.append("replace")
+        events.append("replace")
         replace(source, target)
 
     monkeypatch.setattr(os, "fsync", note_fsync)
     monkeypatch.setattr(os, "replace", note_replace)
     put(path)
-    assert done == [b"old", "replace", "folder"]
+    assert events == [b"old", "replace", "folder"]
 
 
 @pytest.mark.parametrize("error", [errno.EINVAL, errno.EIO])
-def test_a_folder_that_does_not_flush(path, monkeypatch, error):
-    """Some file systems do not know how, which is no failure; a broken disk is one, and not hidden."""
+def test_a_folder_that_cannot_be_flushed(path, monkeypatch, error):
+    """Some file systems cannot flush folders, which is not an error; a disk error is reported."""
     fsync = os.fsync
 
-    def fails_for_folders(descriptor):
+    def failing_for_folders(descriptor):
         if stat.S_ISDIR(os.fstat(descriptor).st_mode):
             raise OSError(error, os.strerror(error))
         fsync(descriptor)
 
-    monkeypatch.setattr(os, "fsync", fails_for_folders)
+    monkeypatch.setattr(os, "fsync", failing_for_folders)
     if error == errno.EINVAL:
         put(path)
     else:
@@ -166,31 +166,31 @@ def test_a_folder_that_does_not_flush(path, monkeypatch, error):
     assert names(path.parent) == ["out.npz"]
 
 
-# ---------------------------------------------------------------- where nothing can be written
+# ---------------------------------------------------------------- targets that cannot be written
 
 
-def test_a_folder_is_refused(tmp_path):
+def test_a_folder_is_rejected(tmp_path):
     with pytest.raises(OutputError, match="folder"):
         put(tmp_path)
 
 
-def test_a_folder_that_does_not_exist_is_refused_with_advice(tmp_path):
+def test_a_missing_folder_is_an_error_with_advice(tmp_path):
     with pytest.raises(OutputError, match="mkdir") as caught:
         put(tmp_path / "none" / "out.npz")
     assert str(tmp_path / "none") in str(caught.value)
 
 
-def test_a_folder_that_may_not_be_written_is_refused(path, monkeypatch):
-    # Asked through os.access, as a test that runs as root may write anywhere.
-    monkeypatch.setattr(os, "access", lambda place, mode: False)
+def test_a_folder_without_write_permission_is_rejected_early(path, monkeypatch):
+    # os.access is patched, because root could write to any folder.
+    monkeypatch.setattr(os, "access", lambda name, mode: False)
     with pytest.raises(OutputError, match="permission denied"):
         check_writable(str(path))
 
 
-def test_a_file_protected_from_writing_is_refused(path, monkeypatch):
-    """Renaming would not ask, but ``> FILE`` does."""
-    may = os.access
-    monkeypatch.setattr(os, "access", lambda place, mode: place != str(path) and may(place, mode))
+def test_a_write_protected_file_is_rejected(path, monkeypatch):
+    """A rename would succeed, but the file is protected, so it is an error, as with ``> FILE``."""
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda name, mode: name != str(path) and access(name, mode))
     with pytest.raises(OutputError, match="permission denied") as caught:
         put(path)
     assert caught.value.hint.startswith(f"chmod u+w {path}")
@@ -198,7 +198,7 @@ def test_a_file_protected_from_writing_is_refused(path, monkeypatch):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
-def test_a_read_only_folder_is_refused(path):
+def test_a_read_only_folder_is_rejected(path):
     path.parent.chmod(0o555)
     try:
         with pytest.raises(OutputError, match="permission denied"):
@@ -209,15 +209,15 @@ def test_a_read_only_folder_is_refused(path):
 
 
 @pytest.mark.parametrize("name", ["", "folder/", "none/"])
-def test_what_is_no_file_name_is_refused_before_any_work(tmp_path, monkeypatch, name):
-    """An empty one comes from an unset variable of the shell."""
+def test_an_invalid_file_name_is_rejected_early(tmp_path, monkeypatch, name):
+    """An empty name can come from an unset shell variable."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     with pytest.raises(OutputError, match="expected a file name"):
         check_writable(name)
 
 
-def test_a_ring_of_symbolic_links_is_refused(tmp_path):
+def test_a_cycle_of_symbolic_links_is_rejected(tmp_path):
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
     with pytest.raises(OutputError, match="symbolic links"):
@@ -229,38 +229,38 @@ def test_standard_output_is_always_writable():
     check_writable("-")
 
 
-# ---------------------------------------------------------------- litter
+# ---------------------------------------------------------------- stale temporary files
 
-LITTER = "0123456789abcdef"
+RANDOM_PART = "0123456789abcdef"
 
 
-def test_litter_of_killed_writers_is_removed(path):
-    for name in (LITTER, "f" * 16):
+def test_temporary_files_of_killed_writers_are_removed(path):
+    for name in (RANDOM_PART, "f" * 16):
         path.with_name(f".out.npz.{name}.tmp").write_bytes(b"half")
     put(path)
     assert names(path.parent) == ["out.npz"]
 
 
 @pytest.mark.parametrize("target", ["[a].npz", "a*.npz", "a?.npz"])
-def test_litter_is_found_for_names_with_special_characters(tmp_path, target):
+def test_temporary_files_are_found_for_names_with_special_characters(tmp_path, target):
     path = tmp_path / target
-    mine = path.with_name(f".{target}.{LITTER}.tmp")
-    other = path.with_name(f".abc.npz.{LITTER}.tmp")
+    mine = path.with_name(f".{target}.{RANDOM_PART}.tmp")
+    other = path.with_name(f".abc.npz.{RANDOM_PART}.tmp")
     mine.touch()
     other.touch()
     put(path)
     assert names(tmp_path) == sorted([other.name, target])
 
 
-def test_what_only_looks_like_litter_is_left(path):
+def test_files_with_similar_names_are_not_removed(path):
     kept = [
         ".out.npz.tmp",
         ".out.npz.x.tmp",
         ".out.npz.1234.tmp",
-        f".out.npz.{LITTER}0.tmp",
-        f".out.npz.{LITTER}",
-        f".other.npz.{LITTER}.tmp",
-        f"out.npz.{LITTER}.tmp",
+        f".out.npz.{RANDOM_PART}0.tmp",
+        f".out.npz.{RANDOM_PART}",
+        f".other.npz.{RANDOM_PART}.tmp",
+        f"out.npz.{RANDOM_PART}.tmp",
     ]
     for name in kept:
         path.with_name(name).touch()
@@ -268,8 +268,8 @@ def test_what_only_looks_like_litter_is_left(path):
     assert names(path.parent) == sorted([*kept, "out.npz"])
 
 
-def test_the_file_of_a_living_writer_is_left(path):
-    """Whatever its process id and host: what tells is the lock on it."""
+def test_the_temporary_file_of_a_running_writer_is_not_removed(path):
+    """The lock on the file shows that its writer is running; process id and host do not matter."""
     with atomic_output(str(path)) as first:
         first.write(b"first")
         put(path, b"second")
@@ -279,34 +279,34 @@ def test_the_file_of_a_living_writer_is_left(path):
     assert names(path.parent) == ["out.npz"]
 
 
-def test_a_new_file_taken_for_litter_before_it_is_locked_is_made_again(path, monkeypatch):
-    flock, taken = fcntl.flock, []
+def test_a_temporary_file_that_is_removed_before_it_is_locked_is_recreated(path, monkeypatch):
+    flock, removed = fcntl.flock, []
 
-    def too_late(descriptor, operation):
-        if not taken:
-            taken.extend(file for file in path.parent.iterdir() if file != path)
-            taken[0].unlink()
+    def flock_after_removal(descriptor, operation):
+        if not removed:
+            removed.extend(file for file in path.parent.iterdir() if file != path)
+            removed[0].unlink()
         flock(descriptor, operation)
 
-    monkeypatch.setattr(fcntl, "flock", too_late)
+    monkeypatch.setattr(fcntl, "flock", flock_after_removal)
     put(path)
-    assert len(taken) == 1
+    assert len(removed) == 1
     assert path.read_bytes() == b"new"
     assert names(path.parent) == ["out.npz"]
 
 
-def test_without_locks_on_the_file_system_writing_works_and_nothing_counts_as_litter(path, monkeypatch):
-    def unknown(descriptor, operation):
+def test_without_file_locks_writing_works_and_no_temporary_file_is_removed(path, monkeypatch):
+    def unsupported(descriptor, operation):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-    monkeypatch.setattr(fcntl, "flock", unknown)
-    path.with_name(f".out.npz.{LITTER}.tmp").touch()
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    path.with_name(f".out.npz.{RANDOM_PART}.tmp").touch()
     put(path)
     assert path.read_bytes() == b"new"
-    assert names(path.parent) == [f".out.npz.{LITTER}.tmp", "out.npz"]
+    assert names(path.parent) == [f".out.npz.{RANDOM_PART}.tmp", "out.npz"]
 
 
-# ---------------------------------------------------------------- what the old file was
+# ---------------------------------------------------------------- permissions and links
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o755])
@@ -327,14 +327,14 @@ def test_a_new_file_has_the_mode_of_the_umask(tmp_path, mask):
     assert stat.S_IMODE((tmp_path / "out.npz").stat().st_mode) == 0o666 & ~mask
 
 
-def test_nobody_else_may_read_the_temporary_file_of_a_private_one(path):
+def test_the_temporary_file_of_a_private_file_is_private(path):
     path.chmod(0o600)
     with atomic_output(str(path)):
         modes = {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
     assert modes == {0o600}
 
 
-def test_a_symbolic_link_stays_one_and_its_target_is_replaced(path):
+def test_a_symbolic_link_is_kept_and_its_target_is_replaced(path):
     folder = path.parent / "elsewhere"
     folder.mkdir()
     link = folder / "link.npz"
@@ -346,7 +346,7 @@ def test_a_symbolic_link_stays_one_and_its_target_is_replaced(path):
     assert names(folder) == ["link.npz"]
 
 
-def test_a_symbolic_link_to_nothing_yet_makes_its_target(tmp_path):
+def test_the_missing_target_of_a_symbolic_link_is_created(tmp_path):
     link = tmp_path / "link.npz"
     link.symlink_to("target.npz")
     put(link)
@@ -354,14 +354,14 @@ def test_a_symbolic_link_to_nothing_yet_makes_its_target(tmp_path):
     assert (tmp_path / "target.npz").read_bytes() == b"new"
 
 
-def test_a_hard_link_elsewhere_keeps_the_old_content(path):
+def test_another_hard_link_keeps_the_old_content(path):
     other = path.with_name("other")
     os.link(path, other)
     put(path)
     assert (path.read_bytes(), other.read_bytes()) == (b"new", b"old")
 
 
-def test_a_name_as_long_as_names_may_be(tmp_path):
+def test_a_file_name_of_the_maximum_length(tmp_path):
     path = tmp_path / ("x" * 251 + ".npz")
     put(path)
     assert path.read_bytes() == b"new"
@@ -371,13 +371,13 @@ def test_a_name_as_long_as_names_may_be(tmp_path):
 
 
 def standard_output(monkeypatch):
-    """Return what standard output gets from now on. No fixture, as pytest sets it anew before a test begins."""
+    """Replace standard output with a buffer. Not a fixture, because pytest replaces sys.stdout after the fixtures."""
     pipe = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(pipe))
     return pipe
 
 
-def test_standard_output_gets_the_bytes_at_the_end(monkeypatch):
+def test_standard_output_is_written_at_the_end(monkeypatch):
     pipe = standard_output(monkeypatch)
     with atomic_output("-") as file:
         file.write(b"new")
@@ -385,15 +385,15 @@ def test_standard_output_gets_the_bytes_at_the_end(monkeypatch):
     assert pipe.getvalue() == b"new"
 
 
-def test_standard_output_gets_nothing_when_the_block_fails(monkeypatch):
+def test_nothing_is_written_to_standard_output_if_the_block_fails(monkeypatch):
     pipe = standard_output(monkeypatch)
     with pytest.raises(ValueError, match="stop"):
-        put_half("-", ValueError("stop"))
+        put_partially("-", ValueError("stop"))
     assert pipe.getvalue() == b""
 
 
-def test_the_file_of_standard_output_can_be_sought(monkeypatch):
-    # A zip file is written with steps back, which no pipe takes.
+def test_output_to_standard_output_is_seekable(monkeypatch):
+    # Writing a zip file requires seeking, which pipes do not support.
     pipe = standard_output(monkeypatch)
     with atomic_output("-") as file:
         file.write(b"abc")
@@ -402,43 +402,43 @@ def test_the_file_of_standard_output_can_be_sought(monkeypatch):
     assert pipe.getvalue() == b"Xbc"
 
 
-def test_devices_are_written_to_and_not_replaced():
+def test_devices_are_written_to_rather_than_replaced():
     put(os.devnull)
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
 
 
-def test_a_named_pipe_is_written_to_and_not_replaced(tmp_path):
-    pipe, got = tmp_path / "pipe", []
+def test_a_named_pipe_is_written_to_rather_than_replaced(tmp_path):
+    pipe, received = tmp_path / "pipe", []
     os.mkfifo(pipe)
-    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
+    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
     reader.start()
     put(pipe)
     reader.join()
-    assert got == [b"new"]
+    assert received == [b"new"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert names(tmp_path) == ["pipe"]
 
 
-@pytest.mark.parametrize("how", ["/dev/fd", "/proc/self/fd", "a link"])
-def test_an_open_file_is_written_where_it_stands(path, how):
-    """Not replaced, nor cut to nothing first: ``-o /dev/stdout >> out.npz`` adds to the file."""
+@pytest.mark.parametrize("kind", ["/dev/fd", "/proc/self/fd", "link"])
+def test_an_open_file_is_written_at_its_current_position(path, kind):
+    """It is neither replaced nor truncated: ``-o /dev/stdout >> out.npz`` appends to the file."""
     with open(path, "ab") as file:
-        if how == "a link":
+        if kind == "link":
             name = path.with_name("link")
             name.symlink_to(f"/dev/fd/{file.fileno()}")
         else:
-            name = f"{how}/{file.fileno()}"
+            name = f"{kind}/{file.fileno()}"
         put(name)
         file.write(b" and more")
     assert path.read_bytes() == b"oldnew and more"
 
 
-def test_a_file_open_for_reading_only_is_refused(path):
+def test_a_file_that_is_open_only_for_reading_is_rejected(path):
     with open(path, "rb") as file, pytest.raises(OutputError, match="reading only"):
         check_writable(f"/dev/fd/{file.fileno()}")
 
 
-def test_a_file_that_is_not_open_is_refused(tmp_path):
+def test_a_closed_file_descriptor_is_rejected(tmp_path):
     descriptor = os.open(tmp_path, os.O_RDONLY)
     os.close(descriptor)
     with pytest.raises(OutputError, match="Bad file descriptor"):

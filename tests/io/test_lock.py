@@ -1,4 +1,4 @@
-"""One training at a time: the second is refused, and nobody is held up by one that was killed."""
+"""Only one training per output file at a time; a killed training does not block later ones."""
 
 import errno
 import fcntl
@@ -31,20 +31,20 @@ def endless(work, *more):
     return last_of_each(*words, "-o", "out.npz", *more)
 
 
-def test_a_second_training_of_the_same_output_is_refused(work, tmp_path):
+def test_a_second_training_with_the_same_output_is_rejected(work, tmp_path):
     with Running(*endless(work), cwd=tmp_path) as first:
         first.read_until(b"epoch 2/", first.process.stderr)
         (tmp_path / "link.npz").symlink_to("out.npz")
         for name in ("out.npz", tmp_path / "out.npz", "link.npz"):
             refused(*one_step(work), "-o", name, code=1, says="another process is training", cwd=tmp_path)
-        run(*one_step(work), "-q", "-o", "other.npz", cwd=tmp_path)  # beside it is no matter
+        run(*one_step(work), "-q", "-o", "other.npz", cwd=tmp_path)  # another output in the same folder is allowed
         first.process.send_signal(signal.SIGINT)
         assert first.finish().code == 130
     assert sorted(contents(tmp_path)) == sorted(["other.npz", "out.npz", "out.npz.checkpoint", "link.npz"])
     run(*one_step(work), "-q", "-o", "out.npz", cwd=tmp_path)
 
 
-def test_a_killed_training_holds_nobody_up(work, tmp_path):
+def test_a_killed_training_does_not_block_the_next_one(work, tmp_path):
     with Running(*endless(work), cwd=tmp_path) as first:
         first.read_until(b"epoch 2/", first.process.stderr)
         first.process.kill()
@@ -54,22 +54,22 @@ def test_a_killed_training_holds_nobody_up(work, tmp_path):
     assert list(contents(tmp_path)) == ["out.npz"]
 
 
-def test_of_many_trainings_started_at_once_one_wins_whole(work, tmp_path):
+def test_concurrent_trainings_leave_one_complete_model(work, tmp_path):
     words = (*one_step(work), "-q", "-o", "out.npz")
-    started = [start(*words, cwd=tmp_path) for _ in range(4)]
-    ended = [(process.communicate()[1].decode(), process.returncode) for process in started]
-    # One that comes when another has ended may train too; it writes the same bytes.
-    assert {code for _, code in ended} <= {0, 1}
-    assert 0 in {code for _, code in ended}
-    assert all("another process is training out.npz" in said for said, code in ended if code)
+    running = [start(*words, cwd=tmp_path) for _ in range(4)]
+    results = [(process.communicate()[1].decode(), process.returncode) for process in running]
+    # A process that starts after another has finished may also train; it writes the same bytes.
+    assert {code for _, code in results} <= {0, 1}
+    assert 0 in {code for _, code in results}
+    assert all("another process is training out.npz" in message for message, code in results if code)
     alone = tmp_path / "alone"
     alone.mkdir()
     run(*one_step(work), "-q", "-o", "out.npz", cwd=alone)
-    left = contents(tmp_path)
-    assert left == {"out.npz": left["alone/out.npz"], "alone/out.npz": left["alone/out.npz"]}
+    files = contents(tmp_path)
+    assert files == {"out.npz": files["alone/out.npz"], "alone/out.npz": files["alone/out.npz"]}
 
 
-def test_the_lock_is_held_within_the_block_only(tmp_path):
+def test_the_lock_is_held_only_within_the_block(tmp_path):
     path = str(tmp_path / "lock")
     with locked(path, "taken"):
         for _ in range(2):
@@ -81,15 +81,15 @@ def test_the_lock_is_held_within_the_block_only(tmp_path):
         pass
 
 
-def test_a_lock_file_removed_while_it_was_waited_for_is_made_again(tmp_path, monkeypatch):
-    """Else two processes could hold the lock of two files of the same name."""
+def test_a_lock_file_removed_before_it_is_locked_is_recreated(tmp_path, monkeypatch):
+    """Otherwise, two processes could lock two different files of the same name."""
     path = str(tmp_path / "lock")
-    usual, calls = fcntl.flock, []
+    original, calls = fcntl.flock, []
 
-    def flock(descriptor, what):
-        usual(descriptor, what)
+    def flock(descriptor, operation):
+        original(descriptor, operation)
         if not calls:
-            os.unlink(path)  # the one before cleans up, just after this one opened the file
+            os.unlink(path)  # the previous owner removes the file just after this process has opened it
         calls.append(descriptor)
 
     monkeypatch.setattr(fcntl, "flock", flock)
@@ -98,7 +98,7 @@ def test_a_lock_file_removed_while_it_was_waited_for_is_made_again(tmp_path, mon
         assert os.path.exists(path)
 
 
-def test_a_lock_file_that_another_made_meanwhile_is_left_alone(tmp_path):
+def test_a_lock_file_recreated_by_another_process_is_not_removed(tmp_path):
     path = tmp_path / "lock"
     with locked(str(path), "taken"):
         path.unlink()
@@ -106,8 +106,8 @@ def test_a_lock_file_that_another_made_meanwhile_is_left_alone(tmp_path):
     assert path.read_text() == "another's"
 
 
-def test_a_file_system_without_locks_is_done_without(tmp_path, monkeypatch):
-    def flock(descriptor, what):
+def test_a_file_system_without_locks_is_supported(tmp_path, monkeypatch):
+    def flock(descriptor, operation):
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", flock)
@@ -116,6 +116,6 @@ def test_a_file_system_without_locks_is_done_without(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_lock_that_cannot_be_made_is_an_error(tmp_path):
+def test_a_lock_file_that_cannot_be_created_is_an_error(tmp_path):
     with pytest.raises(OutputError, match="No such file"), locked(str(tmp_path / "no" / "lock"), "taken"):
         pass

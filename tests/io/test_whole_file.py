@@ -1,4 +1,4 @@
-"""A file that gets shorter while it is read is an error, which names the file; one that grows is read on."""
+"""A file that is truncated while it is read is an error that names it; if it grows, the added data is read too."""
 
 import gzip
 import os
@@ -39,76 +39,76 @@ def read_lines(file):
 
 
 READERS = [lambda file: file.read(), read_blocks, read_lines]
-READER_NAMES = ["at once", "blocks", "lines"]
+READER_NAMES = ["single read", "blocks", "lines"]
 
 
-@pytest.mark.parametrize("rest", READERS, ids=READER_NAMES)
-def test_a_file_is_read_to_its_end(rest, path):
+@pytest.mark.parametrize("read_rest", READERS, ids=READER_NAMES)
+def test_a_file_is_read_to_its_end(read_rest, path):
     with open_whole(str(path)) as file:
-        assert file.read(FIRST) + rest(file) == DATA
+        assert file.read(FIRST) + read_rest(file) == DATA
 
 
 @pytest.mark.parametrize("size", [0, 10, SIZE // 2, SIZE - 1])
-@pytest.mark.parametrize("rest", READERS, ids=READER_NAMES)
-def test_a_file_that_gets_shorter_is_an_error(rest, size, path):
+@pytest.mark.parametrize("read_rest", READERS, ids=READER_NAMES)
+def test_a_file_truncated_while_it_is_read_is_an_error(read_rest, size, path):
     with open_whole(str(path)) as file:
         file.read(FIRST)
         os.truncate(path, size)
         with pytest.raises(
             DataError, match=f"cut short while it was read: it had {SIZE:,} .* now has {size:,}"
-        ) as found:
-            rest(file)
-    assert found.value.where == str(path)
+        ) as caught:
+            read_rest(file)
+    assert caught.value.where == str(path)
 
 
-@pytest.mark.parametrize("rest", READERS, ids=READER_NAMES)
-def test_a_file_that_gets_shorter_only_after_its_end_was_read_is_no_error(rest, path):
+@pytest.mark.parametrize("read_rest", READERS, ids=READER_NAMES)
+def test_a_file_truncated_after_it_has_been_read_is_not_an_error(read_rest, path):
     with open_whole(str(path)) as file:
-        assert rest(file) == DATA
+        assert read_rest(file) == DATA
         os.truncate(path, SIZE - 1)
         assert file.read() == b""
 
 
-@pytest.mark.parametrize("rest", READERS, ids=READER_NAMES)
-def test_a_file_that_grows_is_read_as_far_as_it_has_grown(rest, path):
+@pytest.mark.parametrize("read_rest", READERS, ids=READER_NAMES)
+def test_a_file_that_grows_is_read_to_its_new_end(read_rest, path):
     with open_whole(str(path)) as file:
         start = file.read(FIRST)
         with open(path, "ab") as more:
             more.write(b"more\n")
-        assert start + rest(file) == DATA + b"more\n"
+        assert start + read_rest(file) == DATA + b"more\n"
 
 
-def test_a_descriptor_has_the_name_that_it_is_given_and_stays_open(path):
+def test_errors_of_a_descriptor_use_the_given_name_and_it_stays_open(path):
     with open(path, "rb", buffering=0) as given:
         with open_whole(given.fileno(), "<stdin>") as file:
             file.read(FIRST)
             os.truncate(path, FIRST)
-            with pytest.raises(DataError, match=r"^<stdin>: ") as found:
+            with pytest.raises(DataError, match=r"^<stdin>: ") as caught:
                 file.read()
-        assert found.value.where == "<stdin>"
+        assert caught.value.where == "<stdin>"
         assert os.fstat(given.fileno()).st_size == FIRST
 
 
-@pytest.mark.parametrize("rest", READERS, ids=READER_NAMES)
-def test_a_pipe_ends_where_it_ends(rest):
+@pytest.mark.parametrize("read_rest", READERS, ids=READER_NAMES)
+def test_a_pipe_is_read_to_its_end(read_rest):
     reader, writer = os.pipe()
     os.write(writer, b"some text\n")
     os.close(writer)
     with os.fdopen(reader, "rb", buffering=0) as given, open_whole(given.fileno(), "<stdin>") as file:
-        assert rest(file) == b"some text\n"
+        assert read_rest(file) == b"some text\n"
 
 
 # ---------------------------------------------------------------- commands
 
 
 @pytest.fixture
-def cut_after_first_block(monkeypatch):
-    """Have files that are larger than a block cut in the middle as soon as their first block has been read."""
-    honest = whole_file._WholeFile.readinto
+def truncate_after_first_block(monkeypatch):
+    """Truncate files of more than one block as soon as their first block has been read."""
+    original = whole_file._WholeFile.readinto
 
     def readinto(self, buffer):
         at_start = self.tell() == 0
-        count = honest(self, buffer)
+        count = original(self, buffer)
         if at_start and count < self._size:
             os.truncate(os.readlink(f"/proc/self/fd/{self.fileno()}"), count + (self._size - count) // 2)
         return count
@@ -120,21 +120,21 @@ needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /
 
 
 def write_input(path):
-    """Write some blocks of text in the format that the name of the file calls for."""
-    comma = "," if path.suffix == ".csv" else "\t"
+    """Write several blocks of text in the format that the suffix of the path implies."""
+    separator = "," if path.suffix == ".csv" else "\t"
     texts = ["a great film and its story", "an awful film and its end"] * PAIRS
     if path.suffix == ".gz":
-        rng = random.Random(1)  # so that it does not get small
+        rng = random.Random(1)  # random digits compress badly
         path.write_bytes(gzip.compress("".join(f"film {rng.getrandbits(200):x}\n" for _ in texts).encode()))
     elif path.suffix == ".txt":
         path.write_text("".join(f"{text}\n" for text in texts))
     else:
-        rows = (f"{text}{comma}{label}\n" for text, label in zip(texts, ["pos", "neg"] * PAIRS, strict=True))
-        path.write_text(f"text{comma}label\n" + "".join(rows))
+        rows = (f"{text}{separator}{label}\n" for text, label in zip(texts, ["pos", "neg"] * PAIRS, strict=True))
+        path.write_text(f"text{separator}label\n" + "".join(rows))
     return path
 
 
-def check_cut_short(stderr, name):
+def check_truncation_error(stderr, name):
     assert stderr.startswith(f"nlptx: error: {name}: the file was cut short while it was read: it had "), stderr
     assert stderr.count("nlptx:") == 1, stderr
 
@@ -147,7 +147,7 @@ def check_cut_short(stderr, name):
         *((command, name) for command in ("train", "evaluate") for name in ("texts.csv", "texts.tsv")),
     ],
 )
-def test_a_command_names_the_file_that_was_cut_short(command, name, work, tmp_path, cut_after_first_block):
+def test_a_command_names_the_truncated_file(command, name, work, tmp_path, truncate_after_first_block):
     text, output = write_input(tmp_path / name), tmp_path / "out"
     output.write_bytes(b"old\n")
     words = {
@@ -157,21 +157,21 @@ def test_a_command_names_the_file_that_was_cut_short(command, name, work, tmp_pa
         "evaluate": ("-m", work / "model.npz", "-q"),
     }[command]
     result = call(command, text, *words, "--jobs", "1", code=3)
-    check_cut_short(result.stderr, text)
+    check_truncation_error(result.stderr, text)
     assert result.stdout == b""
-    left = contents(tmp_path)
-    assert left.pop("out") == b"old\n"
-    assert list(left) == [name]
+    files = contents(tmp_path)
+    assert files.pop("out") == b"old\n"
+    assert list(files) == [name]
 
 
 @needs_proc
 @pytest.mark.parametrize("name", ["texts.txt", "texts.csv"])
-def test_standard_input_that_is_a_file_cut_short(name, model, tmp_path, cut_after_first_block, monkeypatch, capsys):
+def test_truncated_file_as_standard_input(name, model, tmp_path, truncate_after_first_block, monkeypatch, capsys):
     text = write_input(tmp_path / name)
     data_format = "csv" if name.endswith("csv") else "text"
     with open(text) as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
         words = ("predict", "-m", model, "--format", data_format, "-q", "-o", tmp_path / "out", "--jobs", "1")
         assert run_command(list(map(str, words))) == 3
-    check_cut_short(capsys.readouterr().err, "<stdin>")
+    check_truncation_error(capsys.readouterr().err, "<stdin>")
     assert list(contents(tmp_path)) == [name]

@@ -1,4 +1,4 @@
-"""The pipeline of an article, trained once for all tests that look at it."""
+"""The pipeline of the first article, trained once for all tests that use it."""
 
 import pytest
 from made_once import made_once
@@ -7,7 +7,7 @@ from reviews import KINDS, make_reviews, pipeline
 
 @pytest.fixture(scope="session")
 def goldstraw(tmp_path_factory):
-    """The outputs of the three stages with the preset goldstraw, by the names of the stages."""
+    """Return the artifacts of the preset goldstraw, as a dict of stage -> path."""
 
     def make(folder):
         pipeline(folder, "goldstraw", *make_reviews(600), "--epochs", 8)

@@ -1,4 +1,7 @@
-"""The method, row by row: backpropagation, and the faults of others. In depth: test_layers, test_network."""
+"""Row 16 of the method: backpropagation. Also tests for faults of other implementations.
+
+More detailed tests are in test_layers and test_network.
+"""
 
 import tracemalloc
 
@@ -34,8 +37,11 @@ WHOLE_MODELS = {
 }
 
 
-def whole_gradient(settings, texts, targets):
-    """Return loss and gradients of a model in float64, with dropout and in two microbatches, as training forms them."""
+def check_all_gradients(settings, texts, targets):
+    """Check all gradients of a model in float64, with dropout and two microbatches, as in training.
+
+    Return the model and a dict of name -> (values, gradient).
+    """
     model = as_float64(small_fit(**settings))
     ids = [model.encode(text) for text in texts]
     microbatches = []
@@ -52,25 +58,27 @@ def whole_gradient(settings, texts, targets):
 
         return accumulators.sum([accumulators.fill(0, microbatches, seeds, objective)])
 
-    found = result()
+    total = result()
     table = np.zeros_like(model.table)
-    table[found.rows] = found.row_gradient
-    assert np.abs(found.flat).min() < np.abs(found.flat).max() < np.inf
+    table[total.rows] = total.row_gradient
+    assert np.abs(total.flat).min() < np.abs(total.flat).max() < np.inf
     arrays = {"word vectors": (model.table, table)}
-    arrays |= {name: (p.value, Gradients(found.flat)[p]) for name, p in model.network.parameters()}
+    arrays |= {name: (p.value, Gradients(total.flat)[p]) for name, p in model.network.parameters()}
     check_gradients(lambda: result().loss / len(ids), arrays, small=16)
     return model, arrays
 
 
 @pytest.mark.parametrize("name", WHOLE_MODELS)
 def test_row_16_backpropagation(name):
-    model, arrays = whole_gradient(WHOLE_MODELS[name] | {"attention_window": WINDOW}, TEXTS, np.array([0, 1, 1, 0, 1]))
+    model, arrays = check_all_gradients(
+        WHOLE_MODELS[name] | {"attention_window": WINDOW}, TEXTS, np.array([0, 1, 1, 0, 1])
+    )
     assert all(gradient.any() for _, gradient in arrays.values())
     used = known_rows(model, TEXTS) if model.settings.long_texts == "split" else slice(0)
     assert arrays["word vectors"][1][used].any(axis=1).all()
 
 
-def test_row_16_backpropagation_as_taught_by_jacobians():
+def test_row_16_backpropagation_as_taught_with_jacobians():
     rng = np.random.default_rng(1)
     x, dy, width = rng.normal(size=(5, 7)), rng.normal(size=(5, 7)), 7
     layer = LayerNorm(width, gain=False)
@@ -80,7 +88,7 @@ def test_row_16_backpropagation_as_taught_by_jacobians():
         z = (row - row.mean()) / sigma
         jacobian = (np.eye(width) - np.ones((width, width)) / width - np.outer(z, z) / width) / sigma
         assert_allclose(dx, jacobian.T @ upstream, atol=1e-12)
-    # With K = V = 1 the scores are Q and the outputs are P: what is left is the softmax.
+    # If K and V are identity matrices, the scores are Q and the outputs are P, so only the softmax remains.
     q, one = rng.normal(size=(7, 7)), np.eye(7)
     single = [array[None, None] for array in (q, one, one)]  # one window, one head
     p, e, z = attend(*single, False)
@@ -94,14 +102,14 @@ def test_row_16_backpropagation_default_materialises_no_jacobian():
     width, tokens = 64, 512
     settings = TrainSettings(attention_window=16, ngrams=0)
     model = initial_model(None, np.zeros((3, width), np.float32), ["a", "b"], None, np.ones(2) / 2, settings, 1)
-    share = Microbatch(np.arange(tokens, dtype=np.int32) % 3, np.array([tokens]), np.array([1]))
+    microbatch = Microbatch(np.arange(tokens, dtype=np.int32) % 3, np.array([tokens]), np.array([1]))
     tracemalloc.start()
     try:
-        classify(model, share, Gradients(np.zeros(model.flat.size, np.float32)), None, 1)
+        classify(model, microbatch, Gradients(np.zeros(model.flat.size, np.float32)), None, 1)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < tokens * width * width * 4  # a (D, D) Jacobian for every token
+    assert peak < tokens * width * width * 4  # the size of one (width, width) float32 Jacobian per token
 
 
 # ---------------------------------------------------------------- faults of the reference implementations
@@ -112,17 +120,17 @@ def test_fault_softmax_over_padded_slots(attention):
     model = as_float64(small_fit(attention=attention, blocks=2, **TAUGHT))
     short, longer = TEXTS[1], TEXTS[4]
     alone = model.predict_proba([short], jobs=1)
-    for company in ([short, longer], [longer, short, short], [short, longer * 3]):
-        together = model.predict_proba(company, jobs=1)
-        assert_allclose(together[company.index(short)], alone[0], rtol=1e-12)
-    # Nor does a text's gradient: that of a batch is the sum of those of its texts.
+    for batch in ([short, longer], [longer, short, short], [short, longer * 3]):
+        together = model.predict_proba(batch, jobs=1)
+        assert_allclose(together[batch.index(short)], alone[0], rtol=1e-12)
+    # The gradient of a batch is the sum of the gradients of its texts.
     ids, targets = [model.encode(text) for text in TEXTS], np.array([0, 1, 1, 0, 1])
 
     def gradient(rows):
         grads = Gradients(np.zeros(model.flat.size))
         lengths = np.array([len(ids[row]) for row in rows])
-        share = Microbatch(np.concatenate([ids[row] for row in rows]), lengths, targets[rows])
-        dx = classify(model, share, grads, None, 1)[2]
+        microbatch = Microbatch(np.concatenate([ids[row] for row in rows]), lengths, targets[rows])
+        dx = classify(model, microbatch, grads, None, 1)[2]
         return grads.flat, dx
 
     flat, dx = gradient(list(range(5)))
@@ -135,11 +143,11 @@ def test_fault_softmax_over_padded_slots(attention):
 @pytest.mark.parametrize("head_width", ["narrow", "wide"])
 def test_fault_zero_gradients_for_k_and_q(attention, head_width):
     settings = {"attention": attention, "head_width": head_width, "heads": 2, "attention_window": WINDOW} | TAUGHT
-    _, arrays = whole_gradient(settings, TEXTS, np.array([0, 1, 1, 0, 1]))
+    _, arrays = check_all_gradients(settings, TEXTS, np.array([0, 1, 1, 0, 1]))
     gradients = np.split(arrays["encoder.block0.attention.f.qkv.W"][1], 3, axis=1)
     for gradient in gradients:
         assert (gradient != 0).mean() > 0.99
-    # And they move: after a step of training, all three differ from where they started.
+    # Training updates all three: their weights differ from the initial ones.
     start, trained = (small_fit(**settings, lr=lr) for lr in (0.0, 1e-3))
     before, after = (dict(m.network.parameters())["encoder.block0.attention.f.qkv.W"].value for m in (start, trained))
     for part in np.split(before != after, 3, axis=1):
@@ -150,11 +158,11 @@ def test_fault_zero_gradients_for_k_and_q(attention, head_width):
 def test_fault_one_add_and_norm_cache_shared_by_two_call_sites(order):
     rng = np.random.default_rng(1)
     block = EncoderBlock(PlainAttention(), FeedForward(6, 7, "tanh", rng), 6, order, False, 0.0)
-    block.feed_forward.norm = block.attention.norm  # one layer, called twice
+    block.feed_forward.norm = block.attention.norm  # the same layer is called twice
     randomise(block)
     layout = Layout(np.array([2, 3]))
     check_gradients(*layer_gradients(block, rng.normal(size=(5, 6)), layout))
-    # Nor does a call in between, as of another thread, disturb a backward pass.
+    # A forward call between a forward pass and its backward pass, as from another thread, has no effect.
     layer = MultiHeadAttention(6, 2, 3, True, rng)
     grads = [Gradients(randomise(layer) * 0) for _ in range(2)]
     y, cache = layer.forward(x := rng.normal(size=(5, 6)), layout)

@@ -1,4 +1,7 @@
-"""The method, row by row: the transformer. In depth: test_layers, test_formulas, test_network, test_torch."""
+"""Rows 7 to 15 of the method: the transformer.
+
+More detailed tests are in test_layers, test_formulas, test_network and test_torch.
+"""
 
 import numpy as np
 import pytest
@@ -12,13 +15,13 @@ from nlptx.settings import TrainSettings
 
 
 def check(model, matters=None):
-    """The model says of each text what the formulas say, and would not with the settings ``matters`` instead."""
+    """Check that predictions equal the plain formulas, and that changing the settings in ``matters`` changes them."""
     as_float64(model)
-    found = model.predict_proba(TEXTS, jobs=1)
-    assert_allclose(found, [plain_probabilities(model, text) for text in TEXTS], rtol=1e-8)
+    actual = model.predict_proba(TEXTS, jobs=1)
+    assert_allclose(actual, [plain_probabilities(model, text) for text in TEXTS], rtol=1e-8)
     if matters:
         other = np.array([plain_probabilities(model, text, **matters) for text in TEXTS])
-        assert np.abs(other - found).max() > 1e-3
+        assert np.abs(other - actual).max() > 1e-3
     return model
 
 
@@ -32,7 +35,7 @@ def shapes(model):
 def test_row_07_embedding_lookup_as_taught_is_frozen():
     embeddings = small_embeddings()
     model = small_fit(freeze=True, **TAUGHT)
-    # One factor for all vectors, which gives their entries unit size, is all that happens to them.
+    # The vectors are only scaled by a common factor, so that the root mean square of their entries is 1.
     size = np.sqrt(np.mean(np.square(embeddings.vectors, dtype=np.float64)))
     assert_allclose(model.table, embeddings.vectors / size, rtol=1e-6)
     assert list(model.vocabulary.words) == list(embeddings.vocabulary.words)
@@ -42,22 +45,22 @@ def test_row_07_embedding_lookup_as_taught_is_frozen():
     check(model)
 
 
-def test_row_07_embedding_lookup_default_is_fine_tuned_at_its_own_rate():
+def test_row_07_embedding_lookup_default_is_fine_tuned_with_a_separate_rate():
     assert not TrainSettings().freeze
     texts, labels = make_reviews(40, plain_words=20)
-    still, slow, fast = (
-        # One step of plain gradient descent, so that twice the rate is twice the way.
+    frozen, slow, fast = (
+        # One step of plain gradient descent, so that doubling the learning rate doubles the step.
         small_fit(
             texts, labels, optimizer="sgd", batch=40, valid_share=0.0, weight_averaging=0.0, clip=0.0, embedding_lr=rate
         )
         for rate in (0.0, 50.0, 100.0)
     )
-    assert_array_equal(still.flat, fast.flat)
-    moved = fast.table - still.table
-    assert_allclose(moved, 2 * (slow.table - still.table), atol=1e-6)
-    seen = np.isin(np.arange(len(moved)), known_rows(still, texts))
+    assert_array_equal(frozen.flat, fast.flat)
+    moved = fast.table - frozen.table
+    assert_allclose(moved, 2 * (slow.table - frozen.table), atol=1e-6)
+    seen = np.isin(np.arange(len(moved)), known_rows(frozen, texts))
     assert not seen.all()
-    assert (moved[seen] != 0).any(axis=1).mean() > 0.9  # word dropout may leave out a rare word
+    assert (moved[seen] != 0).any(axis=1).mean() > 0.9  # word dropout may drop a rare word
     assert not moved[~seen].any()
     check(small_fit(attention_window=WINDOW))
 
@@ -95,7 +98,7 @@ def test_row_09_self_attention_as_taught(attention):
     x, layout, _, _ = network_inputs(model, [model.encode(TEXTS[4])])
     _, cache = model.network.forward(x, layout, None)
     (weights,) = model.network.encoder.attention_weights(cache[0])[0]
-    assert_allclose(weights.sum(axis=-1), 1)  # over the keys
+    assert_allclose(weights.sum(axis=-1), 1)  # sum over the keys
     plain = PlainTransformer(model)
     plain.probabilities(model.encode(TEXTS[4]))
     assert_allclose(weights[0], plain.attention[0][0], atol=1e-9)
@@ -118,7 +121,7 @@ def test_row_10_multi_head_as_taught(head_width, inner):
 def test_row_10_multi_head_default_is_narrow_and_fused():
     assert TrainSettings().head_width == "narrow"
     model = check(small_fit(attention_window=WINDOW))
-    assert shapes(model)["encoder.block0.attention.f.qkv.W"] == (8, 24)  # one product for all of Q, K and V
+    assert shapes(model)["encoder.block0.attention.f.qkv.W"] == (8, 24)  # a single product computes Q, K and V
 
 
 @pytest.mark.parametrize("gain", [False, True])
@@ -126,17 +129,17 @@ def test_row_11_add_and_norm_as_taught(gain):
     model = small_fit(norm_gain=gain, **TAUGHT)
     assert ("encoder.block0.attention.norm.g" in shapes(model)) == gain
     check(model, {"norm": "pre"} if not gain else {"norm_gain": False})
-    if gain:  # which epsilon stands under the root shows where the variance is small
+    if gain:  # the value of epsilon matters only if the variance is small
         model.table *= 1e-3
         model.flat *= 1e-2
-        found = model.predict_proba(TEXTS, jobs=1)
-        assert_allclose(found, [plain_probabilities(model, text) for text in TEXTS], rtol=1e-8)
+        actual = model.predict_proba(TEXTS, jobs=1)
+        assert_allclose(actual, [plain_probabilities(model, text) for text in TEXTS], rtol=1e-8)
 
 
 def test_row_11_add_and_norm_default():
     assert TrainSettings().norm_gain
     model = check(small_fit(attention_window=WINDOW), {"norm_gain": False})
-    model.table[:] = 0  # no variance at all
+    model.table[:] = 0  # zero variance
     assert np.isfinite(model.predict_proba(TEXTS, jobs=1)).all()
 
 
@@ -154,9 +157,9 @@ def test_row_12_positionwise_ffn_default():
 
 
 @pytest.mark.parametrize("blocks", [0, 1, 2, 5])
-@pytest.mark.parametrize("way", [TAUGHT, {}], ids=["as_taught", "default"])
-def test_row_13_encoder_blocks(blocks, way):
-    model = small_fit(blocks=blocks, attention_window=WINDOW, **way)
+@pytest.mark.parametrize("settings", [TAUGHT, {}], ids=["as_taught", "default"])
+def test_row_13_encoder_blocks(blocks, settings):
+    model = small_fit(blocks=blocks, attention_window=WINDOW, **settings)
     assert len({name.split(".")[1] for name in shapes(model) if ".block" in name}) == blocks
     check(model)
 
@@ -183,10 +186,10 @@ def test_row_14_head_default(classes):
     check(model, {"pool": "first"})
 
 
-@pytest.mark.parametrize("way", [TAUGHT, {}], ids=["as_taught", "optional"])
-def test_row_15_causal_mask(way):
+@pytest.mark.parametrize("settings", [TAUGHT, {}], ids=["as_taught", "optional"])
+def test_row_15_causal_mask(settings):
     assert not TrainSettings().causal
-    model = check(small_fit(causal=True, blocks=2, **way), {"causal": False})
+    model = check(small_fit(causal=True, blocks=2, **settings), {"causal": False})
     ids = model.encode(TEXTS[4])
     x, changed = model.table[ids], model.table[ids]
     changed[9:] += 1

@@ -1,4 +1,4 @@
-"""The method, row by row: stage 2, from counts to word vectors. In depth: tests/pca/."""
+"""Rows 2 to 6 of the method: from counts to word vectors. More detailed tests are in tests/pca/."""
 
 import math
 import tracemalloc
@@ -16,13 +16,13 @@ from nlptx.pca.operators import RowOperator, transform
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text.vocabulary import Vocabulary
 
-# One vector at a time, and each found one subtracted from the matrix.
+# Textbook power iteration: one vector at a time, each removed from the matrix by subtraction.
 SLOW = {"eigenvalue_weight": 1.0, "block": 1, "degree": 1, "deflation": "subtraction"}
 FAST = {"block": 0, "degree": 0, "deflation": "projection"}
-# Besides, rows standardised and no compression.
+# The same with standardised rows and no PPMI.
 TAUGHT = {"transform": "none", "standardize": True, **SLOW}
-# What the rows may be: standardised, compressed and then standardised, compressed.
-WAYS = {"taught": TAUGHT | FAST, "both": {"smoothing": 0.75, "standardize": True}, "default": {}}
+# Variants of the rows: standardised counts; PPMI, then standardised; PPMI.
+VARIANTS = {"taught": TAUGHT | FAST, "both": {"smoothing": 0.75, "standardize": True}, "default": {}}
 SPECTRUM = np.array([1, 0.97, 0.6, 0.58, 0.3, 0.2, 0.1, 0.05])
 
 
@@ -32,8 +32,8 @@ def counts():
     return nlptx.count(texts, CountSettings(min_count=2), 1)
 
 
-def planted(eigenvalues):
-    """Counts, without PPMI or standardising, whose covariance has these eigenvalues; row i of X is the axis i."""
+def counts_with_spectrum(eigenvalues):
+    """Return diagonal counts whose covariance, without PPMI and standardising, has these eigenvalues."""
     size = len(eigenvalues)
     matrix = sp.csr_matrix(np.diag(np.sqrt(size * eigenvalues)))
     words = Vocabulary([f"w{i}" for i in range(size)], np.ones(size, np.int64))
@@ -45,7 +45,7 @@ def fit(counts, components, **settings):
 
 
 def standardised(matrix):
-    """Each row minus its mean, over its standard deviation."""
+    """Return the rows minus their means, divided by their standard deviations."""
     rows = []
     for row in matrix:
         mean = math.fsum(row) / len(row)
@@ -54,8 +54,8 @@ def standardised(matrix):
     return np.array(rows)
 
 
-def compressed(matrix, smoothing):
-    """PPMI with context smoothing, an entry at a time."""
+def ppmi(matrix, smoothing):
+    """Return the PPMI matrix with context smoothing, computed one entry at a time."""
     words, contexts = matrix.sum(axis=1), matrix.sum(axis=0) ** smoothing
     result = np.zeros_like(matrix)
     for w, c in np.argwhere(matrix > 0):
@@ -66,14 +66,14 @@ def compressed(matrix, smoothing):
 
 
 @cache
-def dense_x(way):
+def dense_x(variant):
     matrix = counts().matrix.toarray()
-    ways = {
+    variants = {
         "taught": lambda: standardised(matrix),
-        "both": lambda: standardised(compressed(matrix, 0.75)),
-        "default": lambda: compressed(matrix, 1),
+        "both": lambda: standardised(ppmi(matrix, 0.75)),
+        "default": lambda: ppmi(matrix, 1),
     }
-    return ways[way]()
+    return variants[variant]()
 
 
 def eigen(matrix):
@@ -81,29 +81,29 @@ def eigen(matrix):
     return values[::-1], vectors[:, ::-1]
 
 
-def same_up_to_sign(found, wanted, tolerance=1e-4):
-    signs = np.sign((found * wanted).sum(axis=0))
-    return np.abs(found * signs - wanted).max() < tolerance * np.abs(wanted).max()
+def same_up_to_sign(actual, expected, tolerance=1e-4):
+    signs = np.sign((actual * expected).sum(axis=0))
+    return np.abs(actual * signs - expected).max() < tolerance * np.abs(expected).max()
 
 
 def x_rows(settings):
-    """X as an operator."""
-    given = PcaSettings(**settings)
-    compressed = transform(counts().matrix, given.transform, given.smoothing)
-    return RowOperator(compressed, given.standardize, np.float64)
+    """Return X as a linear operator."""
+    pca_settings = PcaSettings(**settings)
+    matrix = transform(counts().matrix, pca_settings.transform, pca_settings.smoothing)
+    return RowOperator(matrix, pca_settings.standardize, np.float64)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_row_02_standardise(way):
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_row_02_standardise(variant):
     assert (PcaSettings().transform, PcaSettings().smoothing, PcaSettings().standardize) == ("ppmi", 1.0, False)
-    X = dense_x(way)
+    X = dense_x(variant)
     size = len(X)
-    rows = x_rows(WAYS[way])
+    rows = x_rows(VARIANTS[variant])
     assert np.allclose(rows.forward(np.eye(size)), X, atol=1e-12)
     assert np.allclose(rows.transposed(np.eye(size)), X.T, atol=1e-12)
 
 
-@pytest.mark.parametrize("settings", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("settings", VARIANTS.values(), ids=VARIANTS)
 def test_row_02_standardise_never_densifies(settings):
     rng = np.random.default_rng(0)
     words = 3000
@@ -114,19 +114,19 @@ def test_row_02_standardise_never_densifies(settings):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < len(large.vocabulary) ** 2  # a dense matrix takes four times as many bytes, or eight
+    assert peak < len(large.vocabulary) ** 2  # a dense matrix takes 4 or 8 bytes per entry
 
 
 _ALL = CountSettings(min_count=1)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_row_03_covariance(way):
-    X = dense_x(way)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_row_03_covariance(variant):
+    X = dense_x(variant)
     C = sum(np.outer(x, x) for x in X) / len(X)
-    found = fit(counts(), 6, **WAYS[way])
-    assert np.allclose(found.eigenvalues, eigen(C)[0][:6], rtol=1e-7)
-    rows = x_rows(WAYS[way])
+    result = fit(counts(), 6, **VARIANTS[variant])
+    assert np.allclose(result.eigenvalues, eigen(C)[0][:6], rtol=1e-7)
+    rows = x_rows(VARIANTS[variant])
     assert np.allclose(rows.moments(np.eye(len(X))), C, atol=1e-12)
 
 
@@ -136,29 +136,29 @@ def test_row_03_covariance(way):
     ids=["as_taught", "as_taught_with_projection", "default"],
 )
 def test_row_04_power_iteration(settings):
-    way = "taught" if settings else "default"
-    X = dense_x(way)
+    variant = "taught" if settings else "default"
+    X = dense_x(variant)
     C = X.T @ X / len(X)
-    found = fit(counts(), 4, **settings)
+    result = fit(counts(), 4, **settings)
     values, vectors = eigen(C)
-    assert np.allclose(found.eigenvalues, values[:4], rtol=1e-7)
+    assert np.allclose(result.eigenvalues, values[:4], rtol=1e-7)
     weight = PcaSettings(4, **settings).eigenvalue_weight
-    assert same_up_to_sign(found.vectors, X @ vectors[:, :4] * values[:4] ** ((weight - 1) / 2))
-    assert (found.residuals <= 1e-9).all()
+    assert same_up_to_sign(result.vectors, X @ vectors[:, :4] * values[:4] ** ((weight - 1) / 2))
+    assert (result.residuals <= 1e-9).all()
 
 
-def test_row_04_power_iteration_as_taught_is_the_loop_of_the_textbook():
+def test_row_04_power_iteration_as_taught_equals_the_textbook_loop():
     X = dense_x("taught")
     A = X.T @ X / len(X)
     v = np.random.default_rng(5).normal(size=len(A))
     while np.linalg.norm(A @ v - (v @ A @ v) * v) > 1e-10 * (v @ A @ v):
         v = A @ v / np.linalg.norm(A @ v)
-    found = fit(counts(), 1, **TAUGHT)
-    assert found.eigenvalues[0] == pytest.approx(v @ A @ v, rel=1e-8)
-    assert same_up_to_sign(found.vectors, (X @ v)[:, None])
+    result = fit(counts(), 1, **TAUGHT)
+    assert result.eigenvalues[0] == pytest.approx(v @ A @ v, rel=1e-8)
+    assert same_up_to_sign(result.vectors, (X @ v)[:, None])
 
 
-def test_row_04_power_iteration_starts_at_random():
+def test_row_04_power_iteration_starts_from_a_random_vector():
     first, again, other = (
         nlptx.fit_pca(counts(), PcaSettings(2, **TAUGHT), seed=seed, jobs=1).vectors for seed in (1, 1, 2)
     )
@@ -168,7 +168,7 @@ def test_row_04_power_iteration_starts_at_random():
 
 
 def test_row_04_power_iteration_default_needs_fewer_products():
-    slow = planted(np.linspace(1, 0.05, 60))
+    slow = counts_with_spectrum(np.linspace(1, 0.05, 60))
     taught, default = (fit(slow, 5, transform="none", **SLOW | more) for more in ({}, FAST))
     assert np.allclose(taught.eigenvalues, default.eigenvalues, rtol=1e-7)
     assert default.details["products"] < taught.details["products"] / 4
@@ -176,21 +176,21 @@ def test_row_04_power_iteration_default_needs_fewer_products():
 
 @pytest.mark.parametrize("settings", [SLOW, SLOW | FAST], ids=["as_taught", "default"])
 def test_fault_ten_fixed_iterations(settings):
-    slow = planted(SPECTRUM)
+    slow = counts_with_spectrum(SPECTRUM)
     for tolerance in (1e-2, 1e-6):
-        found = fit(slow, 4, transform="none", **settings | {"tolerance": tolerance})
-        V = found.vectors / np.sqrt(8 * SPECTRUM)[:, None]
+        result = fit(slow, 4, transform="none", **settings | {"tolerance": tolerance})
+        V = result.vectors / np.sqrt(8 * SPECTRUM)[:, None]
         V /= np.linalg.norm(V, axis=0)
-        missed = np.linalg.norm(SPECTRUM[:, None] * V - V * found.eigenvalues, axis=0) / found.eigenvalues
-        assert (missed <= tolerance + 1e-6).all()  # the vectors are kept in float32
-    assert np.allclose(found.eigenvalues, SPECTRUM[:4], rtol=1e-6)
+        residuals = np.linalg.norm(SPECTRUM[:, None] * V - V * result.eigenvalues, axis=0) / result.eigenvalues
+        assert (residuals <= tolerance + 1e-6).all()  # the vectors are stored in float32
+    assert np.allclose(result.eigenvalues, SPECTRUM[:4], rtol=1e-6)
 
 
-def test_fault_ten_fixed_iterations_never_pass_for_an_eigenvector():
-    # 0.97^10 is 0.74: ten steps leave most of the second vector in the first.
+def test_fault_ten_fixed_iterations_are_never_reported_as_converged():
+    # 0.97^10 is 0.74, so after ten steps most of the second eigenvector is still present in the iterate.
     with pytest.raises(NlptxError, match="found 0 of 1 components"):
-        fit(planted(SPECTRUM), 1, transform="none", **SLOW, max_products=10)
-    assert fit(planted(SPECTRUM), 1, transform="none", **SLOW).details["products"] > 100
+        fit(counts_with_spectrum(SPECTRUM), 1, transform="none", **SLOW, max_products=10)
+    assert fit(counts_with_spectrum(SPECTRUM), 1, transform="none", **SLOW).details["products"] > 100
 
 
 @pytest.mark.parametrize("settings", [TAUGHT, {}], ids=["as_taught", "default"])
@@ -198,26 +198,28 @@ def test_row_05_deflation(settings):
     assert PcaSettings().deflation == "projection"
     X = dense_x("taught" if settings else "default")
     A = X.T @ X / len(X)
-    found = fit(counts(), 5, **{**settings, "eigenvalue_weight": 1.0})
+    result = fit(counts(), 5, **{**settings, "eigenvalue_weight": 1.0})
     Y = []
     for _ in range(5):
         values, vectors = eigen(A)
         Y.append(X @ vectors[:, 0])
         A = A - values[0] * np.outer(vectors[:, 0], vectors[:, 0])
-    assert same_up_to_sign(found.vectors, np.array(Y).T)
-    inner = found.vectors.T.astype(float) @ found.vectors / len(X)
-    assert np.allclose(inner, np.diag(found.eigenvalues), atol=1e-5 * inner.max())
+    assert same_up_to_sign(result.vectors, np.array(Y).T)
+    inner = result.vectors.T.astype(float) @ result.vectors / len(X)
+    assert np.allclose(inner, np.diag(result.eigenvalues), atol=1e-5 * inner.max())
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_row_06_transform(way):
-    X = dense_x(way)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_row_06_transform(variant):
+    X = dense_x(variant)
     values, V = eigen(X.T @ X / len(X))
-    found = fit(counts(), 6, **WAYS[way])
-    scale = 1 if way == "taught" else values[:6] ** -0.25  # PCA proper, or the root of the eigenvalue's root
-    assert same_up_to_sign(found.vectors, X @ V[:, :6] * scale)
-    assert (np.diff(found.eigenvalues) <= 0).all()
-    assert np.allclose(found.explained, values[:6] / np.trace(X.T @ X / len(X)), rtol=1e-6)
+    result = fit(counts(), 6, **VARIANTS[variant])
+    scale = (
+        1 if variant == "taught" else values[:6] ** -0.25
+    )  # the default weight 0.5 divides by the fourth root of the eigenvalue
+    assert same_up_to_sign(result.vectors, X @ V[:, :6] * scale)
+    assert (np.diff(result.eigenvalues) <= 0).all()
+    assert np.allclose(result.explained, values[:6] / np.trace(X.T @ X / len(X)), rtol=1e-6)
 
 
 def test_row_06_transform_options():
@@ -228,11 +230,11 @@ def test_row_06_transform_options():
     assert np.allclose(white.vectors, plain.vectors * plain.eigenvalues**-0.25, rtol=1e-4, atol=1e-4)
 
 
-# By default X is symmetric, and the two are one.
-@pytest.mark.parametrize("way", ["taught", "both"])
-def test_fault_eigenvectors_of_m_m_transposed(way):
-    X = dense_x(way)
+# The default is not tested, because its X is symmetric and both matrices are the same.
+@pytest.mark.parametrize("variant", ["taught", "both"])
+def test_fault_eigenvectors_of_m_m_transposed(variant):
+    X = dense_x(variant)
     right, wrong = eigen(X.T @ X)[1][:, :3], eigen(X @ X.T)[1][:, :3]
-    found = fit(counts(), 3, **WAYS[way] | {"eigenvalue_weight": 1.0})
-    assert same_up_to_sign(found.vectors, X @ right)
-    assert not same_up_to_sign(found.vectors, X @ wrong, 0.1)
+    result = fit(counts(), 3, **VARIANTS[variant] | {"eigenvalue_weight": 1.0})
+    assert same_up_to_sign(result.vectors, X @ right)
+    assert not same_up_to_sign(result.vectors, X @ wrong, 0.1)

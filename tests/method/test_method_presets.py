@@ -1,4 +1,4 @@
-"""The method, row by row: the pipelines of two articles (see README.md), and the default one, from end to end."""
+"""Rows 17, 20 and 21 of the method: the default pipeline and those of two articles (see README.md), end to end."""
 
 import numpy as np
 import pytest
@@ -22,18 +22,18 @@ def bloem(tmp_path_factory):
     return pipeline(tmp_path_factory.mktemp("bloem"), "bloem", texts, labels, "--epochs", 3)
 
 
-def used(files, stage):
+def stored_settings(files, stage):
     return read(str(files[stage]), KINDS[stage]).settings
 
 
-def improves(model):
+def check_improvement(model):
     epochs = model.history["epochs"]
     assert epochs[-1]["loss"] < epochs[0]["loss"]
     assert epochs[-1]["accuracy"] >= epochs[0]["accuracy"]
-    assert model.history["best_epoch"] > 1  # by the loss on held-out texts
+    assert model.history["best_epoch"] > 1  # the best epoch is chosen by the validation loss
 
 
-# ---------------------------------------------------------------- the whole of it, as it is today
+# ---------------------------------------------------------------- the default pipeline
 
 
 def test_row_17_training_default_improves():
@@ -41,7 +41,7 @@ def test_row_17_training_default_improves():
     embeddings = nlptx.fit_pca(nlptx.count(texts, jobs=1), PcaSettings(32), jobs=1)
     model = nlptx.fit(texts, labels, embeddings, jobs=1)
     assert model.settings == TrainSettings()
-    improves(model)
+    check_improvement(model)
     unseen, truth = make_reviews(100, plain_words=100, seed=1)
     assert np.mean(np.array(model.predict(unseen, jobs=1)) == truth) > 0.8
 
@@ -49,7 +49,7 @@ def test_row_17_training_default_improves():
 # ---------------------------------------------------------------- presets
 
 
-def test_row_20_preset_goldstraw_has_the_numbers_of_the_article(goldstraw):
+def test_row_20_preset_goldstraw_has_the_settings_of_the_article(goldstraw):
     numbers = {
         "cooccur": {"window": 4, "weighting": "linear", "min_count": 50},
         "pca": {"components": 50, "transform": "none", "standardize": True, "eigenvalue_weight": 1.0},
@@ -77,9 +77,9 @@ def test_row_20_preset_goldstraw_has_the_numbers_of_the_article(goldstraw):
             "pretrain": 0,
         },
     }
-    for stage, wanted in numbers.items():
-        settings = used(goldstraw, stage)
-        assert {name: settings[name] for name in wanted} == wanted
+    for stage, expected in numbers.items():
+        settings = stored_settings(goldstraw, stage)
+        assert {name: settings[name] for name in expected} == expected
         assert settings == SETTINGS[stage](**PRESETS["goldstraw"][stage]).to_dict() | (
             {"epochs": 8} if stage == "train" else {}
         )
@@ -87,9 +87,9 @@ def test_row_20_preset_goldstraw_has_the_numbers_of_the_article(goldstraw):
 
 def test_row_20_preset_goldstraw_builds_the_network_of_the_article(goldstraw):
     model = Model.load(str(goldstraw["train"]))
-    wanted = {"head.W": (12 * 50, 1), "head.b": (1,)}
+    expected = {"head.W": (12 * 50, 1), "head.b": (1,)}
     for block in ("encoder.block0", "encoder.block1"):
-        wanted |= {
+        expected |= {
             f"{block}.attention.f.qkv.W": (50, 3 * 3 * 50),
             f"{block}.attention.f.out.W": (3 * 50, 50),
             f"{block}.ffn.f.inner.W": (50, 400),
@@ -97,8 +97,8 @@ def test_row_20_preset_goldstraw_builds_the_network_of_the_article(goldstraw):
             f"{block}.ffn.f.outer.W": (400, 50),
             f"{block}.ffn.f.outer.b": (50,),
         }
-        wanted |= {f"{block}.{part}.norm.{name}": (50,) for part in ("attention", "ffn") for name in "gb"}
-    assert {name: p.value.shape for name, p in model.network.parameters()} == wanted
+        expected |= {f"{block}.{part}.norm.{name}": (50,) for part in ("attention", "ffn") for name in "gb"}
+    assert {name: p.value.shape for name, p in model.network.parameters()} == expected
     assert len(model.encode(" ".join(["w1"] * 30))) == 12
     assert min(model.vocabulary.counts) >= 50
     vectors = nlptx.load_embeddings(str(goldstraw["pca"])).vectors
@@ -107,14 +107,14 @@ def test_row_20_preset_goldstraw_builds_the_network_of_the_article(goldstraw):
 
 def test_row_20_preset_goldstraw_improves(goldstraw):
     model = Model.load(str(goldstraw["train"]))
-    improves(model)
+    check_improvement(model)
     texts, labels = make_reviews(100, seed=1)
-    found = model.predict_proba(texts, jobs=1)
-    right = np.array([model.labels.index(label) for label in labels])
-    assert np.mean((found[:, 1] - right) ** 2) < 0.24  # a quarter is what knowing nothing costs
+    probabilities = model.predict_proba(texts, jobs=1)
+    targets = np.array([model.labels.index(label) for label in labels])
+    assert np.mean((probabilities[:, 1] - targets) ** 2) < 0.24  # always predicting 0.5 gives 0.25
 
 
-def test_row_21_preset_bloem_has_the_numbers_of_the_article(bloem):
+def test_row_21_preset_bloem_has_the_settings_of_the_article(bloem):
     numbers = {
         "cooccur": {"max_words": 50_000},
         "pca": {"components": 128},
@@ -137,9 +137,9 @@ def test_row_21_preset_bloem_has_the_numbers_of_the_article(bloem):
             "ngrams": 0,
         },
     }
-    for stage, wanted in numbers.items():
-        settings = used(bloem, stage)
-        assert {name: settings[name] for name in wanted} == wanted
+    for stage, expected in numbers.items():
+        settings = stored_settings(bloem, stage)
+        assert {name: settings[name] for name in expected} == expected
         assert settings == SETTINGS[stage](**PRESETS["bloem"][stage]).to_dict() | (
             {"epochs": 3} if stage == "train" else {}
         )
@@ -150,22 +150,22 @@ def test_row_21_preset_bloem_has_the_numbers_of_the_article(bloem):
 
 def test_row_21_preset_bloem_builds_the_network_of_the_article(bloem):
     model = Model.load(str(bloem["train"]))
-    found = {name: p.value.shape for name, p in model.network.parameters()}
-    assert {name.split(".")[1] for name in found if ".block" in name} == {f"block{n}" for n in range(6)}
+    shapes = {name: p.value.shape for name, p in model.network.parameters()}
+    assert {name.split(".")[1] for name in shapes if ".block" in name} == {f"block{n}" for n in range(6)}
     for block in range(6):
-        assert found[f"encoder.block{block}.attention.f.qkv.W"] == (128, 3 * 128)
-        assert found[f"encoder.block{block}.attention.f.out.W"] == (128, 128)
-        assert found[f"encoder.block{block}.ffn.f.inner.W"] == (128, 4 * 128)
-    assert found["head.W"] == (128, 2)
+        assert shapes[f"encoder.block{block}.attention.f.qkv.W"] == (128, 3 * 128)
+        assert shapes[f"encoder.block{block}.attention.f.out.W"] == (128, 128)
+        assert shapes[f"encoder.block{block}.ffn.f.inner.W"] == (128, 4 * 128)
+    assert shapes["head.W"] == (128, 2)
     assert explain(model, "w1 w2 w3").attention[5].shape == (8, 3, 3)
     assert len(model.encode(" ".join(["w1"] * 600))) == 512
 
 
 def test_row_21_preset_bloem_improves(bloem):
-    improves(Model.load(str(bloem["train"])))
+    check_improvement(Model.load(str(bloem["train"])))
 
 
-def test_options_given_beside_a_preset_win(goldstraw, tmp_path):
+def test_options_override_a_preset(goldstraw, tmp_path):
     path = tmp_path / "cooccur.npz"
     corpus = goldstraw["train"].parent / "corpus.txt"
     run("cooccur", corpus, "--preset", "goldstraw", "--window", 2, "-o", path, "-q")

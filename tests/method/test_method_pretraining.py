@@ -1,4 +1,4 @@
-"""The method, row 15: next-word prediction, causally masked, as a start for the classifier."""
+"""Row 15 of the method: causally masked next-word prediction as pre-training for the classifier."""
 
 import math
 
@@ -19,8 +19,8 @@ from nlptx.training.progress import EpochProgress
 
 
 def cycles(count, words=12, length=13):
-    """Texts that go round in a circle of words: each word tells the next, and all are equally frequent."""
-    return [" ".join(f"c{(start + place) % words}" for place in range(length)) for start in range(count)]
+    """Return texts that repeat a fixed cycle of words: each word determines the next, and all are equally frequent."""
+    return [" ".join(f"c{(start + index) % words}" for index in range(length)) for start in range(count)]
 
 
 def test_row_15_pretraining_learns_the_next_word():
@@ -39,7 +39,7 @@ def test_row_15_pretraining_learns_the_next_word():
 
     labels = [("a", "b")[number % 2] for number in range(96)]
     model = nlptx.fit(texts, labels, embeddings, settings, jobs=1, on_progress=note)
-    entropy = math.log(12)  # of a word, when nothing is known of those before it
+    entropy = math.log(12)  # the loss if all 12 words are equally probable
     assert len(losses) == 6 * 12
     assert 0.9 * entropy < losses[0] < entropy + 1.5
     history = model.history["pretrain"]
@@ -50,18 +50,18 @@ def test_row_15_pretraining_learns_the_next_word():
 
 def test_row_15_pretraining_is_optional_and_starts_the_classifier():
     assert TrainSettings().pretrain == 0
-    without, with_it = (small_fit(lr=1e-3, pretrain=epochs, **PLAIN) for epochs in (0, 1))
+    without, pretrained = (small_fit(lr=1e-3, pretrain=epochs, **PLAIN) for epochs in (0, 1))
     assert without.history["pretrain"] == []
-    assert len(with_it.history["pretrain"]) == 1
-    assert without.flat.shape == with_it.flat.shape
-    assert np.abs(with_it.flat - without.flat).max() > 1e-3
-    # What was pre-trained is what the model holds, and saves.
-    assert all(np.shares_memory(parameter.value, with_it.flat) for _, parameter in with_it.network.parameters())
+    assert len(pretrained.history["pretrain"]) == 1
+    assert without.flat.shape == pretrained.flat.shape
+    assert np.abs(pretrained.flat - without.flat).max() > 1e-3
+    # The model contains the pre-trained parameters themselves, not copies, so they are saved with it.
+    assert all(np.shares_memory(parameter.value, pretrained.flat) for _, parameter in pretrained.network.parameters())
 
 
-def test_row_15_pretraining_loss_is_that_of_the_words_read_so_far():
+def test_row_15_pretraining_loss_uses_only_the_preceding_words():
     texts, labels = make_reviews(6)
-    # Nothing moves at a rate of 0, so each text is judged by the first weights.
+    # With a learning rate of 0, the loss of every text is computed with the initial weights.
     model = small_fit(texts, labels, pretrain=1, lr=0.0, attention_window=4, blocks=2, valid_share=0.0, **PLAIN)
     out = Linear(8, len(model.vocabulary), generator(model.seed, Stream.NEXT_WORD_WEIGHTS))
     losses = []
@@ -69,7 +69,7 @@ def test_row_15_pretraining_loss_is_that_of_the_words_read_so_far():
         ids = model.encode(text)
         for window in np.array_split(ids, math.ceil(len(ids) / 4)):
             for read in range(1, len(window)):
-                # From the words read so far alone, so that those to come cannot have been seen.
+                # The plain transformer gets only the preceding words, so it cannot attend to later ones.
                 h = PlainTransformer(model, causal=True).encode(model.table[window[:read]])[-1]
                 losses.append(-math.log(softmax(h @ out.weight.value)[window[read]]))
     assert model.history["pretrain"][0]["loss"] == pytest.approx(math.fsum(losses) / len(losses), abs=2e-5)

@@ -1,4 +1,4 @@
-"""The table in README.md and the tests beside it name the same rows and the same faults."""
+"""The tables in README.md and the tests in this folder cover the same rows and the same faults."""
 
 import re
 from pathlib import Path

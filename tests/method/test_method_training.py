@@ -1,4 +1,4 @@
-"""The method, row 17: each step of a training, and which weights are kept of it."""
+"""Row 17 of the method: training steps, and which weights are kept in the end."""
 
 import math
 from dataclasses import replace
@@ -22,7 +22,7 @@ from nlptx.training.weight_averaging import WeightAverage
 
 
 def textbook_step(rule, w, g, memory, lr, beta1=0.9, decay=0.0):
-    """Return w after a step on the gradient g; ``memory`` holds the moments and how many steps they saw."""
+    """Return w after a step with the gradient g; ``memory`` holds the moments and the number of steps so far."""
     if rule == "sgd":
         return w - lr * g
     memory["t"] = t = memory.get("t", 0) + 1
@@ -53,7 +53,7 @@ def test_row_17_optimizer(rule):
 
 
 @pytest.mark.parametrize("rule", ["sgd", "adam", "adamw"])
-def test_row_17_optimizer_of_the_few_rows_seen_is_that_of_all_rows(rule):
+def test_row_17_optimizer_of_sparse_rows_equals_the_dense_one(rule):
     rng = np.random.default_rng(1)
     table = rng.normal(size=(6, 3))
     dense, memory = table.copy(), {}
@@ -61,23 +61,23 @@ def test_row_17_optimizer_of_the_few_rows_seen_is_that_of_all_rows(rule):
     for step, rows in enumerate([[0, 2, 5], [2], [1, 2, 3], [0], [5, 1], [0, 1, 2, 3, 5], [4]]):
         gradient = rng.normal(size=(len(rows), 3))
         optimizer.step(np.array(rows), gradient, 0.1 * (step + 1))
-        whole = np.zeros_like(dense)
-        whole[rows] = gradient
-        dense = textbook_step(rule, dense, whole, memory, 0.1 * (step + 1), beta1=0.0)
+        dense_gradient = np.zeros_like(dense)
+        dense_gradient[rows] = gradient
+        dense = textbook_step(rule, dense, dense_gradient, memory, 0.1 * (step + 1), beta1=0.0)
         assert_allclose(table, dense, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("schedule", "wanted"),
+    ("schedule", "expected"),
     [
         ("constant", [0.25, 0.5, 0.75, 1, 1, 1, 1, 1]),
         ("linear", [0.25, 0.5, 0.75, 1, 1, 0.75, 0.5, 0.25]),
         ("cosine", [0.25, 0.5, 0.75, 1, 1, (1 + 0.5**0.5) / 2, 0.5, (1 - 0.5**0.5) / 2]),
     ],
 )
-def test_row_17_warm_up_and_decay(schedule, wanted):
+def test_row_17_warm_up_and_decay(schedule, expected):
     settings = TrainSettings(lr=3e-4, warmup=4, schedule=schedule)
-    assert_allclose([learning_rate(settings, step, 8) / 3e-4 for step in range(8)], wanted, rtol=1e-12)
+    assert_allclose([learning_rate(settings, step, 8) / 3e-4 for step in range(8)], expected, rtol=1e-12)
     without = replace(settings, warmup=0)
     assert learning_rate(without, 0, 8) == 3e-4
 
@@ -91,9 +91,9 @@ def test_row_17_gradient_clipping():
     assert_allclose(result.row_gradient, rows / 13)
     assert clip(result, 1.0) == pytest.approx(1)
     assert_allclose(result.flat, flat / 13)
-    for most in (20.0, 0.0):  # long enough, and without limit
+    for max_norm in (20.0, 0.0):  # a limit above the norm, and no limit
         result = BatchGradient(0.0, 0, flat.copy(), np.arange(2), rows.copy())
-        clip(result, most)
+        clip(result, max_norm)
         assert_array_equal(result.flat, flat)
         assert_array_equal(result.row_gradient, rows)
 
@@ -105,11 +105,11 @@ def test_row_17_dropout(p):
     y, cache = layer.forward(x, None, np.random.default_rng(2))
     kept = y != 0
     assert abs(1 - kept.mean() - p) < 0.012
-    assert abs(y.mean() - x.mean()) < 0.03  # what stays makes up for what goes
+    assert abs(y.mean() - x.mean()) < 0.03  # the kept entries are scaled up to preserve the mean
     assert_allclose(y[kept] / x[kept], (y / x).max())
     assert_array_equal(layer.backward(np.ones_like(x), cache) != 0, kept)
     assert_array_equal(layer.forward(x, None, None)[0], x)
-    # Scoring drops nothing; training on the same seed drops the same.
+    # There is no dropout in scoring; training twice with the same seed drops the same entries.
     assert TrainSettings().dropout == 0.1
     model, again = (small_fit(dropout=p) for _ in range(2))
     assert_array_equal(model.flat, again.flat)
@@ -117,37 +117,37 @@ def test_row_17_dropout(p):
 
 
 @pytest.mark.parametrize("rule", ["sgd", "adam", "adamw"])
-def test_row_17_training_is_the_loop_of_the_textbook(rule):
+def test_row_17_training_equals_the_textbook_loop(rule):
     texts, labels = make_reviews(24)
-    # Every step sees all texts, so shuffling plays no part.
+    # Each batch contains all texts, so shuffling has no effect.
     settings = TrainSettings(
         epochs=4, batch=24, optimizer=rule, lr=0.01, warmup=2, clip=0.05, valid_share=0.0, weight_decay=0.1, **PLAIN
     )
-    found = nlptx.fit(texts, labels, small_embeddings(), settings, jobs=1)
-    assert found.history["steps"] == 4
+    trained = nlptx.fit(texts, labels, small_embeddings(), settings, jobs=1)
+    assert trained.history["steps"] == 4
 
     model = as_float64(nlptx.fit(texts, labels, small_embeddings(), replace(settings, lr=0.0), jobs=1), noise=0)
     ids = [model.encode(text) for text in texts]
     targets = np.array([model.labels.index(label) for label in labels])
-    share = Microbatch(np.concatenate(ids), np.array([len(part) for part in ids]), targets)
+    microbatch = Microbatch(np.concatenate(ids), np.array([len(part) for part in ids]), targets)
     decays = np.zeros(model.flat.size, bool)
     for _, parameter in model.network.parameters():
         decays[parameter.span] = parameter.value.ndim == 2
     memories = ({}, {}, {})
-    for lr in (0.005, 0.01, 0.01, 0.005):  # two steps up, then down towards 0
+    for lr in (0.005, 0.01, 0.01, 0.005):  # two steps of warm-up, then decay towards 0
         grads = Gradients(np.zeros(model.flat.size))
-        *_, dx = classify(model, share, grads, None, len(ids))
+        *_, dx = classify(model, microbatch, grads, None, len(ids))
         table = np.zeros_like(model.table)
-        np.add.at(table, share.ids, dx)
+        np.add.at(table, microbatch.ids, dx)
         norm = math.sqrt((grads.flat**2).sum() + (table**2).sum())
         factor = min(1.0, 0.05 / norm)
         g, table = grads.flat * factor, table * factor
         for part, memory, decay in ((decays, memories[0], 0.1), (~decays, memories[1], 0.0)):
             model.flat[part] = textbook_step(rule, model.flat[part], g[part], memory, lr, decay=decay)
         model.table = textbook_step(rule, model.table, table, memories[2], settings.embedding_lr * lr, beta1=0.0)
-    tolerance = 1e-6 if rule == "sgd" else 2e-4  # Adam divides what rounding left of the smallest gradients
-    assert_allclose(found.flat, model.flat, atol=tolerance)
-    assert_allclose(found.table, model.table, atol=tolerance)
+    tolerance = 1e-6 if rule == "sgd" else 2e-4  # Adam amplifies the rounding errors of very small gradients
+    assert_allclose(trained.flat, model.flat, atol=tolerance)
+    assert_allclose(trained.table, model.table, atol=tolerance)
 
 
 # ---------------------------------------------------------------- which weights are kept
@@ -157,11 +157,13 @@ def test_row_17_early_stopping_keeps_the_best_epoch():
     assert TrainSettings().patience == 2
     texts, labels = make_reviews(60)
     held_out, truth = make_reviews(40, seed=1)
-    wrong = ["neg" if label == "pos" else "pos" for label in truth]  # whatever is learned makes it worse
+    swapped = [
+        "neg" if label == "pos" else "pos" for label in truth
+    ]  # the labels are swapped, so learning increases the validation loss
 
     def run(epochs):
         settings = TrainSettings(epochs=epochs, batch=8, lr=3e-3, schedule="constant", warmup=0, **PLAIN)
-        return nlptx.fit(texts, labels, small_embeddings(), settings, valid=(held_out, wrong), jobs=1)
+        return nlptx.fit(texts, labels, small_embeddings(), settings, valid=(held_out, swapped), jobs=1)
 
     model = run(9)
     losses = [epoch["valid_loss"] for epoch in model.history["epochs"]]
@@ -173,7 +175,7 @@ def test_row_17_early_stopping_keeps_the_best_epoch():
     assert_array_equal(model.table, run(best).table)
 
 
-def test_row_17_early_stopping_waits_while_it_gets_better():
+def test_row_17_early_stopping_continues_while_the_loss_improves():
     texts, labels = make_reviews(120)
     model = small_fit(texts, labels, epochs=4, lr=3e-3)
     losses = [epoch["valid_loss"] for epoch in model.history["epochs"]]
@@ -183,31 +185,31 @@ def test_row_17_early_stopping_waits_while_it_gets_better():
 def test_row_17_weight_averaging():
     assert TrainSettings().weight_averaging == 0.99
     weights = [np.zeros(2), np.zeros((2, 1))]
-    average, wanted, taken = WeightAverage(weights, 0.99), np.zeros(2), 0
+    average, expected, last_update = WeightAverage(weights, 0.99), np.zeros(2), 0
     for step in range(1, 301):
         for weight in weights:
             weight += 1 / step
         average.step()
-        if step <= 100 or step % 10 == 0:  # later, ten steps of decay at once; the first ones forget faster
-            keep, taken = min(0.99, step / (step + 9)) ** (step - taken), step
-            wanted = keep * wanted + (1 - keep) * weights[0]
-    own = weights[0].copy()
+        if step <= 100 or step % 10 == 0:  # after step 100, only every tenth step updates the average
+            keep, last_update = min(0.99, step / (step + 9)) ** (step - last_update), step
+            expected = keep * expected + (1 - keep) * weights[0]
+    current = weights[0].copy()
     with average.swapped_in():
-        assert_allclose(weights[0], wanted, rtol=1e-12)
-        assert_allclose(weights[1][:, 0], wanted, rtol=1e-12)
-    assert_array_equal(weights[0], own)
+        assert_allclose(weights[0], expected, rtol=1e-12)
+        assert_allclose(weights[1][:, 0], expected, rtol=1e-12)
+    assert_array_equal(weights[0], current)
 
 
 @pytest.mark.parametrize("steps", [1, 5, 25])
-def test_row_17_weight_averaging_leaves_the_start_behind_in_a_short_training(steps):
+def test_row_17_weight_averaging_forgets_the_initial_weights_in_a_short_training(steps):
     texts, labels = make_reviews(8 * steps)
     start, averaged, last = (
         small_fit(texts, labels, valid_share=0.0, **PLAIN | more)
         for more in ({"lr": 0.0}, {"weight_averaging": 0.99, "warmup": 0}, {"warmup": 0})
     )
     assert last.history["steps"] == steps
-    way, kept = (float(np.linalg.norm(model.flat - start.flat)) for model in (last, averaged))
-    assert kept > 0.3 * way > 0
+    distance, kept = (float(np.linalg.norm(model.flat - start.flat)) for model in (last, averaged))
+    assert kept > 0.3 * distance > 0
 
 
 def test_row_17_held_out_texts_are_a_stratified_split():
@@ -217,10 +219,15 @@ def test_row_17_held_out_texts_are_a_stratified_split():
     assert np.bincount(targets[valid], minlength=4).tolist() == [5, 2, 0, 0]
     _, other = stratified_split(targets, 0.1, np.random.default_rng(2))
     assert set(valid) != set(other)
-    _, most = stratified_split(targets, 0.9, np.random.default_rng(1))
-    assert np.bincount(targets[most], minlength=4).tolist() == [45, 18, 3, 0]  # the last of a class stays
+    _, held_out = stratified_split(targets, 0.9, np.random.default_rng(1))
+    assert np.bincount(targets[held_out], minlength=4).tolist() == [
+        45,
+        18,
+        3,
+        0,
+    ]  # the last text of a class is never held out
     texts, labels = make_reviews(40)
-    for most, expected in ((1000, (36, 4)), (2, (38, 2))):
-        history = small_fit(texts, labels, valid_max=most).history
+    for maximum, expected in ((1000, (36, 4)), (2, (38, 2))):
+        history = small_fit(texts, labels, valid_max=maximum).history
         assert (history["train_texts"], history["valid_texts"]) == expected
     assert TrainSettings().valid_max == 1000

@@ -1,4 +1,4 @@
-"""The method, rows 18 and 19: the learning curve, and what attention looks at."""
+"""Rows 18 and 19 of the method: the learning curve and the attention weights."""
 
 import json
 
@@ -19,13 +19,13 @@ from nlptx.training.progress import EpochProgress
 # ---------------------------------------------------------------- the learning curve
 
 
-def test_row_18_learning_curve_is_kept_in_the_artifact(tmp_path):
+def test_row_18_learning_curve_is_stored_in_the_artifact(tmp_path):
     texts, labels = make_reviews(80)
     losses = {}
 
     def note(progress):
         if isinstance(progress, EpochProgress):
-            losses[progress.step] = progress.loss  # the mean since the epoch began
+            losses[progress.step] = progress.loss  # the mean since the start of the epoch
 
     settings = TrainSettings(epochs=3, batch=8, ngrams=0)
     embeddings = nlptx.fit_pca(nlptx.count(texts, jobs=1), PcaSettings(8), jobs=1)
@@ -38,13 +38,13 @@ def test_row_18_learning_curve_is_kept_in_the_artifact(tmp_path):
     assert history["steps"] == 3 * 9
     assert [step for step, _ in history["curve"]] == list(range(1, 28))
     assert [epoch["loss"] for epoch in history["epochs"]] == pytest.approx([losses[n] for n in (9, 18, 27)], abs=1e-5)
-    # 72 texts in 9 equal batches: the losses of an epoch's steps average to its own.
+    # 72 texts in 9 equal batches, so the mean of the step losses equals the loss of the epoch.
     points = np.array([loss for _, loss in history["curve"]]).reshape(3, 9)
     assert_allclose(points.mean(axis=1), [losses[n] for n in (9, 18, 27)], atol=1e-4)
 
 
 def dots(lines):
-    """Return the places of the dots of a drawing: (column, row), both from the top left."""
+    """Return the positions of the dots of a Braille chart as (column, row), counted from the top left."""
     bits = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
     return {
         (2 * x + right, 4 * y + down)
@@ -83,9 +83,9 @@ def test_row_18_learning_curve_as_a_picture(tmp_path, goldstraw, suffix, start):
     plot_history(Model.load(str(goldstraw["train"])).history, str(path))
     content = path.read_bytes()
     assert content.startswith(start)
-    again = tmp_path / f"again.{suffix}"
-    run("info", goldstraw["train"], "--plot", again)
-    assert again.read_bytes() == content
+    second = tmp_path / f"again.{suffix}"
+    run("info", goldstraw["train"], "--plot", second)
+    assert second.read_bytes() == content
 
 
 # ---------------------------------------------------------------- attention as a lens
@@ -94,37 +94,37 @@ def test_row_18_learning_curve_as_a_picture(tmp_path, goldstraw, suffix, start):
 def test_row_19_attention_of_each_head_as_taught(goldstraw):
     model = Model.load(str(goldstraw["train"]))
     text = "w1 good2 w3 w3 bad1 w5 unknown good4"
-    seen = explain(model, text)
-    assert seen.words == [word for word in text.split() if word != "unknown"]
+    explanation = explain(model, text)
+    assert explanation.words == [word for word in text.split() if word != "unknown"]
     plain = PlainTransformer(model)
     plain.probabilities(model.encode(text))
     (blocks,) = plain.attention
-    assert [block.shape for block in seen.attention] == [(3, 7, 7)] * 2
-    for found, wanted in zip(seen.attention, blocks, strict=True):
-        assert_allclose(found.sum(axis=2), 1, rtol=1e-5)
-        assert_allclose(found, wanted, atol=1e-4)
+    assert [block.shape for block in explanation.attention] == [(3, 7, 7)] * 2
+    for actual, expected in zip(explanation.attention, blocks, strict=True):
+        assert_allclose(actual.sum(axis=2), 1, rtol=1e-5)
+        assert_allclose(actual, expected, atol=1e-4)
     shown = run("explain", text, "-m", goldstraw["train"])
     assert all(f"b{block}h{head}" in shown for block in (1, 2) for head in (1, 2, 3))
-    told = json.loads(run("explain", text, "-m", goldstraw["train"], "--json", "--attention"))
-    assert told["attention_shape"] == [2, 3, 7, 7]
-    assert_allclose(told["attention"], seen.attention, atol=6e-5)
+    report = json.loads(run("explain", text, "-m", goldstraw["train"], "--json", "--attention"))
+    assert report["attention_shape"] == [2, 3, 7, 7]
+    assert_allclose(report["attention"], explanation.attention, atol=6e-5)
 
 
-def test_row_19_attention_default_stands_next_to_the_worth_of_each_word():
+def test_row_19_attention_default_is_shown_with_the_effect_of_each_word():
     model = small_fit(epochs=4, attention_window=4, weight_averaging=0.0, lr=1e-2)
     words = ["good1", "w1", "w2", "bad3", "w0", "good2", "good2"]
     text = " ".join(words)
-    seen = explain(model, text)
-    (whole,) = model.predict_proba([text], jobs=1)
-    label = int(whole.argmax())
-    assert seen.label == label
+    explanation = explain(model, text)
+    (complete,) = model.predict_proba([text], jobs=1)
+    label = int(complete.argmax())
+    assert explanation.label == label
     without = model.predict_proba([" ".join(words[:n] + words[n + 1 :]) for n in range(len(words))], jobs=1)
-    assert_allclose(seen.worth, whole[label] - without[:, label], atol=1e-5)
-    assert np.abs(seen.worth).max() > 1e-3
+    assert_allclose(explanation.worth, complete[label] - without[:, label], atol=1e-5)
+    assert np.abs(explanation.worth).max() > 1e-3
     other = explain(model, text, model.labels[1 - label])
-    assert_allclose(other.worth, -seen.worth, atol=1e-5)
-    (weights,) = seen.attention
+    assert_allclose(other.worth, -explanation.worth, atol=1e-5)
+    (weights,) = explanation.attention
     assert weights.shape == (4, 7, 7)
     assert_allclose(weights.sum(axis=2), 1, rtol=1e-5)
-    assert not weights[:, :4, 4:].any()  # words of other windows are not seen
+    assert not weights[:, :4, 4:].any()  # no attention between windows
     assert not weights[:, 4:, :4].any()

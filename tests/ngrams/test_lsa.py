@@ -1,4 +1,4 @@
-"""The principal components of texts, and what a linear model of them says of n-grams."""
+"""Latent semantic analysis: the components of texts, and linear models of them expressed as n-gram weights."""
 
 import numpy as np
 import pytest
@@ -18,53 +18,53 @@ def random_presence(texts=60, grams=40, share=0.2, seed=1):
     return sp.csr_matrix(present.astype(np.float32))
 
 
-def components_of(rows, most, jobs=1, seed=1):
-    return find_components(rows, most, np.random.default_rng(seed), Workers(jobs))
+def components_of(rows, maximum, jobs=1, seed=1):
+    return find_components(rows, maximum, np.random.default_rng(seed), Workers(jobs))
 
 
 # ---------------------------------------------------------------- the rows
 
 
-def test_importance_is_the_square_of_the_log_of_how_rare_an_ngram_is():
-    wanted = [0, np.log(50) ** 2, np.log(2) ** 2, np.log(100 / 99) ** 2]
-    assert_allclose(importance(np.array([1, 2, 50, 99]), 99, 2), wanted, rtol=1e-5)
+def test_importance_is_the_squared_logarithm_of_the_inverse_frequency():
+    expected = [0, np.log(50) ** 2, np.log(2) ** 2, np.log(100 / 99) ** 2]
+    assert_allclose(importance(np.array([1, 2, 50, 99]), 99, 2), expected, rtol=1e-5)
 
 
-def test_rows_have_length_one_and_leave_out_what_does_not_count():
+def test_rows_have_length_1_and_omit_ngrams_of_importance_0():
     presence = sp.csr_matrix(np.array([[1, 1, 1], [0, 1, 0], [0, 0, 0], [1, 0, 0]], np.float32))
     rows = weighted_rows(presence, np.array([0.0, 3.0, 4.0], np.float32))
     assert rows.dtype == np.float32
     assert_allclose(rows.toarray(), [[0, 0.6, 0.8], [0, 1, 0], [0, 0, 0], [0, 0, 0]])
     assert rows.nnz == 3
-    assert presence.nnz == 5  # it is not changed
+    assert presence.nnz == 5  # the argument is not modified
 
 
 # ---------------------------------------------------------------- the components
 
 
-def test_scores_are_those_of_a_singular_value_decomposition():
+def test_scores_equal_those_of_a_singular_value_decomposition():
     rows = weighted_rows(random_presence(), np.linspace(0.5, 3, 40, dtype=np.float32))
-    found = components_of(rows, 5)
+    components = components_of(rows, 5)
     left, singular, _ = np.linalg.svd(rows.toarray(), full_matrices=False)
-    wanted = left[:, :5] * singular[:5]
-    wanted -= wanted.mean(axis=0)
-    wanted /= np.sqrt(np.mean(wanted**2))
-    wanted *= np.sign((wanted * found.scores).sum(axis=0))
-    assert_allclose(found.scores, wanted, atol=0.05)  # as exact as the tolerance of the search
-    assert np.mean(found.scores**2) == pytest.approx(1, rel=1e-5)
-    assert_allclose(found.scores.mean(axis=0), 0, atol=1e-5)
+    expected = left[:, :5] * singular[:5]
+    expected -= expected.mean(axis=0)
+    expected /= np.sqrt(np.mean(expected**2))
+    expected *= np.sign((expected * components.scores).sum(axis=0))
+    assert_allclose(components.scores, expected, atol=0.05)  # accurate only to the tolerance of the solver
+    assert np.mean(components.scores**2) == pytest.approx(1, rel=1e-5)
+    assert_allclose(components.scores.mean(axis=0), 0, atol=1e-5)
 
 
-def test_a_model_of_the_scores_is_one_of_the_ngrams():
+def test_a_linear_model_of_the_scores_equals_one_of_the_ngrams():
     rows = weighted_rows(random_presence(), np.ones(40, np.float32))
-    found = components_of(rows, 8)
-    slopes = np.random.default_rng(2).normal(size=(found.scores.shape[1], 3)).astype(np.float32)
-    weights, bias = found.to_ngrams(slopes)
+    components = components_of(rows, 8)
+    slopes = np.random.default_rng(2).normal(size=(components.scores.shape[1], 3)).astype(np.float32)
+    weights, bias = components.to_ngrams(slopes)
     assert (weights.shape, bias.shape) == ((40, 3), (3,))
-    assert_allclose(rows @ weights + bias, found.scores @ slopes, atol=0.05)
+    assert_allclose(rows @ weights + bias, components.scores @ slopes, atol=0.05)
 
 
-def test_without_its_own_row_a_text_is_told_by_the_others():
+def test_outputs_without_the_own_row_use_only_the_other_texts():
     rows = weighted_rows(random_presence(), np.random.default_rng(5).uniform(1, 9, 40).astype(np.float32))
     components = components_of(rows, 6)
     slopes = np.random.default_rng(2).normal(size=(components.scores.shape[1], 3)).astype(np.float32)
@@ -77,7 +77,7 @@ def test_without_its_own_row_a_text_is_told_by_the_others():
     assert_allclose(rows @ weights - components.own_outputs(slopes), others, rtol=1e-3, atol=1e-4)
 
 
-def test_threads_change_nothing():
+def test_the_number_of_threads_does_not_change_the_components():
     rows = weighted_rows(random_presence(200, 90), np.ones(90, np.float32))
     one, two = (components_of(rows, 9, jobs) for jobs in (1, 2))
     for name in ("scores", "lift", "mean"):
@@ -85,10 +85,12 @@ def test_threads_change_nothing():
         assert_array_equal(getattr(one, name), getattr(two, name))
 
 
-@pytest.mark.parametrize(("texts", "grams", "most", "count"), [(60, 40, 100, 15), (60, 3, 100, 3), (3, 40, 100, None)])
-def test_there_are_no_more_components_than_texts_and_ngrams_bear(texts, grams, most, count):
-    found = components_of(weighted_rows(random_presence(texts, grams, 0.5), np.ones(grams, np.float32)), most)
-    assert found is None if count is None else found.scores.shape == (texts, count)
+@pytest.mark.parametrize(
+    ("texts", "grams", "maximum", "count"), [(60, 40, 100, 15), (60, 3, 100, 3), (3, 40, 100, None)]
+)
+def test_the_number_of_components_is_limited_by_texts_and_ngrams(texts, grams, maximum, count):
+    components = components_of(weighted_rows(random_presence(texts, grams, 0.5), np.ones(grams, np.float32)), maximum)
+    assert components is None if count is None else components.scores.shape == (texts, count)
 
 
 def test_equal_texts_have_no_components():
@@ -101,7 +103,7 @@ def test_texts_without_ngrams_have_no_components():
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_no_slope_is_left_at_the_linear_solution(classes):
+def test_the_gradient_vanishes_at_the_linear_solution(classes):
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(80, 6)).astype(np.float32)
     targets = rng.integers(0, classes, 80)
@@ -116,10 +118,10 @@ def test_no_slope_is_left_at_the_linear_solution(classes):
     assert_allclose(error.sum(axis=0), 0, atol=2e-2)
 
 
-# ---------------------------------------------------------------- in the evidence
+# ---------------------------------------------------------------- as n-gram features
 
 
-def evidence_of(texts, targets, classes=2, unlabelled=(), words=30, threads=1, components=8, order=2, passages=()):
+def fit_features(texts, targets, classes=2, unlabelled=(), words=30, threads=1, components=8, order=2, passages=()):
     texts, unlabelled = ([np.array(ids, np.int32) for ids in part] for part in (texts, unlabelled))
     shape = FeatureSettings(classes, order, words, 2, components)
     rng = np.random.default_rng(1)
@@ -132,33 +134,33 @@ def random_texts(count, seed=1, words=30):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_both_linear_models_speak_of_a_text(classes):
+def test_text_features_are_the_outputs_of_both_linear_models(classes):
     texts, _ = random_texts(60)
-    final, own = evidence_of(texts, [number % classes for number in range(60)], classes)
+    final, train_features = fit_features(texts, [number % classes for number in range(60)], classes)
     width = 1 if classes == 2 else 3
-    assert final.bias.shape == own[0].text_features.shape == (2 * width,)
+    assert final.bias.shape == train_features[0].text_features.shape == (2 * width,)
     ids = np.array(texts[7] + [3, 4])
-    there = np.isin(final.keys, ngram_keys(ids, 2, 30))
-    row = final.importance * there
-    of_ratios = there @ final.slopes / len(ids) ** 0.5 + final.bias[:width]
-    of_components = there @ final.latent / np.linalg.norm(row) + final.bias[width:]
+    is_present = np.isin(final.keys, ngram_keys(ids, 2, 30))
+    row = final.importance * is_present
+    of_ratios = is_present @ final.slopes / len(ids) ** 0.5 + final.bias[:width]
+    of_components = is_present @ final.latent / np.linalg.norm(row) + final.bias[width:]
     assert_allclose(final.of(ids).text_features, [*of_ratios, *of_components], rtol=1e-4, atol=1e-5)
 
 
-def test_no_label_reaches_the_evidence_of_its_own_text():
+def test_a_label_does_not_affect_the_features_of_its_text():
     texts, targets = random_texts(40)
-    free, _ = random_texts(40, seed=2)
-    _, before = evidence_of(texts, targets, unlabelled=free)
+    unlabelled_texts, _ = random_texts(40, seed=2)
+    _, before = fit_features(texts, targets, unlabelled=unlabelled_texts)
     for flipped in range(0, 40, 3):
         others = [1 - target if number == flipped else target for number, target in enumerate(targets)]
-        _, after = evidence_of(texts, others, unlabelled=free)
+        _, after = fit_features(texts, others, unlabelled=unlabelled_texts)
         assert_array_equal(after[flipped].text_features, before[flipped].text_features)
         assert_array_equal(after[flipped].token_features, before[flipped].token_features)
         assert any((a.text_features != b.text_features).any() for a, b in zip(after, before, strict=True))
 
 
-def test_outputs_of_training_texts_spread_as_those_of_new_texts_do():
-    """With few texts, much of what the components say of a training text comes from its own row."""
+def test_features_of_training_and_new_texts_have_similar_spread():
+    """With few texts, the output for a training text would depend strongly on its row if that were not excluded."""
     rng = np.random.default_rng(6)
     targets = np.arange(400) % 2
     plain = (2000 * rng.random((400, 38)) ** 3).astype(int)
@@ -166,53 +168,59 @@ def test_outputs_of_training_texts_spread_as_those_of_new_texts_do():
         [*words, *rng.integers(2000 + 50 * label, 2050 + 50 * label, 2)]
         for words, label in zip(plain, targets, strict=True)
     ]
-    final, own = evidence_of(texts[:200], targets[:200], words=2100, components=50, order=1)
-    of_training_texts = np.array([features.text_features[1] for features in own])
+    final, train_features = fit_features(texts[:200], targets[:200], words=2100, components=50, order=1)
+    of_training_texts = np.array([features.text_features[1] for features in train_features])
     of_new_texts = np.array([final.of(np.array(ids)).text_features[1] for ids in texts[200:]])
     assert 0.7 < of_training_texts.std() / of_new_texts.std() < 1.3
 
 
-def test_a_passage_that_is_its_whole_text_has_the_features_of_the_text():
+def test_a_passage_that_is_the_entire_text_has_the_features_of_the_text():
     texts, targets = random_texts(40)
     passages = [Passage(number, np.array(texts[number], np.int32)) for number in (3, 17, 3)]
-    _, own = evidence_of(texts, targets, passages=passages)
-    for passage, features in zip(passages, own[40:], strict=True):
-        assert_array_equal(features.token_features, own[passage.text].token_features)
-        assert_allclose(features.text_features, own[passage.text].text_features, rtol=1e-5)
+    _, train_features = fit_features(texts, targets, passages=passages)
+    for passage, features in zip(passages, train_features[40:], strict=True):
+        assert_array_equal(features.token_features, train_features[passage.text].token_features)
+        assert_allclose(features.text_features, train_features[passage.text].text_features, rtol=1e-5)
 
 
-def test_a_word_that_no_labelled_text_has_is_known_by_its_company():
+def test_a_word_that_occurs_only_in_unlabelled_texts_is_learned_from_its_context():
     rng = np.random.default_rng(4)
     targets = [number % 2 for number in range(60)]
     good, bad, superb, awful = 20, 21, 22, 23
     texts = [[*rng.integers(0, 20, 3), bad if target == 0 else good] for target in targets]
-    free = [[*rng.integers(0, 20, 3), *((good, superb) if number % 2 else (bad, awful))] for number in range(200)]
-    final, _ = evidence_of(texts, targets, unlabelled=free)
-    says = {word: final.of(np.array([word])).text_features[1] for word in (good, bad, superb, awful)}
-    assert min(says[good], says[superb]) > 0.02
-    assert max(says[bad], says[awful]) < -0.02
-    assert final.of(np.array([superb])).text_features[0] == final.bias[0]  # the other model has never seen it
+    unlabelled_texts = [
+        [*rng.integers(0, 20, 3), *((good, superb) if number % 2 else (bad, awful))] for number in range(200)
+    ]
+    final, _ = fit_features(texts, targets, unlabelled=unlabelled_texts)
+    outputs = {word: final.of(np.array([word])).text_features[1] for word in (good, bad, superb, awful)}
+    assert min(outputs[good], outputs[superb]) > 0.02
+    assert max(outputs[bad], outputs[awful]) < -0.02
+    assert final.of(np.array([superb])).text_features[0] == final.bias[0]  # the first model does not know the word
 
 
-def test_single_phrases_among_long_texts_teach_the_first_model_alone():
+def test_short_phrases_among_long_texts_train_only_the_first_model():
     texts, targets = random_texts(60)
     phrases = [[number % 30] for number in range(20)]
-    (one, _), (other, _) = (evidence_of(texts + phrases, targets + [label] * 20) for label in (0, 1))
+    (one, _), (other, _) = (fit_features(texts + phrases, targets + [label] * 20) for label in (0, 1))
     assert_array_equal(one.latent, other.latent)
     assert (one.slopes != other.slopes).any()
-    assert one.of(np.array([3])).text_features[1] != one.bias[1]  # the second speaks of them all the same
+    assert (
+        one.of(np.array([3])).text_features[1] != one.bias[1]
+    )  # the second model has learned this word from the long texts
 
 
-def test_texts_that_are_all_short_have_components():
+def test_short_texts_have_components_if_all_texts_are_short():
     texts = [[number % 7, 7 + number % 3] for number in range(60)]
-    final, _ = evidence_of(texts, [int(number % 3 == 0) for number in range(60)])
+    final, _ = fit_features(texts, [int(number % 3 == 0) for number in range(60)])
     assert final.of(np.array([7])).text_features[1] > final.bias[1]
 
 
 def test_the_number_of_threads_changes_no_bit():
     texts, targets = random_texts(80)
-    free, _ = random_texts(50, seed=2)
-    (one, own), (two, others) = (evidence_of(texts, targets, unlabelled=free, threads=threads) for threads in (1, 2))
+    unlabelled_texts, _ = random_texts(50, seed=2)
+    (one, train_features), (two, others) = (
+        fit_features(texts, targets, unlabelled=unlabelled_texts, threads=threads) for threads in (1, 2)
+    )
     for name in ("keys", "ratios", "slopes", "bias", "latent", "importance"):
         assert_array_equal(getattr(one, name), getattr(two, name))
-    assert all(np.array_equal(a.text_features, b.text_features) for a, b in zip(own, others, strict=True))
+    assert all(np.array_equal(a.text_features, b.text_features) for a, b in zip(train_features, others, strict=True))

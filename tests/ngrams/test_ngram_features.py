@@ -1,4 +1,4 @@
-"""NgramFeatures of n-grams: how it is counted and fitted, that no label leaks, and what network and file make of it."""
+"""N-gram features: counting, fitting, cross-fitting without label leaks, use in the network, and storage."""
 
 import math
 import os
@@ -35,47 +35,48 @@ from nlptx.text.vocabulary import Vocabulary
 from nlptx.training.batching import cut_microbatches, drop_words
 from nlptx.training.initialization import initial_model
 
-START = -1  # the word before the first, here; ids begin at 0
+START = -1  # stands for the start of the text; word ids begin at 0
 both = pytest.mark.parametrize("classes", [2, 3])
 
 
-# ---------------------------------------------------------------- in plain Python
+# ---------------------------------------------------------------- reference implementation in plain Python
 
 
 def grams_of(ids, order):
-    """Return for each place the n-grams, n = 1 to ``order``, that end there, as tuples; None where none does."""
+    """Return for each token the n-grams that end there, n = 1 to ``order``, as tuples; None where there is none."""
     text = (START, *ids)
     return [[text[t + 2 - n : t + 2] if n <= t + 2 else None for n in range(1, order + 1)] for t in range(len(ids))]
 
 
 def distinct_grams(ids, order):
-    return {gram for place in grams_of(ids, order) for gram in place if gram}
+    return {gram for grams in grams_of(ids, order) for gram in grams if gram}
 
 
 def plain_ratios(counts, classes, min_texts):
-    """Wang & Manning 2012: r = log((p / |p|) / (q / |q|)), p counts of a class and q of the rest, both smoothed.
+    """Return log-count ratios (Wang & Manning 2012): r = log((p / |p|) / (q / |q|)).
 
-    The two texts added to the counts of each n-gram belong to class and rest as all counts do.
+    p are the smoothed counts of a class, q those of all other classes. Smoothing adds two texts to each n-gram, divided
+    between class and rest in proportion to the total counts.
     """
-    told = [row for row in counts if sum(row) >= min_texts]
+    frequent = [row for row in counts if sum(row) >= min_texts]
     columns = []
     for c in [1] if classes == 2 else range(classes):
-        share = sum(row[c] for row in told) / sum(map(sum, told))
+        share = sum(row[c] for row in frequent) / sum(map(sum, frequent))
         p, q = (lambda row, c=c, s=share: row[c] + 2 * s), (lambda row, c=c, s=share: sum(row) - row[c] + 2 * (1 - s))
-        all_p, all_q = sum(map(p, told)), sum(map(q, told))
+        all_p, all_q = sum(map(p, frequent)), sum(map(q, frequent))
         columns.append([math.log((p(row) / all_p) / (q(row) / all_q)) for row in counts])
     rows = zip(*columns, strict=True)
     return [[r if sum(row) >= min_texts else 0 for r in rs] for row, rs in zip(counts, rows, strict=True)]
 
 
-def plain_places(ids, among, classes, order, min_texts, texts, targets):
-    """Return the evidence (T, order E) at the places of a text, counted on the texts numbered ``among``."""
+def plain_token_features(ids, among, classes, order, min_texts, texts, targets):
+    """Return the token features (T, order E) of a text, from counts in the texts with indices ``among``."""
     sets = [distinct_grams(text, order) for text in texts]
-    known = [gram for gram, seen in Counter(gram for s in sets for gram in s).items() if seen >= min_texts]
+    known = [gram for gram, count in Counter(gram for s in sets for gram in s).items() if count >= min_texts]
     counts = [[sum(gram in sets[i] for i in among if targets[i] == c) for c in range(classes)] for gram in known]
     ratios = dict(zip(known, plain_ratios(counts, classes, min_texts), strict=True))
     unknown = [0] * feature_width(classes)
-    return [[r for gram in place for r in ratios.get(gram, unknown)] for place in grams_of(ids, order)]
+    return [[r for gram in grams for r in ratios.get(gram, unknown)] for grams in grams_of(ids, order)]
 
 
 # ---------------------------------------------------------------- n-grams as integers
@@ -87,8 +88,8 @@ def assert_one_key_per_gram(texts, order, words):
         keys = ngram_keys(np.array(ids, np.int32), order, words)
         assert keys.shape == (len(ids), order)
         assert keys.dtype == np.int64
-        for place, row in zip(grams_of(ids, order), keys.tolist(), strict=True):
-            for gram, key in zip(place, row, strict=True):
+        for grams, row in zip(grams_of(ids, order), keys.tolist(), strict=True):
+            for gram, key in zip(grams, row, strict=True):
                 assert (key == -1) if gram is None else (key >= 0)
                 assert key_of.setdefault(gram, key) == key
                 assert gram_of.setdefault(key, gram) == gram
@@ -103,7 +104,7 @@ def assert_one_key_per_gram(texts, order, words):
     ),
     st.integers(1, 4),
 )
-def test_equal_ngrams_have_equal_keys_and_others_others(texts_and_words, order):
+def test_ngrams_have_equal_keys_if_and_only_if_they_are_equal(texts_and_words, order):
     texts, words = texts_and_words
     assert_one_key_per_gram(texts, order, words)
 
@@ -114,7 +115,7 @@ def test_keys_of_the_largest_vocabulary_do_not_overflow():
     assert_one_key_per_gram(texts, 3, LARGEST_VOCABULARY)
 
 
-def test_the_start_of_the_text_counts_as_a_word():
+def test_the_start_of_a_text_acts_as_a_word():
     first, again = ngram_keys(np.array([4, 4]), 2, 9)
     assert first[0] == again[0]
     assert first[1] >= 0
@@ -124,24 +125,24 @@ def test_the_start_of_the_text_counts_as_a_word():
 def test_keys_of_empty_and_short_texts():
     assert ngram_keys(np.array([], np.int32), 3, 9).shape == (0, 3)
     (only,) = ngram_keys(np.array([4], np.int32), 3, 9)
-    assert_array_equal(only >= 0, [True, True, False])  # the word; the start and the word
+    assert_array_equal(only >= 0, [True, True, False])  # the word alone; the start and the word
     assert_array_equal(ngram_keys(np.array([4, 4], np.int32), 3, 9)[1] >= 0, True)
 
 
 @settings(derandomize=True, deadline=None, max_examples=100)
 @given(st.sets(st.integers(0, 12)), st.lists(st.tuples(*[st.integers(-1, 14)] * 2)))
-def test_find_gives_the_place_of_known_keys_and_the_end_for_others(known, rows):
+def test_find_returns_the_index_of_known_keys_and_the_length_for_others(known, rows):
     table = sorted(known)
-    wanted = [[table.index(key) if key in table else len(table) for key in row] for row in rows]
-    found = find(np.array(rows, np.int64).reshape(-1, 2), np.array(table, np.int64))
-    assert_array_equal(found, np.array(wanted).reshape(-1, 2))
+    expected = [[table.index(key) if key in table else len(table) for key in row] for row in rows]
+    actual = find(np.array(rows, np.int64).reshape(-1, 2), np.array(table, np.int64))
+    assert_array_equal(actual, np.array(expected).reshape(-1, 2))
 
 
 # ---------------------------------------------------------------- log-count ratios
 
 
 @both
-def test_ratios_are_those_of_wang_and_manning(classes):
+def test_ratios_follow_wang_and_manning(classes):
     counts = np.random.default_rng(1).integers(0, 5, (30, classes))
     counts[:3] = [[0] * classes, [1] + [0] * (classes - 1), [0] * (classes - 1) + [40]]
     ratios = log_count_ratios(counts, 2)
@@ -160,7 +161,7 @@ def test_rare_ngrams_have_no_ratio(classes, min_texts):
     assert (ratios[~rare] != 0).any(axis=1).all()
 
 
-def test_of_two_equal_classes_the_ratios_are_those_of_wang_and_manning():
+def test_ratios_of_two_balanced_classes_use_add_one_smoothing():
     half = np.random.default_rng(3).integers(1, 9, (40, 2))
     counts = np.concatenate([half, half[:, ::-1]])
     p, q = counts[:, 1] + 1, counts[:, 0] + 1
@@ -168,26 +169,26 @@ def test_of_two_equal_classes_the_ratios_are_those_of_wang_and_manning():
 
 
 @pytest.mark.parametrize("shares", [(1, 1), (9, 1), (1, 1, 1), (5, 3, 1, 1, 1, 1)])
-def test_neutral_ngrams_have_the_ratio_0_whatever_the_shares(shares):
+def test_neutral_ngrams_have_ratio_0_for_any_class_proportions(shares):
     counts = np.outer([1, 2, 10, 50], shares)
     assert_allclose(log_count_ratios(counts, 1), 0, atol=1e-6)
 
 
 @pytest.mark.parametrize("shares", [(1, 1), (9, 1), (5, 3, 1)])
-def test_ngrams_that_no_labelled_text_has_change_no_ratio(shares):
+def test_ngrams_absent_from_labelled_texts_change_no_ratio(shares):
     counts = np.random.default_rng(4).poisson(np.array(shares) / 2, (60, len(shares)))
     more = np.concatenate([counts, np.zeros((5000, len(shares)), int)])
     assert_array_equal(log_count_ratios(more, 2)[:60], log_count_ratios(counts, 2))
 
 
 @pytest.mark.parametrize("counts", [[[3, 0], [2, 0]], [[0, 3], [0, 2]], [[0, 3, 2], [0, 2, 5]], np.zeros((0, 2), int)])
-def test_a_class_that_has_all_ngrams_or_none_has_no_ratios(counts):
+def test_a_class_with_all_or_no_ngrams_has_ratios_0(counts):
     ratios = log_count_ratios(np.array(counts), 1)
     assert np.isfinite(ratios).all()
     assert (ratios[:, 0] == 0).all()
 
 
-def test_the_ratio_speaks_for_the_class_it_is_found_in():
+def test_the_ratio_is_positive_for_the_class_that_contains_the_ngram():
     assert log_count_ratios(np.array([[5, 0], [0, 5]]), 1)[:, 0] == pytest.approx([-math.log(6), math.log(6)])
     three = log_count_ratios(np.array([[5, 0, 0], [0, 5, 0], [0, 0, 5]]), 1)
     assert_array_equal(np.sign(three), 2 * np.eye(3) - 1)
@@ -197,7 +198,7 @@ def test_the_ratio_speaks_for_the_class_it_is_found_in():
 
 
 def gradient_of_penalised_loss(presence, ratios, targets, products, bias):
-    """Return dloss/dw (G, E) and dloss/db (E,) of sum -log p + |w|^2 / (2 C), in float64, a text at a time."""
+    """Return dloss/dw (G, E) and dloss/db (E,) of sum -log p + |w|^2 / (2 C), in float64, one text at a time."""
     weights = products.astype(np.float64) / ratios
     dw, db = weights / INVERSE_PENALTY, np.zeros(len(bias))
     for row, target in zip(presence, targets, strict=True):
@@ -209,17 +210,17 @@ def gradient_of_penalised_loss(presence, ratios, targets, products, bias):
 
 
 def assert_stationary(presence, ratios, targets, products, bias):
-    there = np.concatenate(
+    gradient = np.concatenate(
         [part.ravel() for part in gradient_of_penalised_loss(presence, ratios, targets, products, bias)]
     )
-    nowhere = gradient_of_penalised_loss(presence, ratios, targets, np.zeros_like(products), np.zeros_like(bias))
-    start = np.linalg.norm(np.concatenate([part.ravel() for part in nowhere]))
+    initial = gradient_of_penalised_loss(presence, ratios, targets, np.zeros_like(products), np.zeros_like(bias))
+    start = np.linalg.norm(np.concatenate([part.ravel() for part in initial]))
     assert start > 1
-    assert np.linalg.norm(there) < 2e-3 * start
+    assert np.linalg.norm(gradient) < 2e-3 * start
 
 
 def linear_problem(classes, texts, grams, seed=1):
-    """Return presence (texts, G), ratios (G, E), all away from 0, and targets that half follow from them."""
+    """Return presence (texts, G), ratios (G, E) that are not close to 0, and noisy targets that depend on both."""
     rng = np.random.default_rng(seed)
     presence = (rng.random((texts, grams)) < 0.3).astype(np.float32)
     ratios = rng.choice([-1, 1], (grams, feature_width(classes))) * rng.uniform(0.3, 1.5, (grams, 1))
@@ -229,7 +230,7 @@ def linear_problem(classes, texts, grams, seed=1):
 
 
 @both
-def test_no_slope_is_left_at_the_linear_solution(classes):
+def test_the_gradient_vanishes_at_the_linear_solution(classes):
     presence, ratios, targets = linear_problem(classes, 120, 40)
     products, bias = fit_linear(sp.csr_matrix(presence), ratios, targets)
     assert products.shape == ratios.shape
@@ -237,7 +238,7 @@ def test_no_slope_is_left_at_the_linear_solution(classes):
     assert_stationary(presence, ratios, targets, products, bias)
 
 
-def test_linear_solution_is_that_of_another_method():
+def test_the_linear_solution_equals_that_of_another_optimizer():
     presence, ratios, targets = linear_problem(2, 60, 8)
     features, signs = presence.astype(np.float64) * ratios[:, 0], 2 * targets - 1
 
@@ -245,35 +246,39 @@ def test_linear_solution_is_that_of_another_method():
         margins = signs * (features @ flat[:-1] + flat[-1])
         return np.log1p(np.exp(-margins)).sum() + flat[:-1] @ flat[:-1] / (2 * INVERSE_PENALTY)
 
-    found = minimize(loss, np.zeros(9), method="BFGS", options={"gtol": 1e-4}).x  # slopes by differences
+    actual = minimize(loss, np.zeros(9), method="BFGS", options={"gtol": 1e-4}).x  # with numerical gradients
     products, bias = fit_linear(sp.csr_matrix(presence), ratios, targets)
-    assert_allclose(products[:, 0] / ratios[:, 0], found[:-1], atol=2e-3)
-    assert_allclose(bias[0], found[-1], atol=2e-3)
+    assert_allclose(products[:, 0] / ratios[:, 0], actual[:-1], atol=2e-3)
+    assert_allclose(bias[0], actual[-1], atol=2e-3)
 
 
-def test_texts_of_very_many_telling_ngrams_do_not_overflow():
+def test_texts_with_very_many_decisive_ngrams_do_not_overflow():
     half = 20_000
     presence = sp.csr_matrix(np.kron(np.eye(2, dtype=np.float32), np.ones((3, half), np.float32)))
     ratios = np.repeat(np.array([[-9.0], [9.0]], np.float32), half, axis=0)
-    products, bias = fit_linear(presence, ratios, np.array([0, 0, 0, 1, 1, 1]))  # a warning fails the test
+    products, bias = fit_linear(
+        presence, ratios, np.array([0, 0, 0, 1, 1, 1])
+    )  # an overflow warning would fail the test
     z = presence @ products + bias
     assert (z[:3] < -3).all()
     assert (z[3:] > 3).all()
 
 
-# ---------------------------------------------------------------- counting, out of fold
+# ---------------------------------------------------------------- cross-fitting
 
 
-def evidence_of(texts, targets, classes, order=3, words=6, min_texts=2, threads=1, seed=3, components=0, unlabelled=()):
+def fit_features(
+    texts, targets, classes, order=3, words=6, min_texts=2, threads=1, seed=3, components=0, unlabelled=()
+):
     texts = [np.array(ids, np.int32) for ids in texts]
     rng = np.random.default_rng(seed)
     shape = FeatureSettings(classes, order, words, min_texts, components)
-    free = [np.array(ids, np.int32) for ids in unlabelled]
-    return fit_ngram_features(texts, np.array(targets, np.int64), shape, rng, free, Workers(threads))
+    unlabelled_texts = [np.array(ids, np.int32) for ids in unlabelled]
+    return fit_ngram_features(texts, np.array(targets, np.int64), shape, rng, unlabelled_texts, Workers(threads))
 
 
 def random_texts(count, classes, length=6, words=6, seed=1):
-    """Return texts and labels that have nothing to do with each other."""
+    """Return random texts and labels that are independent of each other."""
     rng = np.random.default_rng(seed)
     return rng.integers(0, words, (count, length)).tolist(), (rng.permutation(count) % classes).tolist()
 
@@ -287,152 +292,164 @@ COUNT = 15
 
 @cache
 def folds_by_flipping(classes):
-    """Return for each text which ones see the same as before once its label is another."""
+    """Return for each text the set of texts whose features stay the same when its label changes."""
     texts, targets = random_texts(COUNT, classes)
-    _, before = evidence_of(texts, targets, classes)
+    _, before = fit_features(texts, targets, classes)
     folds = []
     for flipped in range(COUNT):
         others = [(t + 1) % classes if i == flipped else t for i, t in enumerate(targets)]
-        _, after = evidence_of(texts, others, classes)
+        _, after = fit_features(texts, others, classes)
         folds.append(frozenset(i for i in range(COUNT) if same(before[i], after[i])))
     return folds
 
 
 @both
-def test_a_label_changes_nothing_for_its_own_text_nor_for_its_fold(classes):
+def test_a_label_does_not_affect_the_features_of_its_text_or_fold(classes):
     folds = folds_by_flipping(classes)
     for number, unchanged in enumerate(folds):
         assert number in unchanged
         assert all(folds[other] == unchanged for other in unchanged)
-    assert [len(fold) for fold in set(folds)] == [COUNT // FOLDS] * FOLDS  # and it does for all the others
+    assert [len(fold) for fold in set(folds)] == [COUNT // FOLDS] * FOLDS  # it affects all other folds
 
 
 @both
-def test_a_training_text_sees_the_counts_of_the_other_folds(classes):
+def test_features_of_a_training_text_use_the_counts_of_the_other_folds(classes):
     texts, targets = random_texts(COUNT, classes)
-    _, own = evidence_of(texts, targets, classes)
-    for ids, fold, seen in zip(texts, folds_by_flipping(classes), own, strict=True):
+    _, train_features = fit_features(texts, targets, classes)
+    for ids, fold, features in zip(texts, folds_by_flipping(classes), train_features, strict=True):
         outside = [i for i in range(COUNT) if i not in fold]
-        wanted = plain_places(ids, outside, classes, 3, 2, texts, targets)
-        assert_allclose(seen.token_features, wanted, rtol=1e-5, atol=1e-6)
+        expected = plain_token_features(ids, outside, classes, 3, 2, texts, targets)
+        assert_allclose(features.token_features, expected, rtol=1e-5, atol=1e-6)
 
 
 @both
 @pytest.mark.parametrize("min_texts", [1, 3])
-def test_a_text_from_elsewhere_sees_the_counts_of_all_texts(classes, min_texts):
+def test_features_of_a_new_text_use_the_counts_of_all_texts(classes, min_texts):
     texts, targets = random_texts(COUNT, classes)
-    final, _ = evidence_of(texts, targets, classes, min_texts=min_texts)
+    final, _ = fit_features(texts, targets, classes, min_texts=min_texts)
     for ids in [texts[0], texts[7], [5, 4, 3, 2, 1, 0], [2]]:
-        wanted = plain_places(ids, range(COUNT), classes, 3, min_texts, texts, targets)
-        assert_allclose(final.of(np.array(ids)).token_features, wanted, rtol=1e-5, atol=1e-6)
+        expected = plain_token_features(ids, range(COUNT), classes, 3, min_texts, texts, targets)
+        assert_allclose(final.of(np.array(ids)).token_features, expected, rtol=1e-5, atol=1e-6)
 
 
 @both
-def test_a_text_from_elsewhere_sees_the_linear_model_of_all_texts(classes):
+def test_features_of_a_new_text_use_the_linear_model_of_all_texts(classes):
     texts, targets = random_texts(40, classes)
-    final, _ = evidence_of(texts, targets, classes)
+    final, _ = fit_features(texts, targets, classes)
     presence = np.array([np.isin(final.keys, ngram_keys(np.array(ids), 3, 6)) for ids in texts], np.float32)
-    told = (final.ratios != 0).all(axis=1)
+    has_ratio = (final.ratios != 0).all(axis=1)
     presence /= np.sqrt([[len(ids)] for ids in texts], dtype=np.float32)
-    assert (final.slopes[~told] == 0).all()
-    assert_stationary(presence[:, told], final.ratios[told], targets, final.slopes[told], final.bias)
-    whole = [final.of(np.array(ids)).text_features for ids in texts]
-    assert_allclose(whole, presence @ final.slopes + final.bias, rtol=1e-5, atol=1e-6)
+    assert (final.slopes[~has_ratio] == 0).all()
+    assert_stationary(presence[:, has_ratio], final.ratios[has_ratio], targets, final.slopes[has_ratio], final.bias)
+    text_features = [final.of(np.array(ids)).text_features for ids in texts]
+    assert_allclose(text_features, presence @ final.slopes + final.bias, rtol=1e-5, atol=1e-6)
 
 
 @both
-def test_texts_without_labels_change_no_ratio(classes):
-    """Labels of unequal frequency, and texts without labels full of n-grams that no labelled text has."""
+def test_unlabelled_texts_change_no_ratio(classes):
+    """The labels are unbalanced, and the unlabelled texts contain many n-grams that no labelled text contains."""
     texts, targets = random_texts(60, classes, words=30)
     targets = [target if number % 3 else 0 for number, target in enumerate(targets)]
-    free = random_texts(300, classes, words=60, seed=2)[0]
+    unlabelled_texts = random_texts(300, classes, words=60, seed=2)[0]
     for_texts = {"classes": classes, "words": 60, "components": 4}
-    (alone, _), (beside, _) = (evidence_of(texts, targets, **for_texts, unlabelled=part) for part in ((), free))
-    assert len(beside.keys) > 2 * len(alone.keys)
-    assert_array_equal(beside.ratios[np.searchsorted(beside.keys, alone.keys)], alone.ratios)
+    (alone, _), (with_unlabelled, _) = (
+        fit_features(texts, targets, **for_texts, unlabelled=part) for part in ((), unlabelled_texts)
+    )
+    assert len(with_unlabelled.keys) > 2 * len(alone.keys)
+    assert_array_equal(with_unlabelled.ratios[np.searchsorted(with_unlabelled.keys, alone.keys)], alone.ratios)
 
 
 def test_an_ngram_counts_once_per_text():
     pairs, targets = [[0, 1], [1, 2], [0, 2], [2, 3], [3, 0], [1, 3]], [0, 1, 0, 1, 0, 1]
-    texts = ([[*ids, ids[place]] for ids in pairs] for place in (0, 1))
-    (one, _), (other, _) = (evidence_of(part, targets, 2, order=1, min_texts=1) for part in texts)
+    texts = ([[*ids, ids[repeated]] for ids in pairs] for repeated in (0, 1))
+    (one, _), (other, _) = (fit_features(part, targets, 2, order=1, min_texts=1) for part in texts)
     assert_array_equal(one.keys, other.keys)
     assert_array_equal(one.ratios, other.ratios)
     assert_array_equal(one.slopes, other.slopes)
     assert_array_equal(one.of(np.array([0, 1, 0])).text_features, one.of(np.array([0, 1, 1])).text_features)
 
 
-def test_the_first_model_divides_by_the_root_of_the_words():
-    final, _ = evidence_of(*random_texts(40, 2), 2, order=1)
+def test_the_first_model_divides_by_the_square_root_of_the_text_length():
+    final, _ = fit_features(*random_texts(40, 2), 2, order=1)
     short, long = (final.of(np.array(ids)).text_features - final.bias for ids in ([0, 1], [0, 1, 1, 0, 0, 1, 0, 1]))
     assert_allclose(short, 2 * long, rtol=1e-4)
 
 
 @both
-def test_random_labels_are_not_seen_through_the_evidence(classes):
+def test_cross_fitted_features_do_not_reveal_random_labels(classes):
     texts, targets = random_texts(300, classes, length=12, words=60)
-    final, own = evidence_of(texts, targets, classes, order=2, words=60)
+    final, train_features = fit_features(texts, targets, classes, order=2, words=60)
 
-    def accuracy(wholes):
-        z = np.array(wholes)
+    def accuracy(text_features):
+        z = np.array(text_features)
         return np.mean((z[:, 0] > 0 if classes == 2 else z.argmax(axis=1)) == targets)
 
-    assert abs(accuracy([seen.text_features for seen in own]) - 1 / classes) < 0.1
+    assert abs(accuracy([features.text_features for features in train_features]) - 1 / classes) < 0.1
     assert accuracy([final.of(np.array(ids)).text_features for ids in texts]) > 0.9
 
 
-def test_the_evidence_out_of_fold_knows_telling_words():
+def test_cross_fitted_features_recognise_informative_words():
     texts, targets = random_texts(100, 2)
     texts = [[*ids, 6 + target] for ids, target in zip(texts, targets, strict=True)]
-    _, own = evidence_of(texts, targets, 2, words=8)
-    assert np.mean([(seen.text_features[0] > 0) == target for seen, target in zip(own, targets, strict=True)]) > 0.95
+    _, train_features = fit_features(texts, targets, 2, words=8)
+    assert (
+        np.mean(
+            [
+                (features.text_features[0] > 0) == target
+                for features, target in zip(train_features, targets, strict=True)
+            ]
+        )
+        > 0.95
+    )
 
 
 @both
-def test_evidence_does_not_depend_on_the_number_of_threads(classes):
+def test_features_do_not_depend_on_the_number_of_threads(classes):
     texts, targets = random_texts(60, classes)
-    (one, own), (two, others) = (evidence_of(texts, targets, classes, threads=threads) for threads in (1, 2))
+    (one, train_features), (two, others) = (
+        fit_features(texts, targets, classes, threads=threads) for threads in (1, 2)
+    )
     for name in ("keys", "ratios", "slopes", "bias"):
         assert_array_equal(getattr(one, name), getattr(two, name))
-    assert all(same(a, b) for a, b in zip(own, others, strict=True))
+    assert all(same(a, b) for a, b in zip(train_features, others, strict=True))
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_fewer_texts_than_folds(count):
-    final, own = evidence_of([[0, 1, 2]] * count, [number % 2 for number in range(count)], 2, min_texts=1)
+    final, train_features = fit_features([[0, 1, 2]] * count, [number % 2 for number in range(count)], 2, min_texts=1)
     assert len(final.keys) == 8
-    assert [seen.token_features.shape for seen in own] == [(3, 3)] * count
-    assert all(np.isfinite(seen.text_features).all() for seen in own)
-    if count == 1:  # nobody else has said anything
-        assert not own[0].token_features.any()
-        assert not own[0].text_features.any()
+    assert [features.token_features.shape for features in train_features] == [(3, 3)] * count
+    assert all(np.isfinite(features.text_features).all() for features in train_features)
+    if count == 1:  # there is no other text to count
+        assert not train_features[0].token_features.any()
+        assert not train_features[0].text_features.any()
 
 
 @both
-def test_without_known_ngrams_the_bias_is_all_there_is(classes):
+def test_without_known_ngrams_text_features_equal_the_bias(classes):
     texts, targets = random_texts(20, classes)
-    final, own = evidence_of(texts, targets, classes, min_texts=21)
+    final, train_features = fit_features(texts, targets, classes, min_texts=21)
     assert len(final.keys) == 0
-    for seen in [*own, final.of(np.array([3, 1]))]:
-        assert seen.token_features.shape[1] == 3 * feature_width(classes)
-        assert not seen.token_features.any()
+    for features in [*train_features, final.of(np.array([3, 1]))]:
+        assert features.token_features.shape[1] == 3 * feature_width(classes)
+        assert not features.token_features.any()
     assert_array_equal(final.of(np.array([3, 1])).text_features, final.bias)
 
 
-def test_unknown_ngrams_say_nothing():
+def test_unknown_ngrams_contribute_nothing():
     known = NgramFeatures(
         1, 4, np.array([2]), np.array([[7.0]], np.float32), np.array([[5.0]], np.float32), np.zeros(1)
     )
-    told = known.of(np.array([0, 1, 1, 2]))  # the key of a single word is its id + 1
-    assert_array_equal(told.token_features, [[0], [7], [7], [0]])
-    assert told.text_features == [5 / 2]  # the root of four words
+    features = known.of(np.array([0, 1, 1, 2]))  # the key of a single word is its id + 1
+    assert_array_equal(features.token_features, [[0], [7], [7], [0]])
+    assert features.text_features == [5 / 2]  # divided by the square root of four words
 
 
-def test_evidence_of_an_empty_text_is_empty():
-    final, _ = evidence_of(*random_texts(10, 2), 2)
-    told = final.of(np.array([], np.int32))
-    assert told.token_features.shape == (0, 3)
-    assert_array_equal(told.text_features, final.bias)
+def test_an_empty_text_has_no_token_features():
+    final, _ = fit_features(*random_texts(10, 2), 2)
+    features = final.of(np.array([], np.int32))
+    assert features.token_features.shape == (0, 3)
+    assert_array_equal(features.text_features, final.bias)
 
 
 # ---------------------------------------------------------------- in the network
@@ -443,8 +460,8 @@ NETWORKS = pytest.mark.parametrize(
 LENGTHS = np.array([3, 1, 7, 2])
 
 
-def network_with_evidence(loss, classes):
-    """Return a network, and a layout, word vectors and the two kinds of evidence for it."""
+def network_with_features(loss, classes):
+    """Return a network with inputs for it: layout, word vectors, token features and text features."""
     shape = NetworkSettings(width=6, heads=2, hidden=7, attention_window=4, dropout=0.0, loss=loss)
     rng, width = np.random.default_rng(4), feature_width(classes)
     network = Network(shape, 5, classes, rng, 2 * width, width)
@@ -453,12 +470,12 @@ def network_with_evidence(loss, classes):
 
 
 @NETWORKS
-def test_gradients_of_the_weights_of_the_evidence_equal_central_differences(loss, classes):
-    network, layout, x, places, whole = network_with_evidence(loss, classes)
+def test_gradients_of_the_feature_projections_equal_central_differences(loss, classes):
+    network, layout, x, token_features, text_features = network_with_features(loss, classes)
     randomise(network)
-    forward = partial(network.forward, token_features=places, text_features=whole)
-    given_evidence = SimpleNamespace(forward=forward, backward=network.backward, parameters=network.parameters)
-    total, arrays = layer_gradients(given_evidence, x, layout)
+    forward = partial(network.forward, token_features=token_features, text_features=text_features)
+    with_features = SimpleNamespace(forward=forward, backward=network.backward, parameters=network.parameters)
+    total, arrays = layer_gradients(with_features, x, layout)
     names = ("x", "token_projection.W", "text_projection.W", "encoder.projection.W", "head.W")
     arrays = {name: arrays[name] for name in names}
     assert all(gradient.any() for _, gradient in arrays.values())
@@ -466,43 +483,46 @@ def test_gradients_of_the_weights_of_the_evidence_equal_central_differences(loss
 
 
 @NETWORKS
-def test_evidence_changes_the_output_the_way_the_docstring_says(loss, classes):
-    network, layout, x, places, whole = network_with_evidence(loss, classes)
+def test_features_are_added_to_inputs_and_outputs(loss, classes):
+    network, layout, x, token_features, text_features = network_with_features(loss, classes)
     randomise(network)
     U, W = network.token_projection.weight.value, network.text_projection.weight.value
-    without = network.forward(x + places @ U, layout, None)[0]
-    assert_allclose(network.forward(x, layout, None, places, whole)[0], without + whole @ W, rtol=1e-12)
+    without = network.forward(x + token_features @ U, layout, None)[0]
+    assert_allclose(
+        network.forward(x, layout, None, token_features, text_features)[0], without + text_features @ W, rtol=1e-12
+    )
 
 
 @NETWORKS
-def test_a_new_network_starts_as_what_the_linear_model_says(loss, classes):
-    network, layout, x, places, whole = network_with_evidence(loss, classes)
+def test_an_initial_network_predicts_what_the_linear_model_predicts(loss, classes):
+    network, layout, x, token_features, text_features = network_with_features(loss, classes)
     network.head.weight.value[...] = network.head.bias.value[...] = 0
-    outputs, _ = network.forward(x, layout, None, places, whole)
-    said = softmax(whole, axis=1) if classes == 3 else np.hstack([expit(-whole), expit(whole)])
-    assert_allclose(network.loss.probabilities(outputs), said, rtol=1e-12)
+    outputs, _ = network.forward(x, layout, None, token_features, text_features)
+    z = text_features
+    expected = softmax(z, axis=1) if classes == 3 else np.hstack([expit(-z), expit(z)])
+    assert_allclose(network.loss.probabilities(outputs), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4])
-def test_word_dropout_drops_the_evidence_with_its_word(share):
+def test_word_dropout_drops_the_token_features_of_the_word(share):
     lengths = [1, *range(20, 120)]
     texts = [200 * number + np.arange(length, dtype=np.int32) for number, length in enumerate(lengths)]
-    evidence = [
+    features = [
         TextFeatures(np.stack([ids, -ids], axis=1).astype(np.float32), np.array([number], np.float32))
         for number, ids in enumerate(texts)
     ]
-    left, evidence = drop_words(texts, evidence, share, np.random.default_rng(1))
-    shares = cut_microbatches(left, np.arange(len(texts)), evidence)
-    assert len(shares) > 1
-    for part in shares:
+    remaining, features = drop_words(texts, features, share, np.random.default_rng(1))
+    microbatches = cut_microbatches(remaining, np.arange(len(texts)), features)
+    assert len(microbatches) > 1
+    for part in microbatches:
         assert_array_equal(part.token_features, np.stack([part.ids, -part.ids], axis=1))
         assert_array_equal(part.text_features[:, 0], part.targets)
         assert_array_equal(np.repeat(part.targets, part.lengths), part.ids // 200)
-    kept = sum(len(part.token_features) for part in shares) / sum(lengths)
+    kept = sum(len(part.token_features) for part in microbatches) / sum(lengths)
     assert kept == pytest.approx(1 - share, abs=0.03)
 
 
-# ---------------------------------------------------------------- in the model and its file
+# ---------------------------------------------------------------- in the model and its artifact
 
 ARRAYS = {"ngrams", "ratios", "slopes", "bias", "latent", "importance"}
 
@@ -522,7 +542,7 @@ def probabilities(model):
     return model.probabilities([model.encode(text) for text in TEXTS])
 
 
-def test_an_untrained_model_says_what_the_linear_models_say_on_average():
+def test_an_untrained_model_predicts_the_mean_of_the_linear_models():
     texts, labels = make_reviews(40)
     model, data = untrained(texts, labels, small_embeddings())
     assert len(data.train.ngram_features) == len(data.train)
@@ -536,15 +556,15 @@ def test_an_untrained_model_says_what_the_linear_models_say_on_average():
 
 
 @pytest.mark.parametrize("make", [trained, trained_on_kinds])
-def test_a_model_with_ngrams_comes_back_as_it_was(make, tmp_path):
+def test_round_trip_of_a_model_with_ngrams(make, tmp_path):
     path = str(tmp_path / "model.npz")
     model = make()
     model.save(path)
-    back = Model.load(path)
+    loaded = Model.load(path)
     assert set(model.to_artifact().arrays) >= ARRAYS
-    assert back.ngram_features.order == model.ngram_features.order
-    assert_array_equal(back.ngram_features.keys, model.ngram_features.keys)
-    assert_array_equal(probabilities(back), probabilities(model))
+    assert loaded.ngram_features.order == model.ngram_features.order
+    assert_array_equal(loaded.ngram_features.keys, model.ngram_features.keys)
+    assert_array_equal(probabilities(loaded), probabilities(model))
 
 
 def test_half_precision_hardly_changes_the_probabilities(tmp_path):
@@ -552,26 +572,26 @@ def test_half_precision_hardly_changes_the_probabilities(tmp_path):
     model = trained(float16=True)
     model.save(path)
     arrays = model.to_artifact().arrays
-    halved = {name for name, array in arrays.items() if array.dtype == np.float16}
-    assert halved == {"table", "ratios", "slopes", "latent", "importance"}
-    back = Model.load(path)
-    assert_allclose(probabilities(back), probabilities(model), rtol=0, atol=1e-2)
-    assert (probabilities(back) != probabilities(model)).any()
-    assert_array_equal(probabilities(trained()), probabilities(model))  # only the file differs
+    float16_arrays = {name for name, array in arrays.items() if array.dtype == np.float16}
+    assert float16_arrays == {"table", "ratios", "slopes", "latent", "importance"}
+    loaded = Model.load(path)
+    assert_allclose(probabilities(loaded), probabilities(model), rtol=0, atol=1e-2)
+    assert (probabilities(loaded) != probabilities(model)).any()
+    assert_array_equal(probabilities(trained()), probabilities(model))  # only the stored values are rounded
     again = str(tmp_path / "again.npz")
-    back.save(again)
-    assert_array_equal(probabilities(Model.load(again)), probabilities(back))
+    loaded.save(again)
+    assert_array_equal(probabilities(Model.load(again)), probabilities(loaded))
 
 
 def test_half_precision_halves_the_file(tmp_path):
     words, rng = 2_000, np.random.default_rng(1)
     vocabulary = Vocabulary([f"w{number}" for number in range(words)], np.ones(words, np.int64), Tokenizer())
-    evidence, _ = evidence_of(*random_texts(20, 2), 2, words=words)
+    features, _ = fit_features(*random_texts(20, 2), 2, words=words)
     table = rng.normal(size=(words, 128)).astype(np.float32)
     sizes = {}
     for half in (False, True):
         model = initial_model(
-            vocabulary, table, list(LABELS), None, np.full(2, 0.5), TrainSettings(width=8, float16=half), 1, evidence
+            vocabulary, table, list(LABELS), None, np.full(2, 0.5), TrainSettings(width=8, float16=half), 1, features
         )
         path = str(tmp_path / f"{half}.npz")
         model.save(path)
@@ -579,7 +599,7 @@ def test_half_precision_halves_the_file(tmp_path):
     assert sizes[True] / sizes[False] == pytest.approx(0.5, abs=0.05)
 
 
-def test_without_ngrams_there_is_no_evidence():
+def test_without_ngrams_there_are_no_features():
     model = small_fit(ngrams=0)
     assert model.ngram_features is None
     assert model.network.token_projection is None
@@ -596,36 +616,36 @@ def refused(artifact, folder):
 
 WRONG = {
     "keys reversed": ("ngrams", lambda keys: keys[::-1]),
-    "a key twice": ("ngrams", lambda keys: np.append(keys[:-1], keys[-2])),
+    "duplicate key": ("ngrams", lambda keys: np.append(keys[:-1], keys[-2])),
     "keys whose differences overflow": (
         "ngrams",
         lambda keys: np.append(np.iinfo(np.int64).max, np.arange(len(keys) - 1) + np.iinfo(np.int64).min),
     ),
-    "keys of 32 bits": ("ngrams", lambda keys: np.arange(len(keys), dtype=np.int32)),
-    "a key too few": ("ngrams", lambda keys: keys[:-1]),
-    "a ratio too few": ("ratios", lambda ratios: ratios[:-1]),
+    "32-bit keys": ("ngrams", lambda keys: np.arange(len(keys), dtype=np.int32)),
+    "missing key": ("ngrams", lambda keys: keys[:-1]),
+    "missing ratio": ("ratios", lambda ratios: ratios[:-1]),
     "ratios of three classes": ("ratios", lambda ratios: np.repeat(ratios, 3, axis=1)),
-    "flat ratios": ("ratios", lambda ratios: ratios[:, 0]),
-    "half ratios in a whole file": ("ratios", lambda ratios: ratios.astype(np.float16)),
-    "a ratio that is none": ("ratios", lambda ratios: np.full_like(ratios, np.nan)),
-    "a slope too few": ("slopes", lambda slopes: slopes[:-1]),
+    "one-dimensional ratios": ("ratios", lambda ratios: ratios[:, 0]),
+    "float16 ratios in a float32 file": ("ratios", lambda ratios: ratios.astype(np.float16)),
+    "NaN ratios": ("ratios", lambda ratios: np.full_like(ratios, np.nan)),
+    "missing slope": ("slopes", lambda slopes: slopes[:-1]),
     "a bias of three classes": ("bias", lambda bias: np.repeat(bias, 3)),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_damaged_evidence_is_refused(name, tmp_path):
+def test_damaged_arrays_are_rejected(name, tmp_path):
     array, damage = WRONG[name]
     artifact = trained().to_artifact()
     refused(replace(artifact, arrays=artifact.arrays | {array: damage(artifact.arrays[array])}), tmp_path)
 
 
 @pytest.mark.parametrize("name", sorted(ARRAYS))
-def test_missing_evidence_is_refused(name, tmp_path):
+def test_missing_arrays_are_rejected(name, tmp_path):
     artifact = trained().to_artifact()
     refused(replace(artifact, arrays={key: a for key, a in artifact.arrays.items() if key != name}), tmp_path)
 
 
-def test_evidence_that_the_settings_deny_is_refused(tmp_path):
+def test_arrays_that_contradict_the_settings_are_rejected(tmp_path):
     artifact = trained().to_artifact()
     refused(replace(artifact, settings=artifact.settings | {"ngrams": 0}), tmp_path)

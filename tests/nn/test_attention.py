@@ -1,4 +1,4 @@
-"""Attention: the fast kernel equals the textbook form, whatever the size of the scores."""
+"""The fast attention kernel equals the textbook form for scores of any magnitude."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ SHAPE = (3, 2, 9, 4)  # windows, heads, tokens, width of a head
 
 
 def arrays(dtype, size=1.0, shift=0.0):
-    """Q, K, V and dO; scores of about ``size`` squared, and ``shift`` more."""
+    """Return Q, K, V and dO. The scores are about ``size`` squared plus ``shift``."""
     rng = np.random.default_rng(3)
     q, k, v, do = (rng.normal(size=SHAPE) for _ in range(4))
     q *= size
@@ -31,18 +31,18 @@ def test_the_kernel_equals_the_textbook_form(dtype, tolerance, causal, size, shi
     o, e, z = attend(q, k, v, causal)
     dq, dk, dv = attend_backward(do, o, q, k, v, e, z)
     q, k, v, do = (x.astype(np.float64) for x in (q, k, v, do))
-    wanted_o, p = attention(q, k, v, causal)
-    wanted = (wanted_o, p, *attention_backward(do, q, k, v, p))
-    # A score is only as exact as its size allows.
+    expected_o, p = attention(q, k, v, causal)
+    expected = (expected_o, p, *attention_backward(do, q, k, v, p))
+    # The rounding error of a score grows with its magnitude.
     tolerance *= max(1, abs(shift) / 10, size**2 / 10)
-    for found, right in zip((o, e / z[..., None], dq, dk, dv), wanted, strict=True):
-        assert found.dtype == dtype
-        # Where one key has all the weight the gradients of scores vanish, and what is left of them is rounding.
-        assert_allclose(found, right, rtol=tolerance, atol=tolerance * max(0.01, np.abs(right).max()))
+    for actual, reference in zip((o, e / z[..., None], dq, dk, dv), expected, strict=True):
+        assert actual.dtype == dtype
+        # Where one key has all the weight, the gradients of the scores vanish and only rounding errors remain.
+        assert_allclose(actual, reference, rtol=tolerance, atol=tolerance * max(0.01, np.abs(reference).max()))
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_the_textbook_form_equals_the_jacobian_of_each_row_written_out(causal):
+def test_the_textbook_form_equals_explicit_jacobians(causal):
     q, k, v, do = arrays(np.float64)
     o, p = attention(q, k, v, causal)
     dq, dk, dv = attention_backward(do, q, k, v, p)
@@ -53,12 +53,12 @@ def test_the_textbook_form_equals_the_jacobian_of_each_row_written_out(causal):
     assert_allclose(o, p @ v)
     jacobian = p[..., None] * np.eye(SHAPE[2]) - p[..., None] * p[..., None, :]
     ds = (jacobian @ (do @ v.swapaxes(-1, -2))[..., None])[..., 0]
-    for found, right in ((dq, ds @ k), (dk, ds.swapaxes(-1, -2) @ q), (dv, p.swapaxes(-1, -2) @ do)):
-        assert_allclose(found, right, rtol=1e-12, atol=1e-12)
+    for actual, reference in ((dq, ds @ k), (dk, ds.swapaxes(-1, -2) @ q), (dv, p.swapaxes(-1, -2) @ do)):
+        assert_allclose(actual, reference, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_a_window_of_large_scores_changes_no_bit_of_another(causal):
+def test_large_scores_in_one_window_change_no_bit_of_other_windows(causal):
     q, k, v, _ = arrays(np.float32)
     alone = attend(q, k, v, causal)
     q[1] *= 300
@@ -68,7 +68,7 @@ def test_a_window_of_large_scores_changes_no_bit_of_another(causal):
         assert np.isfinite(after).all()
 
 
-def test_what_is_not_a_number_stays_so():
+def test_nan_is_propagated():
     q, k, v, _ = arrays(np.float32)
     q[0, 0, 4] = np.nan
     with np.errstate(invalid="ignore"):
@@ -79,19 +79,19 @@ def test_what_is_not_a_number_stays_so():
 
 @pytest.mark.parametrize("size", [1, 100, 200, 1 << 17])
 @pytest.mark.parametrize("causal", [False, True])
-def test_tiles_change_no_bit(size, causal, monkeypatch):
+def test_the_tile_size_changes_no_bit(size, causal, monkeypatch):
     q, k, v, do = arrays(np.float32)
     o, e, z = attend(q, k, v, causal)
-    wanted = (o, e, z, *attend_backward(do, o, q, k, v, e, z))
+    expected = (o, e, z, *attend_backward(do, o, q, k, v, e, z))
     monkeypatch.setattr(attention_kernel, "_TILE", size)
     o, e, z = attend(q, k, v, causal)
-    for found, right in zip((o, e, z, *attend_backward(do, o, q, k, v, e, z)), wanted, strict=True):
-        assert_array_equal(found, right)
+    for actual, reference in zip((o, e, z, *attend_backward(do, o, q, k, v, e, z)), expected, strict=True):
+        assert_array_equal(actual, reference)
     assert_array_equal(attend_only(q, k, v, causal), o)
 
 
 @pytest.mark.parametrize("size", [1, 20, 100, 1 << 17])
-def test_tiles_cover_each_score_once(size, monkeypatch):
+def test_tiles_cover_each_score_exactly_once(size, monkeypatch):
     monkeypatch.setattr(attention_kernel, "_TILE", size)
     times = np.zeros((5, 3), int)
     for tile in attention_kernel._tiles(5, 3, 4):

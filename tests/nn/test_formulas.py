@@ -1,4 +1,4 @@
-"""What the layers compute, against their formulas written out a number at a time."""
+"""The outputs of the layers against their formulas, computed one number at a time."""
 
 from __future__ import annotations
 
@@ -38,34 +38,34 @@ def test_layer_norm_divides_by_the_root_of_the_variance_plus_epsilon() -> None:
 
 
 @pytest.mark.parametrize(("scaled", "scale"), [(True, 1 / math.sqrt(3)), (False, 1.0)])
-def test_attention_is_a_mean_of_values_weighted_by_the_softmax_over_keys(scaled: bool, scale: float) -> None:
+def test_attention_averages_values_weighted_by_the_softmax_over_keys(scaled: bool, scale: float) -> None:
     layer = MultiHeadAttention(4, 2, 3, scaled, np.random.default_rng(2))
     q, k, v = np.split(X @ layer.qkv.weight.value, 3, axis=1)
-    wanted = np.zeros((5, 6))
+    expected = np.zeros((5, 6))
     for text in (range(2), range(2, 5)):
         for head in (slice(0, 3), slice(3, 6)):
             for query in text:
                 weights = [math.exp(scale * q[query, head] @ k[key, head]) for key in text]
                 mixed = sum(w * v[key, head] for w, key in zip(weights, text, strict=True))
-                wanted[query, head] = mixed / math.fsum(weights)
-    assert_allclose(layer.forward(X, LAYOUT)[0], wanted @ layer.out.weight.value, rtol=1e-12, atol=1e-14)
+                expected[query, head] = mixed / math.fsum(weights)
+    assert_allclose(layer.forward(X, LAYOUT)[0], expected @ layer.out.weight.value, rtol=1e-12, atol=1e-14)
 
 
 def test_pools() -> None:
     first, second = X[:2], X[2:]
-    wanted = {
+    expected = {
         "mean": [first.mean(axis=0), second.mean(axis=0)],
         "max": [first.max(axis=0), second.max(axis=0)],
         "first": [first[0], second[0]],
-        "attention": [first.mean(axis=0), second.mean(axis=0)],  # its query starts at 0
+        "attention": [first.mean(axis=0), second.mean(axis=0)],  # the query is initialised to 0
         "flatten": [[*first.ravel(), *[0] * 8], [*second.ravel(), *[0] * 4]],
     }
-    assert wanted.keys() == POOLS.keys()
-    for name, rows in wanted.items():
+    assert expected.keys() == POOLS.keys()
+    for name, rows in expected.items():
         assert_allclose(POOLS[name](4, 4).forward(X, LAYOUT, None)[0], rows, rtol=1e-12)
 
 
-def test_attention_pool_weighs_by_the_softmax_of_its_scores() -> None:
+def test_attention_pool_weights_tokens_by_the_softmax_of_their_scores() -> None:
     layer = AttentionPool(4, 4)
     layer.query.value[:] = [1, -2, 0, 3]
     y, _ = layer.forward(X, LAYOUT)
@@ -74,7 +74,7 @@ def test_attention_pool_weighs_by_the_softmax_of_its_scores() -> None:
         assert_allclose(row, sum(w * x for w, x in zip(weights, text, strict=True)) / math.fsum(weights), rtol=1e-12)
 
 
-def test_dropout_drops_its_share_and_makes_up_for_it() -> None:
+def test_dropout_drops_the_given_fraction_and_rescales_the_rest() -> None:
     ones = np.ones((200, 100))
     y, _ = Dropout(0.25).forward(ones, None, np.random.default_rng(1))
     assert set(np.unique(y)) == {0, 1 / 0.75}
@@ -84,12 +84,12 @@ def test_dropout_drops_its_share_and_makes_up_for_it() -> None:
 
 
 @pytest.mark.parametrize(("p", "training"), [(0.25, False), (0.0, True)])
-def test_dropout_changes_nothing_outside_training_or_at_zero(p: float, training: bool) -> None:
+def test_dropout_changes_nothing_outside_training_or_with_probability_0(p: float, training: bool) -> None:
     y, _ = Dropout(p).forward(X, LAYOUT, np.random.default_rng(1) if training else None)
     assert_array_equal(y, X)
 
 
-def test_the_norm_stands_before_the_sublayer_or_after_the_sum() -> None:
+def test_the_norm_comes_before_the_sublayer_or_after_the_sum() -> None:
     f = FeedForward(4, 7, "tanh", np.random.default_rng(2))
     norm = LayerNorm(4)
     pre, _ = Residual(f, 4, "pre", True, 0.0).forward(X, LAYOUT, None)

@@ -1,4 +1,4 @@
-"""A check that cannot fail proves nothing: here it must."""
+"""The gradient checker reports wrong gradients."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nlptx.nn.block import Residual
 
 
 @every_layer
-def test_the_checker_notices_an_error_of_a_ten_thousandth_in_any_array(case: Case) -> None:
+def test_the_checker_detects_a_relative_error_of_1e_4_in_any_array(case: Case) -> None:
     loss, arrays = layer_gradients(case.layer(), case.x(), case.layout(), case.generator)
     for name, (value, gradient) in arrays.items():
         with pytest.raises(GradientError, match=f"^{name} along random"):
@@ -26,7 +26,7 @@ def test_the_checker_notices_an_error_of_a_ten_thousandth_in_any_array(case: Cas
 
 
 @pytest.mark.parametrize("size", [SMALL, 10 * SMALL])
-def test_the_checker_notices_one_wrong_entry(size: int) -> None:
+def test_the_checker_detects_a_single_wrong_entry(size: int) -> None:
     value = np.random.default_rng(1).normal(size=size)
     gradient = 2 * value
     gradient[size // 2] += 0.01
@@ -42,14 +42,14 @@ def test_the_checker_restores_what_it_changes_and_rejects_nan() -> None:
     assert_array_equal(value, before)
 
 
-ATTEND_BACKWARD = attention.attend_backward  # the right one, kept while a layer puts a wrong one in its place
+ATTEND_BACKWARD = attention.attend_backward  # the correct function, saved before a test patches it
 
 
-# Mistakes that have been made, each in a layer with a broken backward.
+# Common mistakes, each in a layer with a broken backward pass.
 
 
 class HeadsWithAnotherSoftmax(MultiHeadAttention):
-    """A wrong ``attend_backward``."""
+    """Calls ``wrong`` instead of ``attend_backward``."""
 
     wrong: Callable[..., tuple[NDArray, NDArray, NDArray]]
 
@@ -59,7 +59,7 @@ class HeadsWithAnotherSoftmax(MultiHeadAttention):
 
 
 class SumOverQueries(HeadsWithAnotherSoftmax):
-    """ds_ij = p_ij (dp_ij - sum_l p_lj dp_lj): the sum runs over queries where it should run over keys."""
+    """ds_ij = p_ij (dp_ij - sum_l p_lj dp_lj): the sum runs over queries instead of keys."""
 
     @staticmethod
     def wrong(
@@ -72,7 +72,7 @@ class SumOverQueries(HeadsWithAnotherSoftmax):
 
 
 class NothingForQueriesAndKeys(HeadsWithAnotherSoftmax):
-    """dQ = dK = 0, as where the softmax gradient is summed to nothing."""
+    """dQ = dK = 0, as if the gradient of the softmax summed to zero."""
 
     @staticmethod
     def wrong(*args: Any) -> tuple[NDArray, NDArray, NDArray]:
@@ -81,7 +81,7 @@ class NothingForQueriesAndKeys(HeadsWithAnotherSoftmax):
 
 
 class NormWithoutSigma(LayerNorm):
-    """dx lacks 1 / sigma."""
+    """dx lacks the factor 1 / sigma."""
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         z, inverse = cache
@@ -98,7 +98,7 @@ class LinearWithMinusBias(Linear):
 
 
 class ResidualWithoutShortcut(Residual):
-    """dx goes through the sublayer, not past it."""
+    """dx lacks the gradient of the shortcut connection."""
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         return super().backward(dy, cache, grads) - dy
@@ -114,7 +114,7 @@ BROKEN: list[tuple[Callable[[np.random.Generator], Layer], set[str]]] = [
 
 
 @pytest.mark.parametrize(("make", "wrong"), BROKEN, ids=[type(m(np.random.default_rng(0))).__name__ for m, _ in BROKEN])
-def test_the_checker_names_what_a_broken_backward_gets_wrong(
+def test_the_checker_names_the_arrays_with_wrong_gradients(
     make: Callable[[np.random.Generator], Layer], wrong: set[str]
 ) -> None:
     case = Case("broken", make)

@@ -1,4 +1,4 @@
-"""One table of layers; every property below holds for every row of it."""
+"""Properties that every layer must have, checked for every layer in the table CASES."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from nlptx.nn.block import Residual
 from nlptx.settings import NetworkSettings
 
 WIDTH, HEADS, HIDDEN, COMPONENTS = 6, 2, 7, 5
-# One text is longer than the window of 4, one is a single word, and neighbours of equal length share a run.
+# One text is longer than the window of 4, one is a single word, and two adjacent texts have the same length.
 LENGTHS = (3, 1, 7, 2, 2)
 OTHER_LENGTHS = (2, 6, 3)
 
@@ -117,7 +117,7 @@ CASES = [
     Case("dropout, not training", lambda rng: Dropout(0.25)),
     Case("sinusoidal positions", lambda rng: SinusoidalPositions()),
     Case("learned positions", lambda rng: LearnedPositions(4, WIDTH, rng)),
-    # A flat vector has room for one window; the other pools span the windows of a text.
+    # Flattening supports only one window per text; the other pools combine all windows of a text.
     *(
         Case(f"{name} pool", lambda rng, make=make: make(WIDTH, 8), window=8 if name == "flatten" else 4)
         for name, make in POOLS.items()
@@ -157,7 +157,7 @@ def test_gradients_equal_central_differences(case: Case) -> None:
 
 
 @every_layer
-def test_two_forwards_then_two_backwards_equal_one_after_the_other(case: Case) -> None:
+def test_interleaved_calls_equal_separate_calls(case: Case) -> None:
     layer = case.layer()
     inputs = [(case.x(lengths), case.layout(lengths)) for lengths in (LENGTHS, OTHER_LENGTHS)]
 
@@ -168,16 +168,16 @@ def test_two_forwards_then_two_backwards_equal_one_after_the_other(case: Case) -
         grads = gradients_of(layer)
         return layer.backward(np.cos(y), cache, grads), grads.flat
 
-    apart = [backward(*forward(*each)) for each in inputs]
+    separate = [backward(*forward(*each)) for each in inputs]
     calls = [forward(*each) for each in inputs]
     together = [backward(*call) for call in calls]
-    for (dx, flat), (wanted_dx, wanted_flat) in zip(together, apart, strict=True):
-        assert_array_equal(dx, wanted_dx)
-        assert_array_equal(flat, wanted_flat)
+    for (dx, flat), (expected_dx, expected_flat) in zip(together, separate, strict=True):
+        assert_array_equal(dx, expected_dx)
+        assert_array_equal(flat, expected_flat)
 
 
 @every_layer
-def test_a_batch_gives_what_its_texts_give_alone(case: Case) -> None:
+def test_a_batch_gives_the_same_outputs_as_each_text_alone(case: Case) -> None:
     layer, x, layout = case.layer(), case.x(), case.layout()
     together, _ = layer.forward(x, layout, None)
     ends = np.cumsum(LENGTHS)
@@ -186,7 +186,7 @@ def test_a_batch_gives_what_its_texts_give_alone(case: Case) -> None:
 
 
 @every_layer
-def test_forward_and_backward_leave_their_arguments_and_the_weights_alone(case: Case) -> None:
+def test_forward_and_backward_do_not_modify_arguments_or_weights(case: Case) -> None:
     layer, x = case.layer(), case.x()
     weights = [p.value.copy() for _, p in layer.parameters()]
     y, cache = layer.forward(x, case.layout(), case.generator())
@@ -199,7 +199,7 @@ def test_forward_and_backward_leave_their_arguments_and_the_weights_alone(case: 
 
 
 @every_layer
-def test_apply_is_forward_outside_training(case: Case) -> None:
+def test_apply_equals_forward_outside_training(case: Case) -> None:
     layer, x, layout = case.layer(), case.x(), case.layout()
     assert_array_equal(layer.apply(x, layout), layer.forward(x, layout, None)[0])
     assert_array_equal(x, case.x())
@@ -219,21 +219,21 @@ def test_backward_adds_to_the_gradients(case: Case) -> None:
 
 @every_layer
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_dtype_in_is_dtype_out(case: Case, dtype: Any) -> None:
+def test_outputs_and_gradients_keep_the_dtype_of_the_input(case: Case, dtype: Any) -> None:
     layer, exact = case.layer(dtype), case.layer()
     grads = gradients_of(layer, dtype=dtype)
     y, cache = layer.forward(case.x(dtype=dtype), case.layout(), case.generator())
     dx = layer.backward(np.ones_like(y), cache, grads)
     assert (y.dtype, dx.dtype) == (dtype, dtype)
-    wanted, _ = exact.forward(case.x(), case.layout(), case.generator())
-    assert_allclose(y, wanted, rtol=1e-4, atol=1e-5)
+    expected, _ = exact.forward(case.x(), case.layout(), case.generator())
+    assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_windows_share_a_text_out_nearly_equally() -> None:
+def test_windows_split_a_text_nearly_equally() -> None:
     for window in range(1, 7):
         lengths = np.arange(1, 14)
-        wanted = [len(part) for n in lengths for part in np.array_split(np.arange(n), -(-n // window))]
+        expected = [len(part) for n in lengths for part in np.array_split(np.arange(n), -(-n // window))]
         layout = Layout(lengths, window)
-        assert layout.windows.tolist() == wanted
-        assert [t for _, n, t in layout.stack_shapes for _ in range(n)] == wanted
+        assert layout.windows.tolist() == expected
+        assert [t for _, n, t in layout.stack_shapes for _ in range(n)] == expected
         assert_array_equal(np.concatenate([v.ravel() for v in layout.stacks(np.arange(91)[:, None])]), np.arange(91))

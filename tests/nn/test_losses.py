@@ -1,3 +1,5 @@
+"""Probabilities, losses and gradients against their definitions."""
+
 from __future__ import annotations
 
 import math
@@ -23,7 +25,7 @@ def batch(loss: Loss, size: int = 10, spread: float = 2.0) -> tuple[NDArray, NDA
 
 
 def by_hand(loss: Loss, outputs: list[float], target: int) -> tuple[list[float], float]:
-    """Probabilities and loss of one text, from the definitions."""
+    """Return the probabilities and the loss of one text, computed from the definitions."""
     if isinstance(loss, CrossEntropy):
         total = math.fsum(math.exp(s) for s in outputs)
         p = [math.exp(s) / total for s in outputs]
@@ -39,9 +41,9 @@ def test_every_loss_is_tested() -> None:
 @both_losses
 def test_probabilities_and_losses_follow_the_definitions(loss: Loss) -> None:
     outputs, targets = batch(loss)
-    wanted = [by_hand(loss, row.tolist(), int(t)) for row, t in zip(outputs, targets, strict=True)]
-    assert_allclose(loss.probabilities(outputs), [p for p, _ in wanted], rtol=1e-12, atol=1e-14)
-    assert_allclose(loss.value_and_gradient(outputs, targets)[0], [value for _, value in wanted], rtol=1e-11)
+    expected = [by_hand(loss, row.tolist(), int(t)) for row, t in zip(outputs, targets, strict=True)]
+    assert_allclose(loss.probabilities(outputs), [p for p, _ in expected], rtol=1e-12, atol=1e-14)
+    assert_allclose(loss.value_and_gradient(outputs, targets)[0], [value for _, value in expected], rtol=1e-11)
 
 
 @both_losses
@@ -77,7 +79,7 @@ def test_extreme_outputs_stay_finite(loss: Loss, dtype: Any) -> None:
 
 
 @both_dtypes
-def test_a_confident_mistake_costs_its_margin_in_cross_entropy_and_one_in_squared_error(dtype: Any) -> None:
+def test_a_confident_mistake_costs_the_margin_in_cross_entropy_and_1_in_squared_error(dtype: Any) -> None:
     value, gradient = CrossEntropy(2).value_and_gradient(np.array([[1e4, -1e4]], dtype), np.array([1]))
     assert value == 2e4
     assert gradient.tolist() == [[1, -1]]
@@ -85,7 +87,7 @@ def test_a_confident_mistake_costs_its_margin_in_cross_entropy_and_one_in_square
 
 
 @both_losses
-def test_outputs_and_targets_are_left_alone(loss: Loss) -> None:
+def test_outputs_and_targets_are_not_modified(loss: Loss) -> None:
     outputs, targets = batch(loss)
     loss.probabilities(outputs)
     loss.value_and_gradient(outputs, targets)
@@ -93,13 +95,13 @@ def test_outputs_and_targets_are_left_alone(loss: Loss) -> None:
         assert_allclose(after, before, rtol=0)
 
 
-def test_squared_error_takes_two_classes_only() -> None:
+def test_squared_error_requires_two_classes() -> None:
     with pytest.raises(ValueError, match="2 classes, got 3"):
         SquaredError(3)
 
 
 @both_losses
-def test_soft_labels_that_are_sure_are_labels(loss: Loss) -> None:
+def test_one_hot_soft_labels_equal_hard_labels(loss: Loss) -> None:
     outputs, targets = batch(loss)
     for soft, hard in zip(
         loss.value_and_gradient(outputs, np.eye(loss.classes)[targets]),
@@ -118,7 +120,7 @@ def test_gradient_of_soft_labels_equals_central_differences(loss: Loss) -> None:
 
 
 @both_losses
-def test_the_loss_is_least_where_the_probabilities_are_the_soft_labels(loss: Loss) -> None:
+def test_the_loss_is_minimal_where_the_probabilities_equal_the_soft_labels(loss: Loss) -> None:
     outputs, _ = batch(loss)
     _, gradient = loss.value_and_gradient(outputs, loss.probabilities(outputs))
     assert_allclose(gradient, 0, atol=1e-14)

@@ -1,4 +1,4 @@
-"""The guided reading, nlptx/nn/README.md: every snippet prints what stands below it, and every file it names exists."""
+"""The tutorial nlptx/nn/README.md: every snippet prints the output shown below it, and every linked file exists."""
 
 import contextlib
 import io
@@ -14,23 +14,23 @@ READING = (FOLDER / "README.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", READING, re.MULTILINE | re.DOTALL)
 
 
-def test_every_snippet_prints_what_stands_below_it():
+def test_every_snippet_prints_the_output_shown_below_it():
     session = {"__name__": "reading"}
     with np.printoptions():  # restores the options that a snippet sets
-        for code, wanted in SNIPPETS:
+        for code, expected in SNIPPETS:
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
                 exec(code, session)
-            assert printed.getvalue().splitlines() == wanted.splitlines(), code
+            assert printed.getvalue().splitlines() == expected.splitlines(), code
     assert len(SNIPPETS) == READING.count("```python")
 
 
-def test_the_steps_are_those_of_the_methods_table_in_its_order():
+def test_the_steps_follow_the_order_of_the_method_table():
     numbers = re.findall(r"(?m)^## (\d+)(?: and (\d+))?\. ", READING)
     assert [int(number) for pair in numbers for number in pair if number] == list(range(1, 22))
 
 
-def test_every_link_leads_to_a_file_and_every_name_beside_it_is_there():
+def test_every_linked_file_exists_and_defines_the_names_beside_the_link():
     links = re.findall(r"\[([\w/.' ]+)\]\(([^)#]+)\)", READING)
     assert len(links) > 30
     assert [target for _, target in links if not (FOLDER / target).exists()] == []

@@ -1,4 +1,4 @@
-"""The matrix of PCA against dense formulas."""
+"""The matrix that PCA decomposes, and its products, against dense formulas."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from nlptx.runtime.workers import Workers
 
 
 def sparse(rows, columns, seed=0, density=0.4):
-    """Small whole numbers, most of them 0, every row with some variance."""
+    """Return a matrix of small integers, mostly 0, in which every row has some variance."""
     rng = np.random.default_rng(seed)
     dense = rng.integers(1, 9, (rows, columns)) * (rng.random((rows, columns)) < density)
     if columns > 1:
@@ -44,7 +44,7 @@ def test_standardized_rows_have_mean_0_and_standard_deviation_1(shape):
     assert np.allclose(dense, standardized(sparse(*shape).toarray()))
 
 
-def test_without_standardizing_the_rows_are_as_they_were():
+def test_without_standardizing_the_rows_are_unchanged():
     matrix = sparse(6, 9)
     assert np.array_equal(dense_of(RowOperator(matrix, False, np.float64)), matrix.toarray())
 
@@ -54,13 +54,13 @@ def test_a_row_without_variance_becomes_zero(value):
     dense = sparse(5, 7).toarray()
     dense[2] = value
     rows = RowOperator(sp.csr_matrix(dense), True, np.float64)
-    found = dense_of(rows)
-    assert np.array_equal(found[2], np.zeros(7))
-    assert np.allclose(found, standardized(dense) * (np.arange(5) != 2)[:, None])
+    actual = dense_of(rows)
+    assert np.array_equal(actual[2], np.zeros(7))
+    assert np.allclose(actual, standardized(dense) * (np.arange(5) != 2)[:, None])
     assert rows.trace == pytest.approx(4 * 7 / 5)
 
 
-def test_a_row_with_a_small_spread_about_a_large_mean_keeps_it():
+def test_a_small_spread_about_a_large_mean_is_not_lost_to_rounding():
     dense = np.array([[1000.0, 1001.0, 1000.0, 1001.0], [0.0, 1.0, 2.0, 3.0]])
     assert np.allclose(dense_of(RowOperator(sp.csr_matrix(dense), True, np.float64)), standardized(dense))
 
@@ -69,20 +69,20 @@ def test_a_row_with_a_small_spread_about_a_large_mean_keeps_it():
 
 
 @pytest.mark.parametrize("standardize", [True, False])
-def test_transposed_is_the_transpose(standardize):
+def test_transposed_equals_the_dense_transpose(standardize):
     rows = RowOperator(sparse(6, 9), standardize, np.float64, Workers(2))
     assert np.allclose(rows.transposed(np.eye(6)), dense_of(rows).T)
 
 
 @pytest.mark.parametrize("standardize", [True, False])
 def test_covariance_is_x_transposed_x_over_n_and_not_x_x_transposed(standardize):
-    # An asymmetric matrix: for a symmetric one, not standardised, the two would be the same.
+    # The matrix is asymmetric; the two products of a symmetric matrix are equal unless it is standardised.
     dense = sparse(7, 7, seed=3).toarray()
     assert not np.allclose(dense, dense.T)
     X = standardized(dense) if standardize else dense
-    found = RowOperator(sp.csr_matrix(dense), standardize, np.float64).moments(np.eye(7))
-    assert np.allclose(found, X.T @ X / 7)
-    assert not np.allclose(found, X @ X.T / 7)
+    actual = RowOperator(sp.csr_matrix(dense), standardize, np.float64).moments(np.eye(7))
+    assert np.allclose(actual, X.T @ X / 7)
+    assert not np.allclose(actual, X @ X.T / 7)
 
 
 def test_covariance_divides_by_the_number_of_rows():
@@ -92,13 +92,13 @@ def test_covariance_divides_by_the_number_of_rows():
 
 
 @pytest.mark.parametrize("standardize", [True, False])
-def test_trace_is_that_of_the_covariance(standardize):
+def test_trace_equals_the_trace_of_the_covariance(standardize):
     rows = RowOperator(sparse(6, 9), standardize, np.float64)
     assert rows.trace == pytest.approx(np.trace(rows.moments(np.eye(9))))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_products_have_the_type_asked_for(dtype):
+def test_products_have_the_requested_dtype(dtype):
     rows = RowOperator(sparse(6, 9), True, dtype, Workers(2))
     assert rows.moments(np.ones((9, 2), dtype)).dtype == dtype
     assert np.allclose(dense_of(rows), standardized(sparse(6, 9).toarray()), atol=1e-5)
@@ -114,7 +114,7 @@ def test_jobs_do_not_change_one_bit(jobs):
 
 @pytest.mark.parametrize("jobs", [2, 4])
 def test_jobs_do_not_change_one_bit_of_a_large_product(jobs):
-    # So large that the slices are multiplied at the same time and end in any order.
+    # The matrix is so large that its slices are multiplied concurrently and finish in any order.
     matrix = sp.random(3000, 2500, 0.05, "csr", random_state=0, dtype=np.float64)
     block = np.random.default_rng(1).standard_normal((2500, 16)).astype(np.float32)
     one, many = (RowOperator(matrix, True, np.float32, Workers(n)) for n in (1, jobs))
@@ -126,7 +126,7 @@ def test_jobs_do_not_change_one_bit_of_a_large_product(jobs):
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (3, 1), (2, 40)])
-def test_rows_that_do_not_fill_the_slices(shape):
+def test_fewer_rows_than_slices(shape):
     dense = np.arange(1.0, 1 + np.prod(shape)).reshape(shape) % 5
     rows = RowOperator(sp.csr_matrix(dense), True, np.float64, Workers(3))
     assert np.allclose(dense_of(rows), standardized(dense))
@@ -139,7 +139,7 @@ def test_a_matrix_without_entries():
     assert np.array_equal(rows.moments(np.eye(6)), np.zeros((6, 6)))
 
 
-def test_the_matrix_and_the_block_are_left_alone():
+def test_the_matrix_and_the_block_are_not_modified():
     matrix, block = sparse(6, 6), np.ones((6, 2))
     before = matrix.toarray()
     RowOperator(matrix, True, np.float64).moments(block)
@@ -151,26 +151,26 @@ def test_the_matrix_and_the_block_are_left_alone():
 
 
 def dense_ppmi(counts, smoothing):
-    """max(0, log P(w, c) / (P(w) P_a(c))), entry by entry."""
+    """Return max(0, log P(w, c) / (P(w) P_a(c))), computed entry by entry."""
     total, words = counts.sum(), counts.sum(axis=1)
     contexts = counts.sum(axis=0) ** smoothing
     contexts /= contexts.sum()
-    found = np.zeros_like(counts)
+    actual = np.zeros_like(counts)
     for w, c in zip(*np.nonzero(counts), strict=True):
-        found[w, c] = max(0, np.log(counts[w, c] / total / (words[w] / total * contexts[c])))
-    return found
+        actual[w, c] = max(0, np.log(counts[w, c] / total / (words[w] / total * contexts[c])))
+    return actual
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(size=st.integers(1, 8), seed=st.integers(0, 99), smoothing=st.sampled_from([0.5, 0.75, 1.0]))
-def test_ppmi_is_the_formula(size, seed, smoothing):
+def test_ppmi_equals_the_formula(size, seed, smoothing):
     counts = symmetric(size, seed)
     if counts.nnz:
         assert np.allclose(ppmi(counts, smoothing).toarray(), dense_ppmi(counts.toarray(), smoothing))
 
 
-def test_ppmi_of_independent_words_is_nothing():
-    # Each pair as often as chance has it: the logarithm of 1, which may round to either side of 0.
+def test_ppmi_of_independent_words_is_zero():
+    # Each pair occurs as often as expected by chance, so each logarithm is 0 up to rounding.
     assert np.allclose(ppmi(sp.csr_matrix(np.outer([1.0, 2, 3], [1.0, 2, 3])), 1.0).toarray(), 0)
 
 
@@ -178,9 +178,9 @@ def test_ppmi_of_independent_words_is_nothing():
 def test_ppmi_stays_finite_when_a_word_has_no_neighbour(smoothing):
     dense = symmetric(6).toarray()
     dense[3] = dense[:, 3] = 0
-    found = ppmi(sp.csr_matrix(dense), smoothing)
-    assert np.isfinite(found.data).all()
-    assert found[3].nnz == found[:, 3].nnz == 0
+    actual = ppmi(sp.csr_matrix(dense), smoothing)
+    assert np.isfinite(actual.data).all()
+    assert actual[3].nnz == actual[:, 3].nnz == 0
 
 
 @pytest.mark.parametrize("jobs", [2, 4])
@@ -192,18 +192,18 @@ def test_ppmi_does_not_depend_on_jobs(jobs):
 
 
 def test_ppmi_stores_no_zero():
-    found = ppmi(symmetric(8), 0.75)
-    assert found.nnz == np.count_nonzero(found.toarray()) < symmetric(8).nnz
+    actual = ppmi(symmetric(8), 0.75)
+    assert actual.nnz == np.count_nonzero(actual.toarray()) < symmetric(8).nnz
 
 
 @pytest.mark.parametrize(
     ("name", "formula"),
     [("none", lambda x: x), ("log", np.log1p), ("ppmi", lambda x: dense_ppmi(x, 0.75))],
 )
-def test_transform_by_name_leaves_the_counts_alone(name, formula):
+def test_transform_by_name_does_not_modify_the_counts(name, formula):
     counts = symmetric(7)
     before = counts.copy()
-    found = transform(counts, name, 0.75)
-    assert np.allclose(found.toarray(), formula(before.toarray()))
-    found.data[:] = -1
+    actual = transform(counts, name, 0.75)
+    assert np.allclose(actual.toarray(), formula(before.toarray()))
+    actual.data[:] = -1
     assert (counts != before).nnz == 0

@@ -1,4 +1,4 @@
-"""Counts -> word vectors: the whole of PCA against its dense formula."""
+"""From counts to word vectors: the entire PCA stage against its dense formula."""
 
 import numpy as np
 import pytest
@@ -24,14 +24,14 @@ def counts_of(matrix):
 
 @pytest.fixture(scope="module")
 def counts():
-    """Counts over a made-up text of 40 words, some far more frequent than others."""
+    """Counts over synthetic texts with a vocabulary of 40 words, some far more frequent than others."""
     rng = np.random.default_rng(0)
     texts = [" ".join(f"w{n}" for n in rng.zipf(1.3, 80) % 40) for _ in range(60)]
     return count(texts, CountSettings(min_count=1, window=3), 1)
 
 
 def dense_pca(matrix, settings):
-    """All eigenvalues, and the word vectors, by the formulas of the textbook."""
+    """Return all eigenvalues and the word vectors, computed with the textbook formulas."""
     M = TRANSFORMS[settings.transform](matrix)
     X = standardized(M) if settings.standardize else M
     values, vectors = scipy.linalg.eigh(X.T @ X / len(X))
@@ -56,28 +56,28 @@ def test_word_vectors_equal_the_dense_formula(counts, transform, standardize, we
         eigenvalue_weight=weight,
         tolerance=1e-9,
     )
-    found = fit_pca(counts, settings, jobs=2)
+    result = fit_pca(counts, settings, jobs=2)
     values, Y = dense_pca(counts.matrix.toarray(), settings)
-    assert np.allclose(found.eigenvalues, values[:4])
-    assert np.allclose(found.vectors, Y, rtol=1e-5, atol=1e-5 * np.abs(Y).max())
-    assert np.allclose(found.explained, values[:4] / values.sum())
+    assert np.allclose(result.eigenvalues, values[:4])
+    assert np.allclose(result.vectors, Y, rtol=1e-5, atol=1e-5 * np.abs(Y).max())
+    assert np.allclose(result.explained, values[:4] / values.sum())
 
 
-def test_an_asymmetric_matrix_is_taken_by_its_rows():
-    # X'X and XX' share their eigenvalues, but not their eigenvectors.
+def test_rows_of_an_asymmetric_matrix_are_the_observations():
+    # X'X and XX' have the same eigenvalues but different eigenvectors.
     matrix = np.random.default_rng(2).integers(0, 9, (12, 12)).astype(float)
     settings = PcaSettings(components=3, transform="none", eigenvalue_weight=1.0, tolerance=1e-9)
-    found, flipped = fit_pca(counts_of(matrix), settings, jobs=1), fit_pca(counts_of(matrix.T), settings, jobs=1)
-    assert np.allclose(found.vectors, dense_pca(matrix, settings)[1], atol=1e-4)
-    assert not np.allclose(found.vectors, flipped.vectors, atol=1e-1)
+    result, flipped = fit_pca(counts_of(matrix), settings, jobs=1), fit_pca(counts_of(matrix.T), settings, jobs=1)
+    assert np.allclose(result.vectors, dense_pca(matrix, settings)[1], atol=1e-4)
+    assert not np.allclose(result.vectors, flipped.vectors, atol=1e-1)
 
 
-def test_the_default_tolerance_is_close_to_the_dense_formula(counts):
+def test_results_at_the_default_tolerance_are_close_to_the_dense_formula(counts):
     settings = PcaSettings(components=4, smoothing=0.75)
-    found = fit_pca(counts, settings, jobs=1)
+    result = fit_pca(counts, settings, jobs=1)
     values, _ = dense_pca(counts.matrix.toarray(), settings)
-    assert np.allclose(found.eigenvalues, values[:4], rtol=1e-3)
-    assert found.residuals.max() <= settings.tolerance
+    assert np.allclose(result.eigenvalues, values[:4], rtol=1e-3)
+    assert result.residuals.max() <= settings.tolerance
 
 
 @pytest.mark.parametrize("deflation", ["projection", "subtraction"])
@@ -93,24 +93,24 @@ def test_the_textbook_method_gives_the_same_components(counts, deflation, tolera
         max_products=3000,
         eigenvalue_weight=1.0,
     )
-    found = fit_pca(counts, settings, jobs=1)
+    result = fit_pca(counts, settings, jobs=1)
     values, Y = dense_pca(counts.matrix.toarray(), settings)
-    assert np.allclose(found.eigenvalues, values[:3], rtol=10 * tolerance)
-    assert np.allclose(found.vectors, Y, atol=max(30 * tolerance, 1e-5) * np.abs(Y).max())
+    assert np.allclose(result.eigenvalues, values[:3], rtol=10 * tolerance)
+    assert np.allclose(result.vectors, Y, atol=max(30 * tolerance, 1e-5) * np.abs(Y).max())
 
 
-# ---------------------------------------------------------------- its parts
+# ---------------------------------------------------------------- options and special cases
 
 
-def test_weight_1_is_the_projection_with_variance_the_eigenvalue(counts):
-    found = fit_pca(counts, PcaSettings(components=4, eigenvalue_weight=1.0, tolerance=1e-9), jobs=1)
-    second_moments = found.vectors.T.astype(float) @ found.vectors / len(found.vectors)
-    assert np.allclose(second_moments, np.diag(found.eigenvalues), atol=1e-5 * found.eigenvalues[0])
+def test_weight_1_gives_the_projection_whose_variances_are_the_eigenvalues(counts):
+    result = fit_pca(counts, PcaSettings(components=4, eigenvalue_weight=1.0, tolerance=1e-9), jobs=1)
+    second_moments = result.vectors.T.astype(float) @ result.vectors / len(result.vectors)
+    assert np.allclose(second_moments, np.diag(result.eigenvalues), atol=1e-5 * result.eigenvalues[0])
 
 
 def test_weight_0_whitens(counts):
-    found = fit_pca(counts, PcaSettings(components=4, eigenvalue_weight=0.0, tolerance=1e-9), jobs=1)
-    assert np.allclose(found.vectors.T.astype(float) @ found.vectors / len(found.vectors), np.eye(4), atol=1e-5)
+    result = fit_pca(counts, PcaSettings(components=4, eigenvalue_weight=0.0, tolerance=1e-9), jobs=1)
+    assert np.allclose(result.vectors.T.astype(float) @ result.vectors / len(result.vectors), np.eye(4), atol=1e-5)
 
 
 def test_normalized_vectors_have_length_1_and_the_same_direction(counts):
@@ -124,23 +124,23 @@ def test_normalized_vectors_have_length_1_and_the_same_direction(counts):
 def test_explained_variance_of_all_components_sums_to_1(counts, transform, standardize):
     size = len(counts.vocabulary)
     settings = PcaSettings(components=size, transform=transform, standardize=standardize, max_products=300)
-    found = fit_pca(counts, settings, jobs=1)
-    assert found.explained.sum() == pytest.approx(1, abs=1e-4)
-    assert (np.diff(found.explained) <= 0).all()
-    assert found.explained.min() > -1e-6
+    result = fit_pca(counts, settings, jobs=1)
+    assert result.explained.sum() == pytest.approx(1, abs=1e-4)
+    assert (np.diff(result.explained) <= 0).all()
+    assert result.explained.min() > -1e-6
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
 def test_a_component_without_variance_is_zero(weight):
     # Standardised rows are orthogonal to the vector of ones, so the last component has no variance.
     counts = count(["the cat sat on the mat"], CountSettings(window=1, weighting="uniform", min_count=1), 1)
-    found = fit_pca(
+    result = fit_pca(
         counts, PcaSettings(components=5, transform="none", eigenvalue_weight=weight, max_products=500), jobs=1
     )
-    assert np.isfinite(found.vectors).all()
-    assert found.eigenvalues[-1] == pytest.approx(0, abs=1e-5)
-    assert (found.vectors[:, -1] == 0).all()
-    assert found.explained.sum() == pytest.approx(1, abs=1e-4)
+    assert np.isfinite(result.vectors).all()
+    assert result.eigenvalues[-1] == pytest.approx(0, abs=1e-5)
+    assert (result.vectors[:, -1] == 0).all()
+    assert result.explained.sum() == pytest.approx(1, abs=1e-4)
 
 
 def test_words_with_the_same_contexts_get_the_same_vector():
@@ -148,8 +148,8 @@ def test_words_with_the_same_contexts_get_the_same_vector():
     matrix = matrix + matrix.T
     matrix[7], matrix[:, 7] = matrix[3], matrix[3]
     matrix[7, 7] = matrix[3, 7] = matrix[7, 3] = matrix[3, 3]
-    found = fit_pca(counts_of(matrix), PcaSettings(components=5, transform="none"), jobs=1)
-    assert np.allclose(found.vectors[7], found.vectors[3], atol=1e-5)
+    result = fit_pca(counts_of(matrix), PcaSettings(components=5, transform="none"), jobs=1)
+    assert np.allclose(result.vectors[7], result.vectors[3], atol=1e-5)
 
 
 def test_a_word_without_variance_gets_the_zero_vector():
@@ -157,12 +157,12 @@ def test_a_word_without_variance_gets_the_zero_vector():
     matrix = matrix + matrix.T
     matrix[5] = matrix[:, 5] = 0
     for transform in TRANSFORMS:
-        found = fit_pca(counts_of(matrix), PcaSettings(components=3, transform=transform, normalize=True), jobs=1)
-        assert np.array_equal(found.vectors[5], np.zeros(3))
-        assert np.isfinite(found.vectors).all()
+        result = fit_pca(counts_of(matrix), PcaSettings(components=3, transform=transform, normalize=True), jobs=1)
+        assert np.array_equal(result.vectors[5], np.zeros(3))
+        assert np.isfinite(result.vectors).all()
 
 
-# ---------------------------------------------------------------- the same bytes
+# ---------------------------------------------------------------- reproducibility
 
 
 def artifact_bytes(path, embeddings):
@@ -184,17 +184,17 @@ def test_another_seed_gives_the_same_components(counts):
     assert np.allclose(one.vectors, two.vectors, atol=1e-4)
 
 
-def test_result_knows_what_it_was_made_from(counts):
-    found = fit_pca(counts, PcaSettings(components=2), seed=5, jobs=1)
-    assert found.vectors.dtype == np.float32
-    assert found.eigenvalues.dtype == found.residuals.dtype == found.explained.dtype == np.float64
-    assert found.vocabulary is counts.vocabulary
-    assert found.made_from == counts.to_artifact().header
-    assert found.settings == PcaSettings(components=2).to_dict()
-    assert found.seed == 5
+def test_result_records_its_provenance(counts):
+    result = fit_pca(counts, PcaSettings(components=2), seed=5, jobs=1)
+    assert result.vectors.dtype == np.float32
+    assert result.eigenvalues.dtype == result.residuals.dtype == result.explained.dtype == np.float64
+    assert result.vocabulary is counts.vocabulary
+    assert result.made_from == counts.to_artifact().header
+    assert result.settings == PcaSettings(components=2).to_dict()
+    assert result.seed == 5
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- errors
 
 
 def test_more_components_than_words(counts):
@@ -205,7 +205,7 @@ def test_more_components_than_words(counts):
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS)
-@pytest.mark.parametrize("matrix", [np.zeros((3, 3)), np.ones((3, 3))], ids=["no pairs", "all alike"])
+@pytest.mark.parametrize("matrix", [np.zeros((3, 3)), np.ones((3, 3))], ids=["no pairs", "all equal"])
 def test_counts_without_any_variance(matrix, transform):
     with pytest.raises(DataError):
         fit_pca(counts_of(matrix), PcaSettings(components=2, transform=transform, standardize=True), jobs=1)
@@ -230,6 +230,6 @@ def test_no_convergence_is_an_error_with_advice(counts):
         {"standardize": 1},
     ],
 )
-def test_impossible_settings_are_refused(options):
+def test_invalid_settings_are_rejected(options):
     with pytest.raises(SettingsError, match=r"`[a-z_]+` is .*; expected"):
         PcaSettings(**options)

@@ -1,4 +1,4 @@
-"""Power iteration with deflation, against a dense solver and against spectra we planted."""
+"""Power iteration with deflation, against a dense solver and on matrices with known spectra."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from nlptx.errors import NlptxError
 from nlptx.pca.power_iteration import power_iteration
 from nlptx.runtime.workers import Workers
 
-# How the eigenvectors are searched: the textbook's two ways, some between, and the default.
+# Variants of the method: both textbook variants, some intermediate ones, and the default.
 METHODS = {
     "textbook, projection": {"block": 1, "degree": 1, "deflation": "projection"},
     "textbook, subtraction": {"block": 1, "degree": 1, "deflation": "subtraction"},
@@ -21,18 +21,18 @@ METHODS = {
 methods = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
 
-def planted(spectrum, seed=0):
-    """A symmetric matrix with these eigenvalues, and its eigenvectors in the same order."""
+def matrix_with(spectrum, seed=0):
+    """Return a symmetric matrix with these eigenvalues, and its eigenvectors in the same order."""
     vectors = np.linalg.qr(np.random.default_rng(seed).standard_normal((len(spectrum),) * 2))[0]
     return (vectors * np.asarray(spectrum)) @ vectors.T, vectors
 
 
-def solve(matrix, wanted, tolerance=1e-8, seed=1, dtype=np.float64, **method):
+def solve(matrix, count, tolerance=1e-8, seed=1, dtype=np.float64, **method):
     matrix = matrix.astype(dtype)
     return power_iteration(
         lambda block: matrix @ block,
         len(matrix),
-        wanted,
+        count,
         tolerance=tolerance,
         rng=np.random.default_rng(seed),
         dtype=dtype,
@@ -41,23 +41,23 @@ def solve(matrix, wanted, tolerance=1e-8, seed=1, dtype=np.float64, **method):
 
 
 def true_residuals(matrix, pairs):
-    """|A v - l v|, measured outside; relative to the largest eigenvalue where l is lost in its rounding."""
+    """Return |A v - l v| / l, computed in double precision, or 0 where it is no larger than rounding errors."""
     vectors, values = pairs.vectors.astype(float), pairs.values.astype(float)
     floor = np.finfo(pairs.values.dtype).eps * len(matrix) * np.abs(matrix).sum(axis=0).max()
     missed = np.linalg.norm(matrix @ vectors - vectors * values, axis=0)
     return np.where(missed <= floor, 0, missed / np.maximum(np.abs(values), floor))
 
 
-def check(matrix, pairs, wanted, tolerance=1e-8):
-    """The ``wanted`` leading eigenpairs: true residuals, an orthonormal basis, the values of a dense solver."""
-    assert pairs.vectors.shape == (len(matrix), wanted)
-    assert pairs.values.shape == pairs.residuals.shape == (wanted,)
+def check(matrix, pairs, count, tolerance=1e-8):
+    """Check the ``count`` leading eigenpairs: residuals, orthonormality, and eigenvalues of a dense solver."""
+    assert pairs.vectors.shape == (len(matrix), count)
+    assert pairs.values.shape == pairs.residuals.shape == (count,)
     assert (np.diff(pairs.values) <= 0).all()
     assert pairs.residuals.max() <= tolerance
-    # Twice: rounding, in the product here and in the one there.
+    # Twice the tolerance, because both the solver and this check make rounding errors.
     assert true_residuals(matrix, pairs).max() <= 2 * tolerance
-    assert np.allclose(pairs.vectors.T @ pairs.vectors, np.eye(wanted), atol=max(20 * tolerance, 1e-10))
-    expected = scipy.linalg.eigh(matrix, eigvals_only=True)[::-1][:wanted]
+    assert np.allclose(pairs.vectors.T @ pairs.vectors, np.eye(count), atol=max(20 * tolerance, 1e-10))
+    expected = scipy.linalg.eigh(matrix, eigvals_only=True)[::-1][:count]
     assert np.allclose(pairs.values, expected, rtol=max(tolerance, 1e-9), atol=1e-9 * expected[0])
 
 
@@ -68,46 +68,46 @@ HARMONIC = 1 / np.arange(1.0, 41)
 
 
 @methods
-def test_planted_spectrum_is_found(method):
-    matrix, vectors = planted(GEOMETRIC)
+def test_geometric_spectrum(method):
+    matrix, vectors = matrix_with(GEOMETRIC)
     pairs = solve(matrix, 6, **method)
     check(matrix, pairs, 6)
     assert np.allclose(np.abs(np.sum(pairs.vectors * vectors[:, :6], axis=0)), 1)
 
 
 @methods
-def test_slowly_falling_spectrum_is_found(method):
-    matrix, _ = planted(HARMONIC)
+def test_slowly_decaying_spectrum(method):
+    matrix, _ = matrix_with(HARMONIC)
     check(matrix, solve(matrix, 5, **method), 5)
 
 
 @methods
 def test_a_coarse_tolerance_is_met_by_every_eigenpair(method):
-    # The first pairs, left as soon as they are good enough, must not keep the later ones from it.
-    matrix, _ = planted(GEOMETRIC)
+    # The first pairs are accurate only to the tolerance; their errors must not prevent later pairs from converging.
+    matrix, _ = matrix_with(GEOMETRIC)
     check(matrix, solve(matrix, 5, tolerance=1e-3, **method), 5, tolerance=1e-3)
 
 
 @methods
-def test_random_covariance_equals_the_dense_solver(method):
+def test_random_covariance_matches_the_dense_solver(method):
     X = np.random.default_rng(5).standard_normal((40, 20)) * np.linspace(3, 1, 20)
     matrix = X.T @ X / 40
     check(matrix, solve(matrix, 3, tolerance=1e-6, **method), 3, tolerance=1e-6)
 
 
 def test_single_precision_reaches_its_tolerance_over_a_wide_range():
-    matrix, _ = planted(GEOMETRIC)
+    matrix, _ = matrix_with(GEOMETRIC)
     pairs = solve(matrix, 10, tolerance=1e-3, dtype=np.float32)
     assert pairs.values.dtype == pairs.vectors.dtype == np.float32
     assert true_residuals(matrix, pairs).max() <= 2e-3
     assert np.allclose(pairs.values, GEOMETRIC[:10], rtol=1e-3)
 
 
-# One vector at a time needs as many products as the gap is narrow; the blocks see through it.
+# A single vector without a polynomial filter needs very many products when the eigenvalue gap is narrow.
 @pytest.mark.parametrize("method", [{"block": 4, "degree": 1}, {"block": 1, "degree": 8}, {}])
-def test_nearly_equal_eigenvalues_are_told_apart(method):
+def test_nearly_equal_eigenvalues_are_separated(method):
     spectrum = np.array([3, 1, 1 - 1e-4, 1 - 2e-4, *0.4 * 0.8 ** np.arange(20)])
-    matrix, vectors = planted(spectrum)
+    matrix, vectors = matrix_with(spectrum)
     pairs = solve(matrix, 4, **method)
     check(matrix, pairs, 4)
     assert np.allclose(np.abs(np.sum(pairs.vectors * vectors[:, :4], axis=0)), 1, atol=1e-6)
@@ -116,7 +116,7 @@ def test_nearly_equal_eigenvalues_are_told_apart(method):
 @methods
 def test_nearly_equal_eigenvalues_span_the_right_space(method):
     spectrum = np.array([3, 1, 1 - 1e-9, 1 - 2e-9, *0.3 * 0.7 ** np.arange(20)])
-    matrix, vectors = planted(spectrum)
+    matrix, vectors = matrix_with(spectrum)
     pairs = solve(matrix, 4, tolerance=1e-6, **method)
     check(matrix, pairs, 4, tolerance=1e-6)
     span = vectors[:, :4] @ vectors[:, :4].T
@@ -125,17 +125,17 @@ def test_nearly_equal_eigenvalues_span_the_right_space(method):
 
 @methods
 def test_equal_eigenvalues_get_orthogonal_vectors(method):
-    matrix, _ = planted([2.0, 2, 2, 1, 1, 0.1, 0.1, 0.01])
+    matrix, _ = matrix_with([2.0, 2, 2, 1, 1, 0.1, 0.1, 0.01])
     check(matrix, solve(matrix, 5, **method), 5)
     check(np.eye(6), solve(np.eye(6), 6, **method), 6)
 
 
-# ---------------------------------------------------------------- all of them, and more than there are
+# ---------------------------------------------------------------- all eigenpairs, and more than the rank
 
 
 @methods
 def test_every_eigenpair_of_a_small_matrix(method):
-    matrix, _ = planted(GEOMETRIC[:6])
+    matrix, _ = matrix_with(GEOMETRIC[:6])
     check(matrix, solve(matrix, 6, **method), 6)
 
 
@@ -150,7 +150,7 @@ def test_more_eigenpairs_than_the_rank(method):
 
 @methods
 def test_more_eigenpairs_than_the_rank_when_the_rest_is_exactly_zero(method):
-    # Nothing is left after deflation, not even rounding: what is returned must not be found twice.
+    # After deflation the matrix is exactly zero, without rounding errors: no vector may be returned twice.
     matrix = np.diag([3.0, 2, 0, 0, 0])
     pairs = solve(matrix, 4, **method)
     check(matrix, pairs, 4)
@@ -166,7 +166,7 @@ def test_the_zero_matrix_has_eigenvalues_0(method):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_eigenpair_of_a_centred_covariance(dtype):
-    # Rows of mean 0 have the vector of ones in their null space: the least eigenvalue is always 0.
+    # If every row has mean 0, the vector of ones is in the null space, so the smallest eigenvalue is 0.
     X = np.random.default_rng(0).standard_normal((9, 9))
     X -= X.mean(axis=1, keepdims=True)
     matrix = X.T @ X / 9
@@ -182,12 +182,12 @@ def test_a_matrix_of_one_entry():
     assert pairs.vectors.tolist() == [[1]]
 
 
-# ---------------------------------------------------------------- what is reported
+# ---------------------------------------------------------------- results and reproducibility
 
 
 @methods
 def test_reported_residuals_are_the_true_ones(method):
-    matrix, _ = planted(GEOMETRIC)
+    matrix, _ = matrix_with(GEOMETRIC)
     pairs = solve(matrix, 5, tolerance=1e-4, **method)
     assert np.allclose(pairs.residuals, true_residuals(matrix, pairs), rtol=0.01, atol=1e-9)
 
@@ -195,13 +195,13 @@ def test_reported_residuals_are_the_true_ones(method):
 @methods
 def test_the_largest_entry_of_a_vector_is_positive(method):
     for seed in range(4):
-        pairs = solve(planted(GEOMETRIC, seed)[0], 3, seed=seed, **method)
+        pairs = solve(matrix_with(GEOMETRIC, seed)[0], 3, seed=seed, **method)
         largest = np.abs(pairs.vectors).argmax(axis=0)
         assert (pairs.vectors[largest, np.arange(3)] > 0).all()
 
 
-def test_one_seed_gives_one_result_and_any_seed_the_same_pairs():
-    matrix, _ = planted(GEOMETRIC)
+def test_results_are_reproducible_and_all_seeds_give_the_same_pairs():
+    matrix, _ = matrix_with(GEOMETRIC)
     first, again, other = (solve(matrix, 4, seed=seed) for seed in (1, 1, 2))
     assert first.vectors.tobytes() == again.vectors.tobytes()
     assert first.vectors.tobytes() != other.vectors.tobytes()
@@ -211,7 +211,7 @@ def test_one_seed_gives_one_result_and_any_seed_the_same_pairs():
 @pytest.mark.parametrize("method", [{}, {"block": 1, "degree": 1}, {"block": 3, "degree": 2}])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_jobs_do_not_change_one_bit(method, dtype):
-    # More rows than a slice has; a product row by row, which is the same however it is computed.
+    # There are more rows than one slice holds. The product scales each row, so it does not depend on the slices.
     spectrum = 0.5 ** np.minimum(np.arange(9000), 40).astype(dtype)
     one, two, four = (
         power_iteration(
@@ -232,8 +232,8 @@ def test_jobs_do_not_change_one_bit(method, dtype):
     assert one.residuals.tobytes() == two.residuals.tobytes() == four.residuals.tobytes()
 
 
-def test_the_textbook_method_multiplies_one_vector_at_a_time_and_keeps_no_iterate():
-    # A diagonal of two eigenvalues: after n steps the small part has shrunk by their ratio to the power n.
+def test_the_textbook_method_multiplies_one_vector_at_a_time_and_keeps_no_basis():
+    # The matrix is diagonal: n steps shrink the second component by the n-th power of the eigenvalue ratio.
     widths = []
 
     def product(block):
@@ -250,22 +250,22 @@ def test_the_textbook_method_multiplies_one_vector_at_a_time_and_keeps_no_iterat
     assert steps > 15
 
 
-def test_the_default_needs_few_products_where_the_spectrum_falls_slowly():
-    # 40 of 1500, one over the next only 1 % to 2 % apart: a basis kept for as long as it takes.
-    size, wanted = 1500, 40
+def test_the_default_needs_few_products_if_the_spectrum_decays_slowly():
+    # 40 of 1500 eigenvalues, with small gaps: keeping the basis needs fewer products than restarting.
+    size, count = 1500, 40
     spectrum = 1 / np.sqrt(np.arange(1.0, size + 1))
     product = lambda block: spectrum[:, None] * block  # noqa: E731
     pairs, restarted = (
-        power_iteration(product, size, wanted, tolerance=1e-3, rng=np.random.default_rng(1), degree=degree)
+        power_iteration(product, size, count, tolerance=1e-3, rng=np.random.default_rng(1), degree=degree)
         for degree in (0, 5)
     )
-    assert np.allclose(pairs.values, spectrum[:wanted], rtol=1e-4)
-    assert pairs.products < 6 * wanted
+    assert np.allclose(pairs.values, spectrum[:count], rtol=1e-4)
+    assert pairs.products < 6 * count
     assert restarted.products > 1.3 * pairs.products
 
 
 @pytest.mark.parametrize("method", [{}, {"block": 2, "degree": 50}])
-def test_no_more_products_than_allowed(method):
+def test_the_number_of_products_is_limited(method):
     calls = []
 
     def product(block):
@@ -278,21 +278,21 @@ def test_no_more_products_than_allowed(method):
     assert len(calls) == 7
 
 
-def test_products_count_the_vectors_that_were_multiplied():
+def test_products_count_the_multiplied_vectors():
     columns = []
 
     def product(block):
         columns.append(block.shape[1])
         return matrix @ block
 
-    matrix, _ = planted(GEOMETRIC)
+    matrix, _ = matrix_with(GEOMETRIC)
     pairs = power_iteration(product, 30, 3, tolerance=1e-6, rng=np.random.default_rng(1), block=2, degree=3)
     assert pairs.products == sum(columns)
 
 
-def test_progress_never_goes_back_and_ends_at_all():
+def test_progress_never_decreases_and_ends_at_the_total():
     rounds = []
-    matrix, _ = planted(HARMONIC)
+    matrix, _ = matrix_with(HARMONIC)
     solve(matrix, 5, block=2, degree=2, on_round=lambda found, worst: rounds.append((found, worst)))
     found = [number for number, _ in rounds]
     assert found == sorted(found)
@@ -303,16 +303,16 @@ def test_progress_never_goes_back_and_ends_at_all():
 # ---------------------------------------------------------------- no convergence
 
 
-def test_no_convergence_says_how_far_it_came_and_what_to_do():
-    matrix, _ = planted(HARMONIC)
+def test_no_convergence_reports_progress_and_advice():
+    matrix, _ = matrix_with(HARMONIC)
     with pytest.raises(NlptxError, match=r"0 of 3 components.*residual.*1\.0e-12") as caught:
         solve(matrix, 3, tolerance=1e-12, block=1, degree=1, max_products=5)
     assert "`tolerance`" in str(caught.value)
     assert "`max_products`" in str(caught.value)
 
 
-def test_no_convergence_when_all_seen_so_far_had_converged():
-    # The one vector of each round is good enough at once, and yet the products run out.
-    matrix, _ = planted(HARMONIC)
+def test_no_convergence_although_all_pairs_so_far_have_converged():
+    # The first vector converges in its first round, but then no product is left for the others.
+    matrix, _ = matrix_with(HARMONIC)
     with pytest.raises(NlptxError, match="of 3 components"):
         solve(matrix, 3, tolerance=1.0, block=1, degree=1, max_products=1)

@@ -1,4 +1,4 @@
-"""Tall products in threads, against the plain formula, and bit by bit against one thread."""
+"""Products of tall matrices in threads, against the formula and, bit for bit, against a single thread."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from nlptx.pca.row_blocks import by_rows, inner, row_slices
 from nlptx.runtime.workers import Workers
 
-# Less than a slice, exactly one, a row more, and several.
+# Fewer rows than a slice, exactly one slice, one row more, and several slices.
 ROWS = [0, 1, 7, 4096, 4097, 10_000]
 
 
@@ -15,26 +15,26 @@ def tall(rows, columns, seed=0):
 
 
 @pytest.mark.parametrize("rows", ROWS)
-def test_slices_hold_every_row_once(rows):
-    places = np.arange(rows)
-    assert np.array_equal(np.concatenate([places[part] for part in row_slices(rows)] or [places]), places)
+def test_slices_contain_every_row_exactly_once(rows):
+    indices = np.arange(rows)
+    assert np.array_equal(np.concatenate([indices[part] for part in row_slices(rows)] or [indices]), indices)
 
 
 @pytest.mark.parametrize("rows", ROWS)
-def test_inner_is_the_product_of_the_transpose(rows):
+def test_inner_equals_the_product_with_the_transpose(rows):
     a, b = tall(rows, 3), tall(rows, 2, seed=1)
-    found = inner(a, b, Workers(2))
-    assert found.dtype == np.float64
-    assert np.allclose(found, a.T.astype(float) @ b, atol=1e-3)
+    actual = inner(a, b, Workers(2))
+    assert actual.dtype == np.float64
+    assert np.allclose(actual, a.T.astype(float) @ b, atol=1e-3)
 
 
 @pytest.mark.parametrize("rows", ROWS)
-def test_by_rows_stacks_what_every_slice_gives(rows):
+def test_by_rows_stacks_the_results_of_the_slices(rows):
     a, turn = tall(rows, 3), tall(3, 2, seed=1)
-    found = by_rows(lambda part: a[part] @ turn, a, 2, Workers(2))
-    assert found.shape == (rows, 2)
-    assert found.dtype == np.float32
-    assert np.allclose(found, a @ turn, atol=1e-5)
+    actual = by_rows(lambda part: a[part] @ turn, a, 2, Workers(2))
+    assert actual.shape == (rows, 2)
+    assert actual.dtype == np.float32
+    assert np.allclose(actual, a @ turn, atol=1e-5)
 
 
 @pytest.mark.parametrize("jobs", [2, 4, 50])

@@ -1,4 +1,4 @@
-"""No command opens a connection, starts a program or unpickles: Python itself is asked, through its audit events."""
+"""No command opens a connection, starts a program or unpickles, as the audit events of Python show."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from command import NLPTX, environment
 from sample_data import COUNT, PCA, TRAIN
 
 HOOK = Path(__file__).parents[1] / "helpers" / "audit"
-# The C library, and the linear algebra that threadpoolctl asks for the number of its threads.
+# The C library and the linear algebra libraries whose thread count threadpoolctl queries.
 LIBRARIES = re.compile(
     r"None|.*\b(lib(scipy_)?openblas|libmkl|libblis|libflexiblas|libgomp|libomp|libiomp|vcomp|libc\.)[^/]*"
 )
@@ -32,8 +32,8 @@ COMMANDS = [
 ]
 
 
-def watched(words, tmp_path, cwd=None):
-    """Run a program under the hook; return how it ended, and what the hook wrote down."""
+def audited(words, tmp_path, cwd=None):
+    """Run a program with the audit hook; return the finished process and the lines of the log."""
     log = tmp_path / "log"
     paths = os.pathsep.join(filter(None, [str(HOOK), os.environ.get("PYTHONPATH")]))
     env = environment(PYTHONPATH=paths, AUDIT_LOG=str(log))
@@ -44,11 +44,11 @@ def watched(words, tmp_path, cwd=None):
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:2]))
-def test_a_command_keeps_to_itself(words, work, tmp_path):
+def test_a_command_raises_no_forbidden_audit_event(words, work, tmp_path):
     import gzip
 
     (tmp_path / "packed.txt.gz").write_bytes(gzip.compress((work / "corpus.txt").read_bytes()))
-    done, log = watched([*NLPTX, *(word.format(out=tmp_path) for word in words)], tmp_path, cwd=work)
+    done, log = audited([*NLPTX, *(word.format(out=tmp_path) for word in words)], tmp_path, cwd=work)
     assert done.returncode == 0, done.stderr
     assert log[0] == "watching"
     assert not [line for line in log if line.startswith("refused")]
@@ -71,14 +71,14 @@ def test_a_command_keeps_to_itself(words, work, tmp_path):
     ],
     ids=lambda value: value if "." in value and " " not in value else "",
 )
-def test_the_hook_sees_what_it_is_there_for(code, event, tmp_path):
-    done, log = watched([sys.executable, "-c", code], tmp_path)
+def test_the_hook_detects_forbidden_events(code, event, tmp_path):
+    done, log = audited([sys.executable, "-c", code], tmp_path)
     assert done.returncode == 1
     assert f"refused: {event}" in done.stderr
     assert f"refused {event}" in log
 
 
-def test_an_unknown_library_would_be_noticed(tmp_path):
-    _, log = watched([sys.executable, "-c", "import ctypes; ctypes.CDLL('./evil.so')"], tmp_path)
+def test_an_unknown_library_is_detected(tmp_path):
+    _, log = audited([sys.executable, "-c", "import ctypes; ctypes.CDLL('./evil.so')"], tmp_path)
     assert "opened ./evil.so" in log
     assert not LIBRARIES.fullmatch("./evil.so")

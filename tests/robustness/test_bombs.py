@@ -1,4 +1,4 @@
-"""Small files that would take all memory or go on for ever, if they were taken at their word."""
+"""Small malicious files that could exhaust memory or take forever to read."""
 
 import gzip
 import io
@@ -25,7 +25,7 @@ BLOCK = 1 << 20
 
 @pytest.fixture(autouse=True)
 def memory():
-    """No test here may take more than MEGABYTES beyond what it starts with."""
+    """Fail any test that allocates more than MEGABYTES."""
     tracemalloc.start()
     yield
     peak = tracemalloc.get_traced_memory()[1]
@@ -34,7 +34,7 @@ def memory():
 
 
 def packed(path, *parts):
-    """Write a .gz file of (bytes, times) and return its path."""
+    """Write a .gz file of repeated parts, given as (bytes, repetitions), and return its path."""
     with gzip.open(path, "wb", compresslevel=1) as file:
         for data, times in parts:
             for _ in range(times):
@@ -43,7 +43,7 @@ def packed(path, *parts):
     return path
 
 
-def refused(path, *parts, error=DataError):
+def check_rejected(path, *parts, error=DataError):
     with pytest.raises(error) as caught:
         texts(path) if error is DataError else specimens.use(path)
     for part in parts:
@@ -55,40 +55,40 @@ def refused(path, *parts, error=DataError):
 
 
 @pytest.mark.parametrize("name", ["a.txt.gz", "a.tsv.gz", "a.jsonl.gz"])
-def test_a_line_without_end_in_a_compressed_file(name, tmp_path):
-    refused(packed(tmp_path / name, (b"text\n", "tsv" in name), (b"a" * BLOCK, 300)), name, "8 MiB")
+def test_an_endless_line_in_a_compressed_file(name, tmp_path):
+    check_rejected(packed(tmp_path / name, (b"text\n", "tsv" in name), (b"a" * BLOCK, 300)), name, "8 MiB")
 
 
-def test_a_compressed_line_of_the_longest_length_is_read(tmp_path):
+def test_a_compressed_line_of_the_maximum_length_is_read(tmp_path):
     (text,) = texts(packed(tmp_path / "a.txt.gz", (b"a" * BLOCK, 8)))
     assert len(text) == 8 * BLOCK
 
 
 def test_a_long_line_in_a_plain_file_is_read(tmp_path):
-    # As corpora of one line are: text8 has 100 MB.
+    # Some corpora consist of a single line; text8, for instance, is one line of 100 MB.
     (tmp_path / "a.txt").write_bytes(b"ab " * (4 * BLOCK))
     (text,) = texts(tmp_path / "a.txt")
     assert len(text) == 12 * BLOCK
 
 
-def test_an_open_quote_does_not_swallow_a_whole_csv(tmp_path):
+def test_an_unclosed_quote_does_not_consume_the_rest_of_a_csv_file(tmp_path):
     path = packed(tmp_path / "a.csv.gz", (b'text\nfine\n"open\n', 1), (b"row " * 2**18 + b"\n", 20))
-    refused(path, f"{path}:3", "every opened quote is closed")
+    check_rejected(path, f"{path}:3", "every opened quote is closed")
 
 
-def test_a_header_of_many_columns_is_checked_in_no_time(tmp_path):
+def test_a_header_with_many_columns_is_checked_quickly(tmp_path):
     (tmp_path / "a.tsv").write_text("text\t" + "\t".join(map(str, range(200_000))) + "\n")
     assert texts(tmp_path / "a.tsv") == []
 
 
-def test_an_xz_file_that_asks_for_four_gigabytes(tmp_path):
+def test_an_xz_file_that_requires_four_gigabytes(tmp_path):
     data = bytearray(lzma.compress(b"a b\n" * BLOCK, preset=0))
-    # The header of its first block: size, flags, then the filter with one byte for the memory it needs.
+    # The block header contains the size, the flags and the filter, where one byte encodes the dictionary size.
     header = slice(12, 12 + 4 * (data[12] + 1))
     data[data.index(b"\x21\x01", 12) + 2] = 40
     data[header.stop - 4 : header.stop] = struct.pack("<I", zlib.crc32(data[header][:-4]))
     (tmp_path / "a.txt.xz").write_bytes(data)
-    refused(tmp_path / "a.txt.xz", "emory")
+    check_rejected(tmp_path / "a.txt.xz", "emory")
 
 
 def member(name="a.txt", size=0, kind=tarfile.REGTYPE):
@@ -97,31 +97,31 @@ def member(name="a.txt", size=0, kind=tarfile.REGTYPE):
     return info.tobuf(tarfile.GNU_FORMAT)
 
 
-ABOUT = [tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE]
+METADATA_TYPES = [tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE]
 
 
-@pytest.mark.parametrize("kind", ABOUT, ids=["name", "link", "pax", "global"])
-def test_an_archive_with_a_long_story_about_a_member(kind, tmp_path):
+@pytest.mark.parametrize("kind", METADATA_TYPES, ids=["name", "link", "pax", "global"])
+def test_an_archive_with_huge_metadata_of_a_member(kind, tmp_path):
     path = packed(tmp_path / "a.tar.gz", (member(size=300 * BLOCK, kind=kind), 1), (bytes(BLOCK), 300))
-    refused(path, "about a member")
+    check_rejected(path, "about a member")
 
 
-@pytest.mark.parametrize("kind", ABOUT, ids=["name", "link", "pax", "global"])
-def test_an_archive_with_stories_about_stories(kind, tmp_path):
-    refused(packed(tmp_path / "a.tar.gz", (member(size=512, kind=kind) + bytes(512), 20_000)), "damaged")
+@pytest.mark.parametrize("kind", METADATA_TYPES, ids=["name", "link", "pax", "global"])
+def test_an_archive_with_nested_metadata(kind, tmp_path):
+    check_rejected(packed(tmp_path / "a.tar.gz", (member(size=512, kind=kind) + bytes(512), 20_000)), "damaged")
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.bin"])
-def test_a_member_that_claims_a_terabyte(name, tmp_path):
-    refused(packed(tmp_path / "a.tar.gz", (member(name, 10**12), 1), (bytes(BLOCK), 1)), "unexpected end")
+def test_a_member_that_claims_to_be_a_terabyte(name, tmp_path):
+    check_rejected(packed(tmp_path / "a.tar.gz", (member(name, 10**12), 1), (bytes(BLOCK), 1)), "unexpected end")
 
 
-def test_a_member_of_zeros_without_end(tmp_path):
-    refused(packed(tmp_path / "a.tar.gz", (member(size=300 * BLOCK), 1), (bytes(BLOCK), 300)), "a.txt", "8 MiB")
+def test_a_huge_member_of_zeros(tmp_path):
+    check_rejected(packed(tmp_path / "a.tar.gz", (member(size=300 * BLOCK), 1), (bytes(BLOCK), 300)), "a.txt", "8 MiB")
 
 
 @pytest.mark.parametrize("version", ["old", "1.0"])
-def test_a_member_with_holes(version, tmp_path):
+def test_a_sparse_member(version, tmp_path):
     with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.PAX_FORMAT) as archive:
         info = tarfile.TarInfo("a.txt")
         if version == "old":
@@ -130,10 +130,10 @@ def test_a_member_with_holes(version, tmp_path):
             info.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": str(10**12)}
         info.size = 512
         archive.addfile(info, io.BytesIO(b"1\n0\n1\n" + bytes(506)))
-    refused(tmp_path / "a.tar", "holes")
+    check_rejected(tmp_path / "a.tar", "holes")
 
 
-def test_a_line_break_in_a_folder_of_an_archive_is_none_in_a_label(tmp_path):
+def test_a_line_break_in_a_folder_name_becomes_a_space_in_the_label(tmp_path):
     (tmp_path / "a.tar").write_bytes(member("p\nos/a.txt") + bytes(1024))
     from nlptx.corpus.corpus import Corpus
 
@@ -145,12 +145,12 @@ def test_a_line_break_in_a_folder_of_an_archive_is_none_in_a_label(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def artifacts(tmp_path_factory):
     return specimens.make(tmp_path_factory.mktemp("specimens"))
 
 
 def forged(path, data, settings=(), details=(), **arrays):
-    """Write an artifact with other settings, details and arrays, and with right checksums."""
+    """Write an artifact with changed settings, details and arrays, but correct checksums."""
     specimen = Specimen(data)
     specimen.header["settings"] |= dict(settings)
     specimen.header["details"] |= dict(details)
@@ -179,23 +179,23 @@ def archive(path, header, arrays):
     ],
     ids=str,
 )
-def test_a_small_model_cannot_ask_for_a_large_network(name, settings, made, tmp_path):
-    refused(forged(tmp_path / "a.npz", made[name], settings), "parameters", error=CorruptError)
+def test_a_small_file_cannot_request_a_large_network(name, settings, artifacts, tmp_path):
+    check_rejected(forged(tmp_path / "a.npz", artifacts[name], settings), "parameters", error=CorruptError)
 
 
-def test_a_window_takes_no_memory_before_it_is_used(made, tmp_path):
-    specimens.use(forged(tmp_path / "a.npz", made["model"], {"attention_window": 65_536}))
+def test_a_large_window_allocates_no_memory_in_advance(artifacts, tmp_path):
+    specimens.use(forged(tmp_path / "a.npz", artifacts["model"], {"attention_window": 65_536}))
 
 
-def test_many_labels_take_no_square_of_memory(made, tmp_path):
+def test_memory_does_not_grow_with_the_square_of_the_labels(artifacts, tmp_path):
     count = 100_000
     none = np.zeros((0, count), np.float32)
-    evidence = dict.fromkeys(("ratios", "slopes", "latent"), none)
-    evidence |= {"ngrams": np.zeros(0, np.int64), "importance": np.zeros(0, np.float32)}
-    evidence["bias"] = np.zeros(2 * count, np.float32)
+    features = dict.fromkeys(("ratios", "slopes", "latent"), none)
+    features |= {"ngrams": np.zeros(0, np.int64), "importance": np.zeros(0, np.float32)}
+    features["bias"] = np.zeros(2 * count, np.float32)
     labels = {"labels": list(map(str, range(count))), "values": None}
-    path = forged(tmp_path / "a.npz", made["model"], (), labels, priors=np.full(count, 1 / count), **evidence)
-    refused(path, "parameters", error=CorruptError)
+    path = forged(tmp_path / "a.npz", artifacts["model"], (), labels, priors=np.full(count, 1 / count), **features)
+    check_rejected(path, "parameters", error=CorruptError)
 
 
 @pytest.mark.parametrize(
@@ -211,24 +211,24 @@ def test_many_labels_take_no_square_of_memory(made, tmp_path):
     ],
     ids=["depth", "some-depth", "digits", "kind", "nan", "overflow", "twice"],
 )
-def test_a_header_that_is_no_plain_json(header, tmp_path):
-    refused(archive(tmp_path / "a.npz", header, {}), error=CorruptError)
+def test_a_header_that_is_not_strict_json(header, tmp_path):
+    check_rejected(archive(tmp_path / "a.npz", header, {}), error=CorruptError)
 
 
-def test_names_in_a_message_are_cut(made, tmp_path):
-    header = Specimen(made["model"]).header | {"arrays": ["x" * 10] * 100_000}
-    refused(archive(tmp_path / "a.npz", json.dumps(header).encode(), {}), error=CorruptError)
+def test_names_in_a_message_are_truncated(artifacts, tmp_path):
+    header = Specimen(artifacts["model"]).header | {"arrays": ["x" * 10] * 100_000}
+    check_rejected(archive(tmp_path / "a.npz", json.dumps(header).encode(), {}), error=CorruptError)
 
 
-def test_a_message_is_never_more_than_a_line_and_its_hint(tmp_path):
+def test_an_error_message_is_one_line_and_one_hint(tmp_path):
     (tmp_path / "a.jsonl").write_text(json.dumps({"te\nnlptx: all is well": "a"}) + "\n")
     with pytest.raises(DataError) as caught:
         texts(tmp_path / "a.jsonl")
     assert len(str(caught.value).splitlines()) == 2
 
 
-def test_entries_that_lie_over_one_another(tmp_path):
-    # Two names in the list of entries, one and the same bytes: as many arrays as one likes from one.
+def test_overlapping_entries(tmp_path):
+    # Many names in the zip directory refer to the same bytes, so a small file could expand to any number of arrays.
     array = npy(np.zeros(1000))
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as file:
         file.writestr("x.npy", array)

@@ -1,4 +1,4 @@
-"""Texts nobody would write by hand, through the commands: what becomes of them is defined, and never a traceback."""
+"""Unusual and malformed texts: the commands handle them in a defined way, without a traceback."""
 
 import json
 
@@ -6,8 +6,8 @@ import pytest
 from command import on_terminal, refused, run
 from sample_data import COUNT, PCA, TRAIN
 
-# Name -> a text that stands on one line.
-STRANGE = {
+# Name -> a text that contains no line feed.
+UNUSUAL = {
     "nul": "great\0film",
     "escape": "great \x1b[31mfilm\x1b[0m \x1b]0;title\x07",
     "c1": "great \x9b31m film",
@@ -22,38 +22,38 @@ STRANGE = {
 }
 
 
-@pytest.mark.parametrize("text", STRANGE.values(), ids=STRANGE)
-def test_predict_gives_a_text_back_as_it_was(text, model):
+@pytest.mark.parametrize("text", UNUSUAL.values(), ids=UNUSUAL)
+def test_predict_returns_a_text_unchanged(text, model):
     out = run("predict", "-m", model, stdin=f"{text}\ngreat film\n".encode()).stdout
     assert out.endswith(b"\n")
     first, second = out[:-1].split(b"\n")
-    label, score, back = first.split(b"\t", 2)
-    assert (label, back) == (label, text.rstrip("\r").encode())
+    label, score, returned = first.split(b"\t", 2)
+    assert (label, returned) == (label, text.rstrip("\r").encode())
     assert label in ((b"neg", b"pos") if "great" in text or "g\u0301" in text else (b"?",))
     assert -1 <= float(score) <= 1
     assert second.startswith(b"pos\t")
 
 
-def test_strange_texts_go_through_every_stage(work, tmp_path):
+def test_every_stage_accepts_unusual_texts(work, tmp_path):
     rows = [
         {"text": f"{text} film", "label": label}
-        for text in [*STRANGE.values(), "a\ud800b"]
+        for text in [*UNUSUAL.values(), "a\ud800b"]
         for label in ("x", "\udfff")
     ]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     run("cooccur", "a.jsonl", *COUNT, "-o", "c.npz", cwd=tmp_path)
     run("pca", "c.npz", "--components", "2", "-o", "e.npz", cwd=tmp_path)
     run("train", "a.jsonl", "-e", "e.npz", *TRAIN, "-o", "m.npz", cwd=tmp_path)
-    found = run("predict", "-m", "m.npz", "a.jsonl", cwd=tmp_path)
-    # Not `lines`: JSON may hold U+2028, where Python's splitlines would cut.
-    assert [json.loads(line)["text"] for line in found.stdout.splitlines()] == [row["text"] for row in rows]
+    predicted = run("predict", "-m", "m.npz", "a.jsonl", cwd=tmp_path)
+    # bytes.splitlines, because JSON may contain U+2028, at which str.splitlines would split.
+    assert [json.loads(line)["text"] for line in predicted.stdout.splitlines()] == [row["text"] for row in rows]
     assert run("evaluate", "-m", "m.npz", "a.jsonl", "--json", cwd=tmp_path).json["texts"] == len(rows)
     run("info", "m.npz", cwd=tmp_path)
 
 
 @pytest.mark.parametrize("name", ["escape", "c1", "bidi"])
-def test_a_terminal_is_not_commanded(name, model, tmp_path):
-    (tmp_path / "a.txt").write_text(STRANGE[name])
+def test_control_sequences_do_not_reach_the_terminal(name, model, tmp_path):
+    (tmp_path / "a.txt").write_text(UNUSUAL[name])
     shown = on_terminal("predict", "-m", model, tmp_path / "a.txt").stdout
     assert b"great" in shown
     for mark in (b"\x1b[31m", b"\x1b]0;", "\x9b".encode(), "\u202e".encode(), "\u2066".encode()):
@@ -71,7 +71,7 @@ BAD_ROWS = {
 
 @pytest.mark.parametrize("row", BAD_ROWS.values(), ids=BAD_ROWS)
 @pytest.mark.parametrize("command", ["cooccur", "predict", "evaluate", "train"])
-def test_rows_that_are_no_plain_json_are_refused_by_name(command, row, work, tmp_path):
+def test_rows_that_are_not_strict_json_are_rejected_with_their_line_number(command, row, work, tmp_path):
     (tmp_path / "a.jsonl").write_text(f'{{"text": "great", "label": "pos"}}\n{row}\n')
     options = {
         "cooccur": ("-o", "out.npz"),
@@ -82,18 +82,18 @@ def test_rows_that_are_no_plain_json_are_refused_by_name(command, row, work, tmp
     refused(command, "a.jsonl", *options, code=3, says="a.jsonl:2", cwd=tmp_path, untouched=tmp_path)
 
 
-def test_nesting_that_is_allowed_comes_back(model, tmp_path):
+def test_allowed_nesting_is_returned_unchanged(model, tmp_path):
     row = '{"text": "great", "x": ' + "[" * 90 + "]" * 90 + "}"
     (tmp_path / "a.jsonl").write_text(row + "\n")
     assert run("predict", "-m", model, tmp_path / "a.jsonl").json["x"] == json.loads(row)["x"]
 
 
-def test_an_open_quote_is_named_where_it_opens(model, tmp_path):
+def test_an_unclosed_quote_is_reported_where_it_opens(model, tmp_path):
     (tmp_path / "a.csv").write_text('text,n\n"two\nlines",1\n"open,2\n' + "more,3\n" * 1000)
     refused("predict", "-m", model, "a.csv", "-o", "out.csv", code=3, says="a.csv:4", cwd=tmp_path, untouched=tmp_path)
 
 
-def test_a_vocabulary_of_nothing_but_single_words(tmp_path):
+def test_a_vocabulary_of_words_that_never_co_occur(tmp_path):
     (tmp_path / "a.txt").write_text("".join(f"{number:x}z\n" for number in range(100_000)))
     facts = run("cooccur", "a.txt", *COUNT, "--max-words", "100", "--json", cwd=tmp_path).json
     assert (facts["distinct_words"], facts["words"]) == (100_000, 100)

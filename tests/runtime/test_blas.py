@@ -1,4 +1,4 @@
-"""No BLAS has more than one thread while there are workers, so bytes depend neither on cores nor on its settings."""
+"""While workers exist, every BLAS uses a single thread, so results depend neither on cores nor on BLAS settings."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ def threads():
 def test_the_limit_ends_with_the_outermost_block():
     workers = Workers(2)
     with workers:
-        pass  # all that it would load is loaded now
+        pass  # loads all libraries that the block needs
     with threadpool_limits(2):
         assert set(threads()) == {2}
         with workers:
@@ -57,7 +57,7 @@ print(max(library["num_threads"] for library in threadpool_info()))
 """
 
 
-def test_a_blas_that_is_loaded_later_has_one_thread_too():
+def test_a_blas_that_is_loaded_later_is_limited_to_one_thread_too():
     libraries, after = lines_of(LATER, OPENBLAS_NUM_THREADS="2", OMP_NUM_THREADS="2")
     assert libraries.endswith(" {1}")
     assert int(after) == min(2, len(os.sched_getaffinity(0)))
@@ -85,7 +85,7 @@ print(sorted(seen))
 """
 
 
-def test_no_blas_has_more_than_one_thread_while_linear_models_are_fitted():
+def test_blas_is_limited_to_one_thread_while_linear_models_are_fitted():
     assert lines_of(FITTED, OPENBLAS_NUM_THREADS="2", OMP_NUM_THREADS="2") == ["[1]"]
 
 
@@ -103,7 +103,7 @@ for words in stages:
 
 @pytest.fixture(scope="module")
 def reviews(tmp_path_factory):
-    """Texts with so many n-grams that a BLAS with several threads would sum over them in parts, and vectors."""
+    """Return a folder with word vectors, and texts with so many n-grams that a BLAS would use several threads."""
     folder, rng = tmp_path_factory.mktemp("reviews"), random.Random(1)
     words = [f"w{number}" for number in range(3000)]
     telling = {label: [f"{label}{number}" for number in range(5)] for label in ("neg", "pos")}
@@ -115,8 +115,8 @@ def reviews(tmp_path_factory):
     return folder
 
 
-def test_every_stage_makes_the_same_bytes_on_any_cores_and_with_any_threads_of_the_blas(reviews, tmp_path):
-    """Training comes first, because the other stages would load for it what it must limit by itself."""
+def test_cores_and_blas_threads_do_not_change_the_output_of_any_stage(reviews, tmp_path):
+    """Training runs first, because the other stages would load libraries whose threads it has to limit itself."""
     found = set()
     for number, (cores, blas) in enumerate([(1, 1), (1, 4), (2, 1), (2, 4)]):
         paths = [tmp_path / f"{number}{name}" for name in ("m.npz", "s.tsv", "c.npz", "e.npz")]

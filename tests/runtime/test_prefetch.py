@@ -1,4 +1,4 @@
-"""Reading ahead is bounded, passes on every text as it arrives, and can be ended by either side."""
+"""Prefetching is bounded, delivers every text as it arrives, and can be ended by the source or the consumer."""
 
 import threading
 import time
@@ -9,8 +9,8 @@ from nlptx.runtime.prefetch import prefetch
 from nlptx.runtime.workers import PAUSE
 
 
-def stand_still(read):
-    """Wait until the reader makes no more progress."""
+def wait_for_reader(read):
+    """Wait until the reader stops making progress."""
     seen = -1
     while seen != len(read):
         seen = len(read)
@@ -21,7 +21,7 @@ def groups_of(pairs, size):
     return (group for group in prefetch(pairs, size) if group is not PAUSE)
 
 
-def test_reading_ahead_waits_for_the_one_who_takes():
+def test_prefetching_waits_for_the_consumer():
     read = []
 
     def source():
@@ -31,7 +31,7 @@ def test_reading_ahead_waits_for_the_one_who_takes():
 
     groups = groups_of(source(), 10)
     numbers, texts = next(groups)
-    stand_still(read)
+    wait_for_reader(read)
     assert len(read) <= len(texts) + 41
     for more_numbers, more_texts in groups:
         assert 1 <= len(more_texts) <= 10
@@ -41,7 +41,7 @@ def test_reading_ahead_waits_for_the_one_who_takes():
     assert texts == [str(number) for number in range(10_000)]
 
 
-def test_reading_ahead_is_bounded_by_characters_too():
+def test_prefetching_is_also_limited_by_characters():
     read = []
 
     def source():
@@ -51,17 +51,17 @@ def test_reading_ahead_is_bounded_by_characters_too():
 
     groups = groups_of(source(), 100)
     assert len(next(groups)[1]) == 1
-    stand_still(read)
+    wait_for_reader(read)
     assert len(read) <= 5
     assert sum(len(texts) for _, texts in groups) == 49
 
 
-def test_there_is_a_pause_until_the_source_goes_on():
-    go_on = threading.Event()
+def test_a_pause_is_yielded_while_the_source_waits():
+    resume = threading.Event()
 
     def source():
         yield 1, "a"
-        go_on.wait(30)
+        resume.wait(30)
         yield 2, "b"
 
     groups = prefetch(source(), 10)
@@ -70,29 +70,29 @@ def test_there_is_a_pause_until_the_source_goes_on():
         before.append(next(groups))
     assert before[-1] == ([1], ["a"])
     assert next(groups) is PAUSE
-    go_on.set()
+    resume.set()
     assert [group for group in groups if group is not PAUSE] == [([2], ["b"])]
 
 
-def test_an_error_of_the_source_comes_after_what_was_read_and_a_pause():
+def test_an_error_of_the_source_is_raised_after_the_texts_read_before_it():
     def source():
         yield 1, "a"
         yield 2, "b"
         raise OSError("gone")
 
     seen = []
-    with pytest.raises(OSError, match="gone"):  # noqa: PT012  # what came before is looked at below
+    with pytest.raises(OSError, match="gone"):  # noqa: PT012  # the groups before the error are checked below
         for group in prefetch(source(), 10):
             seen.append(group)
     assert seen[-1] is PAUSE
     assert [text for group in seen if group is not PAUSE for text in group[1]] == ["a", "b"]
 
 
-@pytest.mark.parametrize("taken", [0, 1, 2])
+@pytest.mark.parametrize("groups_consumed", [0, 1, 2])
 @pytest.mark.parametrize("text", ["x", "x" * 5_000_000])
-def test_the_reader_ends_with_the_one_who_takes(taken, text):
-    groups = prefetch(iter(lambda: (None, text), None), 4)  # without an end
-    for _ in range(taken):
+def test_the_reader_thread_ends_with_the_consumer(groups_consumed, text):
+    groups = prefetch(iter(lambda: (None, text), None), 4)  # an infinite source
+    for _ in range(groups_consumed):
         next(groups)
     groups.close()
     for thread in threading.enumerate():
@@ -101,16 +101,16 @@ def test_the_reader_ends_with_the_one_who_takes(taken, text):
             assert not thread.is_alive()
 
 
-def test_who_no_longer_takes_does_not_wait_for_the_source():
-    go_on = threading.Event()
+def test_closing_does_not_wait_for_the_source():
+    resume = threading.Event()
 
     def source():
         yield 1, "a"
-        go_on.wait(30)
+        resume.wait(30)
 
     groups = prefetch(source(), 4)
     while next(groups) is PAUSE:
         pass
     groups.close()
-    assert not go_on.is_set()
-    go_on.set()
+    assert not resume.is_set()
+    resume.set()

@@ -1,4 +1,4 @@
-"""The order of whole numbers, against NumPy's stable sort."""
+"""Radix sort of integers against NumPy's stable sort."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from nlptx.runtime.radix_sort import radix_argsort
 @pytest.mark.parametrize("dtype", [np.uint16, np.int32, np.int64, np.uint64])
 @settings(derandomize=True, deadline=None)
 @given(data=st.data())
-def test_equal_numbers_keep_their_order(dtype, data):
+def test_radix_sort_is_stable(dtype, data):
     largest = int(np.iinfo(dtype).max)
     one = st.one_of(st.integers(0, 3), st.sampled_from([largest, largest - 1, 1 << 15]), st.integers(0, largest))
     numbers = np.array(data.draw(st.lists(one, max_size=30)), dtype)

@@ -1,4 +1,4 @@
-"""Arrays that a process shares with those forked from it."""
+"""Arrays in memory that a process shares with its forked children."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from nlptx.runtime.shared_memory import shared_copy, shared_empty
 
 
 @pytest.mark.parametrize("shape", [3, (2, 5), (0,), (4, 0)])
-def test_shared_arrays_are_arrays(shape):
+def test_shared_arrays_behave_like_ordinary_arrays(shape):
     array = shared_empty(shape, np.float32)
     assert_array_equal(array, np.zeros(shape, np.float32))
     array += 1
@@ -18,6 +18,6 @@ def test_shared_arrays_are_arrays(shape):
     assert copy.dtype == np.float32
 
 
-def test_no_room_is_a_memory_error():
+def test_an_array_that_is_too_large_is_a_memory_error():
     with pytest.raises(MemoryError, match="no room for"):
         shared_empty((1 << 40, 1 << 7), np.float64)

@@ -1,4 +1,4 @@
-"""Worker processes of the commands: what kills them, what signals do, and that none outlives its time."""
+"""Worker processes of the commands: killed workers, signals, and termination."""
 
 import os
 import signal
@@ -15,31 +15,31 @@ KILLED = "nlptx: error: a worker process was killed\n"
 
 @pytest.fixture
 def scoring(work):
-    """A scoring under way, with two workers, that has answered its first text."""
+    """A running `predict` with two workers that has scored its first text."""
     with Running("predict", "-m", work / "model.npz", "--jobs", "2") as running:
         running.write(b"great film\n")
         running.read_until(b"\n")
         yield running
 
 
-def words(work, *more):
+def train_words(work, *more):
     words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--jobs", "3", "-o", "m.npz")
     return last_of_each(*words, *more)
 
 
 @pytest.fixture
 def training(work, tmp_path):
-    """A training under way, with three jobs, that would take very long."""
-    with Running(*words(work, "--epochs", "100000", "--patience", "0"), cwd=tmp_path) as running:
+    """A running `train` with three jobs that would take very long."""
+    with Running(*train_words(work, "--epochs", "100000", "--patience", "0"), cwd=tmp_path) as running:
         running.read_until(b"epoch 2/", running.process.stderr)
         yield running
 
 
-# ---------------------------------------------------------------- killed
+# ---------------------------------------------------------------- killed workers
 
 
-def test_killed_workers_are_one_clear_error(scoring):
-    """Both are killed, because one alone may never be asked again."""
+def test_killed_workers_cause_a_single_error(scoring):
+    """Both are killed, because either of them may get the next text."""
     both = children(scoring)
     assert len(both) == 2
     for pid in both:
@@ -52,7 +52,7 @@ def test_killed_workers_are_one_clear_error(scoring):
     assert all_end(both)
 
 
-def test_a_killed_worker_ends_a_training_that_can_go_on(training, tmp_path):
+def test_a_killed_worker_ends_a_training_with_a_checkpoint(training, tmp_path):
     both = children(training)
     assert len(both) == 2
     os.kill(both[1], signal.SIGKILL)
@@ -71,12 +71,12 @@ from nlptx.cooccurrence import parallel_count
 from nlptx.cooccurrence.window_pairs import PairCounter
 
 PairCounter.count = lambda counter, rows: os.kill(os.getpid(), signal.SIGKILL)
-parallel_count._PAIRS = 100  # so that there is work for all
+parallel_count._PAIRS = 100  # so that there is work for all workers
 main()
 """
 
 
-def test_a_worker_that_is_killed_while_it_counts_leaves_nothing_behind(work, tmp_path):
+def test_a_worker_killed_while_counting_leaves_no_files(work, tmp_path):
     count = ("cooccur", work / "corpus.txt", "--jobs", "2", "-o", tmp_path / "counts.npz")
     done = run_program(COUNTING, *count, code=1)
     assert done.stderr.startswith(KILLED)
@@ -87,7 +87,7 @@ def test_a_worker_that_is_killed_while_it_counts_leaves_nothing_behind(work, tmp
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_workers_leave_stop_signals_to_their_parent(name, scoring):
+def test_workers_ignore_stop_signals(name, scoring):
     both = children(scoring)
     for pid in both:
         os.kill(pid, getattr(signal, name))
@@ -99,20 +99,21 @@ def test_workers_leave_stop_signals_to_their_parent(name, scoring):
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "said"), [("SIGINT", 130, "nlptx: interrupted\n"), ("SIGTERM", 143, "nlptx: stopped by SIGTERM\n")]
+    ("name", "code", "message"),
+    [("SIGINT", 130, "nlptx: interrupted\n"), ("SIGTERM", 143, "nlptx: stopped by SIGTERM\n")],
 )
-def test_a_signal_to_all_processes_of_a_scoring_is_answered_by_the_parent(name, code, said, scoring):
-    """As by Ctrl-C at a terminal, or by ``timeout``."""
+def test_a_signal_to_all_processes_of_predict_is_handled_by_the_parent(name, code, message, scoring):
+    """Ctrl-C in a terminal and ``timeout`` send such signals."""
     both = children(scoring)
     os.killpg(scoring.process.pid, getattr(signal, name))
     assert scoring.process.wait(TIMEOUT) == code
-    assert scoring.process.stderr.read().decode() == said
+    assert scoring.process.stderr.read().decode() == message
     assert all_end(both)
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
-def test_a_signal_to_all_processes_of_a_training_is_answered_by_the_parent(name, code, training, tmp_path):
-    """As by Ctrl-C at a terminal: the best model so far is kept, and the checkpoint."""
+def test_a_signal_to_all_processes_of_train_is_handled_by_the_parent(name, code, training, tmp_path):
+    """As after Ctrl-C in a terminal, the best model so far and the checkpoint are kept."""
     both = children(training)
     os.killpg(training.process.pid, getattr(signal, name))
     ended = training.finish()
@@ -129,69 +130,69 @@ import sys
 from nlptx.cli.main import main
 from nlptx.runtime.processes import Process
 
-place, name = sys.argv.pop(1), sys.argv.pop(1)
-parent, start, strikes = os.getpid(), Process.__init__, [getattr(signal, name)]
+moment, name = sys.argv.pop(1), sys.argv.pop(1)
+parent, start, signals = os.getpid(), Process.__init__, [getattr(signal, name)]
 
-def strike():
-    if strikes:
-        os.kill(parent, strikes.pop())
+def send_signal():
+    if signals:
+        os.kill(parent, signals.pop())
 
-def start_and_strike(process, work):
+def start_and_signal(process, work):
     start(process, work)
-    strike()
+    send_signal()
 
-if place == "within":
-    os.register_at_fork(after_in_parent=strike)
+if moment == "within":
+    os.register_at_fork(after_in_parent=send_signal)
 else:
-    Process.__init__ = start_and_strike
+    Process.__init__ = start_and_signal
 main()
 """
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
-@pytest.mark.parametrize("place", ["within", "after"])
-def test_a_signal_in_the_middle_of_a_fork_is_neither_lost_nor_a_hang(place, name, code, work):
+@pytest.mark.parametrize("moment", ["within", "after"])
+def test_a_signal_during_a_fork_is_not_lost_and_causes_no_hang(moment, name, code, work):
     predict = ("predict", "-m", work / "model.npz", work / "test.tsv", "--jobs", "2")
-    run_program(SIGNALLED, place, name, *predict, code=code)
+    run_program(SIGNALLED, moment, name, *predict, code=code)
 
 
-def test_where_the_end_of_a_process_is_not_told_training_ends_as_ever(work, tmp_path):
-    """As under ``trap '' CHLD``, and some supervisors."""
-    shell(f"trap '' CHLD; nlptx {' '.join(map(str, words(work)))}", cwd=tmp_path)
+def test_training_works_if_sigchld_is_ignored(work, tmp_path):
+    """SIGCHLD is ignored after ``trap '' CHLD`` in a shell, and under some process supervisors."""
+    shell(f"trap '' CHLD; nlptx {' '.join(map(str, train_words(work)))}", cwd=tmp_path)
     assert list(contents(tmp_path)) == ["m.npz"]
 
 
-# ---------------------------------------------------------------- the end
+# ---------------------------------------------------------------- termination
 
 
-def test_workers_end_with_a_parent_that_is_killed(scoring):
+def test_workers_exit_if_their_parent_is_killed(scoring):
     both = children(scoring)
     scoring.process.kill()
     assert all_end(both)
 
 
-def test_workers_end_with_a_killed_parent_and_leave_its_lock(training, work, tmp_path):
+def test_workers_of_a_killed_parent_do_not_hold_its_lock(training, work, tmp_path):
     both = children(training)
     for pid in both:
         os.kill(pid, signal.SIGSTOP)
     training.process.kill()
     training.process.wait()
-    run(*words(work), cwd=tmp_path)  # which the lock would refuse
+    run(*train_words(work), cwd=tmp_path)  # this would fail if the workers still held the lock
     for pid in both:
         os.kill(pid, signal.SIGCONT)
     assert all_end(both)
 
 
-def test_the_end_of_the_input_ends_the_workers(scoring):
+def test_workers_exit_at_the_end_of_the_input(scoring):
     both = children(scoring)
     assert scoring.finish().code == 0
     assert not any(alive(pid) for pid in both)
 
 
-# ---------------------------------------------------------------- the same bytes
+# ---------------------------------------------------------------- reproducibility
 
 
-def test_files_are_scored_alike_by_any_number_of_workers(work):
+def test_the_number_of_workers_does_not_change_scores(work):
     path = work / "test.tsv"
     scored = {run("predict", "-m", work / "model.npz", path, "--jobs", jobs).stdout for jobs in (1, 2, 3)}
     assert len(scored) == 1
@@ -201,13 +202,13 @@ COUNTED = """
 from nlptx.cli.main import main
 from nlptx.cooccurrence import parallel_count, window_pairs
 
-# Many tasks, many groups, and each buffer is used many times.
+# Small limits, so that there are many tasks and groups, and each buffer is used many times.
 window_pairs._PAIRS, parallel_count._PAIRS, parallel_count._ENTRIES = 50, 100, 0
 main()
 """
 
 
-def test_a_corpus_is_counted_alike_by_any_number_of_workers(work, tmp_path):
+def test_the_number_of_workers_does_not_change_counts(work, tmp_path):
     count = ("cooccur", work / "corpus.txt", "--min-count", "1", "--window", "4")
     run(*count, "--jobs", "1", "-o", tmp_path / "plain.npz")
     for jobs in ("1", "2", "3"):
@@ -215,7 +216,7 @@ def test_a_corpus_is_counted_alike_by_any_number_of_workers(work, tmp_path):
     assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
 
 
-def test_models_are_the_same_for_any_number_of_jobs(tmp_path):
+def test_the_number_of_jobs_does_not_change_models(tmp_path):
     """The texts are long enough for two microbatches per batch."""
     rows = [(" ".join([text] * 4), label) for text, label in make_rows(("neg", "pos"), 80, seed=5)]
     write_tsv(tmp_path / "train.tsv", rows)

@@ -1,4 +1,4 @@
-"""Workers: the order of results, how much is under way, errors, and what processes share with their parent."""
+"""Workers: order of results, number of items in progress, errors, and memory shared by processes."""
 
 import os
 import sys
@@ -23,19 +23,19 @@ KILLED = (
 @pytest.mark.parametrize("isolated", [False, True])
 def test_map_uses_threads_unless_processes_are_allowed(jobs, isolated):
     with Workers(jobs) as workers:
-        found = list(workers.map(lambda number: (number, os.getpid()), range(3), isolated=isolated))
-    assert found == [(number, os.getpid()) for number in range(3)]
+        results = list(workers.map(lambda number: (number, os.getpid()), range(3), isolated=isolated))
+    assert results == [(number, os.getpid()) for number in range(3)]
 
 
 @pytest.mark.parametrize(("jobs", "isolated"), [(1, True), (2, False)])
-def test_one_worker_and_work_that_is_not_isolated_stay_in_this_process(jobs, isolated):
+def test_a_single_worker_and_work_that_is_not_isolated_run_in_this_process(jobs, isolated):
     with Workers(jobs, processes=True) as workers:
         assert list(workers.map(lambda _: os.getpid(), [0], isolated=isolated)) == [os.getpid()]
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_results_come_in_the_order_of_the_items(jobs):
-    # The first item waits for the last, so among threads it ends later.
+    # The first item waits for the last one, so with several threads it finishes later.
     last = threading.Event()
 
     def work(item):
@@ -50,7 +50,7 @@ def test_results_come_in_the_order_of_the_items(jobs):
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_no_thread_is_left_and_no_error_swallowed(jobs):
+def test_errors_are_raised_and_all_threads_end(jobs):
     def work(item):
         if item == 1:
             raise ZeroDivisionError
@@ -63,25 +63,25 @@ def test_no_thread_is_left_and_no_error_swallowed(jobs):
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
-def test_at_most_one_item_more_than_workers_is_under_way(jobs):
-    begun, done = [], 0
+def test_the_number_of_items_in_progress_is_limited(jobs):
+    started, done = [], 0
     with Workers(jobs) as workers:
-        for _ in workers.map(lambda item: item, (begun.append(item) or item for item in range(20))):
+        for _ in workers.map(lambda item: item, (started.append(item) or item for item in range(20))):
             done += 1
-            assert len(begun) <= done + jobs
-    assert done == len(begun) == 20
+            assert len(started) <= done + jobs
+    assert done == len(started) == 20
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_what_is_kept_comes_back_beside_the_result(jobs):
-    kept = [object() for _ in range(9)]
+def test_map_pairs_returns_keys_with_results(jobs):
+    keys = [object() for _ in range(9)]
     with Workers(jobs) as workers:
-        found = list(workers.map_pairs(lambda number: -number, zip(kept, range(9), strict=True)))
-    assert found == [(thing, -number) for number, thing in enumerate(kept)]
+        results = list(workers.map_pairs(lambda number: -number, zip(keys, range(9), strict=True)))
+    assert results == [(key, -number) for number, key in enumerate(keys)]
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_at_a_pause_everything_is_handed_over(jobs):
+def test_all_results_are_delivered_at_a_pause(jobs):
     seen = []
 
     def pairs():
@@ -92,13 +92,13 @@ def test_at_a_pause_everything_is_handed_over(jobs):
         yield 4, 4
 
     with Workers(jobs) as workers:
-        for kept, _ in workers.map_pairs(lambda number: number, pairs()):
-            seen.append(kept)
+        for key, _ in workers.map_pairs(lambda number: number, pairs()):
+            seen.append(key)
     assert seen == list(range(5))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_who_stops_early_leaves_no_thread_and_starts_no_more_work(jobs):
+def test_stopping_early_ends_all_threads_and_starts_no_more_work(jobs):
     before, done = threading.active_count(), []
     with Workers(jobs) as workers:
         for item in workers.map(done.append, range(100)):
@@ -115,8 +115,8 @@ def test_who_stops_early_leaves_no_thread_and_starts_no_more_work(jobs):
 def test_all_ranks_are_threads_unless_processes_are_allowed(jobs):
     with Workers(jobs) as workers:
         for task in range(3):
-            found = workers.run_all(lambda task, rank: (task, rank, os.getpid()), task)
-            assert found == [(task, rank, os.getpid()) for rank in range(jobs)]
+            results = workers.run_all(lambda task, rank: (task, rank, os.getpid()), task)
+            assert results == [(task, rank, os.getpid()) for rank in range(jobs)]
 
 
 def test_an_error_of_any_rank_is_raised():
@@ -133,7 +133,7 @@ def test_an_error_of_any_rank_is_raised():
         assert workers.run_all(work, 7) == [0, 1, 2]
 
 
-def test_ranks_change_their_work_and_end_with_the_block():
+def test_ranks_accept_new_work_and_end_with_the_block():
     before = threading.active_count()
     with Workers(3) as workers:
         assert workers.run_all(lambda task, rank: task + rank, 1) == [1, 2, 3]
@@ -141,22 +141,22 @@ def test_ranks_change_their_work_and_end_with_the_block():
     assert threading.active_count() == before
 
 
-def test_no_more_workers_than_asked_for():
+def test_at_most_limits_the_number_of_workers():
     assert [Workers(3).at_most(jobs).jobs for jobs in (1, 3, 9)] == [1, 3, 3]
     assert Workers(3, processes=True).at_most(2).processes
     assert Workers().jobs == len(os.sched_getaffinity(0)) if sys.platform == "linux" else Workers().jobs
 
 
-# ---------------------------------------------------------------- where there are no processes
+# ---------------------------------------------------------------- fallback to threads
 
 
 @pytest.mark.parametrize("missing", ["pipes", "list of open files"])
-def test_where_the_system_cannot_fork_workers_are_threads(missing, monkeypatch):
-    def refuse():
+def test_workers_are_threads_if_processes_cannot_be_created(missing, monkeypatch):
+    def fail():
         raise OSError(24, "Too many open files")
 
     if missing == "pipes":
-        monkeypatch.setattr(os, "pipe", refuse)
+        monkeypatch.setattr(os, "pipe", fail)
     else:
         monkeypatch.setattr(processes, "_OPEN_FILES", "/nowhere")
     with Workers(2, processes=True) as workers:
@@ -164,22 +164,22 @@ def test_where_the_system_cannot_fork_workers_are_threads(missing, monkeypatch):
         assert set(workers.run_all(lambda task, rank: os.getpid(), None)) == {os.getpid()}
 
 
-REFUSED = """
+FEW_PROCESSES = """
 import os
 from nlptx.runtime.workers import Workers
 
-fork, left = os.fork, [None]
+fork, remaining = os.fork, [None]
 
-def stingy():
-    if not left:
+def limited_fork():
+    if not remaining:
         raise BlockingIOError(11, "Resource temporarily unavailable")
-    left.pop()
+    remaining.pop()
     return fork()
 
-os.fork = stingy
+os.fork = limited_fork
 with Workers(3, processes=True) as workers:
     print(list(workers.map(abs, [-1, -2, -3, -4], isolated=True)))
-    left.append(None)
+    remaining.append(None)
     print(workers.run_all(lambda task, rank: (task, rank, os.getpid() == parent), 5) if (parent := os.getpid()) else 0)
 try:
     os.waitpid(-1, os.WNOHANG)
@@ -189,8 +189,8 @@ except ChildProcessError:
 
 
 @forks
-def test_where_not_all_processes_can_be_started_workers_are_threads():
-    done = run_forking(REFUSED)
+def test_workers_are_threads_if_only_some_processes_can_be_started():
+    done = run_forking(FEW_PROCESSES)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "[1, 2, 3, 4]\n[(5, 0, True), (5, 1, True), (5, 2, True)]\nalone\n"
 
@@ -202,7 +202,7 @@ import os, signal
 from nlptx.errors import DataError
 from nlptx.runtime.workers import Workers
 
-shared, parent = object(), os.getpid()  # an object that no pipe could carry
+shared, parent = object(), os.getpid()  # pickling would change the identity of the object
 reading, writing = os.pipe()
 
 def is_open():
@@ -233,7 +233,7 @@ except ChildProcessError:
 
 
 @forks
-def test_processes_see_what_was_in_memory_and_return_results_and_errors():
+def test_processes_share_memory_and_return_results_and_errors():
     done = run_forking(MAPPED)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "[True, True, True]\nfile:2: two\n  Take three.\n[True]\nalone\n"
@@ -247,7 +247,7 @@ from nlptx.errors import DataError
 from nlptx.runtime.shared_memory import shared_empty
 from nlptx.runtime.workers import Workers
 
-secret, parent, array = object(), os.getpid(), shared_empty((4, 2), np.int64)
+shared, parent, array = object(), os.getpid(), shared_empty((4, 2), np.int64)
 reading, writing = os.pipe()
 
 def work(task, rank):
@@ -255,8 +255,8 @@ def work(task, rank):
         raise DataError("no", where=f"file:{rank}", hint="Take another.")
     if task == "leave" and rank:
         os._exit(1)
-    if task == "unspeakable" and rank == 1:
-        return lambda: None  # which no pipe carries
+    if task == "unpicklable" and rank == 1:
+        return lambda: None  # cannot be pickled
     array[rank] += array[3]
     signals = [signal.getsignal(number) == signal.SIG_IGN for number in (signal.SIGINT, signal.SIGTERM)]
     try:
@@ -264,21 +264,21 @@ def work(task, rank):
         open_here = True
     except OSError:
         open_here = False
-    return rank, os.getpid() != parent, id(secret), signals, open_here
+    return rank, os.getpid() != parent, id(shared), signals, open_here
 
 with Workers(3, processes=True) as workers:
     array[:] = [[1, 2], [11, 12], [21, 22], [5, 5]]
-    said = workers.run_all(work, None)
-    assert said[0] == (0, False, id(secret), [False, False], True), said
-    assert said[1:] == [(rank, True, id(secret), [True, True], False) for rank in (1, 2)], said
+    results = workers.run_all(work, None)
+    assert results[0] == (0, False, id(shared), [False, False], True), results
+    assert results[1:] == [(rank, True, id(shared), [True, True], False) for rank in (1, 2)], results
     assert array.tolist() == [[6, 7], [16, 17], [26, 27], [5, 5]], array
     for rank in (2, 1, 0):
         try:
             workers.run_all(work, ("error", rank))
         except DataError as error:
             print(error)
-    assert [said[0] for said in workers.run_all(work, None)] == [0, 1, 2]  # every answer is that to the last task
-for task in ("leave", "unspeakable"):
+    assert [result[0] for result in workers.run_all(work, None)] == [0, 1, 2]  # results of this task, not an older one
+for task in ("leave", "unpicklable"):
     try:
         with Workers(3, processes=True) as workers:
             workers.run_all(work, task)
@@ -292,17 +292,17 @@ except ChildProcessError:
 
 
 @forks
-def test_ranks_see_what_was_in_memory_and_return_results_and_errors():
+def test_ranks_share_memory_and_return_results_and_errors():
     done = run_forking(RANKED)
     assert (done.returncode, done.stderr) == (0, "")
     errors = "".join(f"file:{rank}: no\n  Take another.\n" for rank in (2, 1, 0))
-    start, unspeakable, end = done.stdout.removesuffix("alone\n").rpartition("Can't pickle")
+    start, unpicklable, end = done.stdout.removesuffix("alone\n").rpartition("Can't pickle")
     assert start == errors + KILLED
-    assert unspeakable, done.stdout
+    assert unpicklable, done.stdout
     assert end.count("\n") == 1
 
 
-DRAWN = """
+BUSY_OUTPUT = """
 import os, sys, threading
 from nlptx.runtime.workers import Workers
 
@@ -314,7 +314,7 @@ class Busy:
 
     def flush(self):
         if os.getpid() != parent:
-            threading.Event().wait()  # for the thread that was writing at the fork, which is not here
+            threading.Event().wait()  # the writing thread does not exist in the child, so waiting for it never ends
 
 sys.stdout = sys.stderr = Busy()
 with Workers(2, processes=True) as workers:
@@ -324,8 +324,8 @@ with Workers(2, processes=True) as workers:
 
 
 @forks
-def test_processes_end_though_another_thread_was_writing_at_the_fork():
-    assert run_forking(DRAWN).returncode == 0
+def test_processes_end_even_if_another_thread_was_writing_during_the_fork():
+    assert run_forking(BUSY_OUTPUT).returncode == 0
 
 
 INTERRUPTED = """
@@ -354,6 +354,6 @@ with Workers(3, processes=True) as workers:
 
 
 @forks
-def test_after_an_interrupt_no_answer_is_taken_for_another_and_nobody_is_waited_for():
+def test_an_interrupt_discards_pending_results_without_waiting_for_them():
     done = run_forking(INTERRUPTED)
     assert (done.returncode, done.stdout, done.stderr) == (0, "['later', 'later', 'later']\nended\n", "")

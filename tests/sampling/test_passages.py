@@ -1,4 +1,4 @@
-"""Passages of long texts are learned as texts of their own, and their label does not reach them either."""
+"""Passages of long texts are used as extra training texts, and no label leaks into their features."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def prepared(settings=SETTINGS, labels=LABELS, texts=LONG, jobs=1):
     return untrained(texts, labels, small_embeddings(), settings, jobs=jobs)[1]
 
 
-def test_passages_are_words_in_a_row_of_the_long_texts():
+def test_passages_are_consecutive_words_of_long_texts():
     rng = np.random.default_rng(0)
     texts = [np.arange(n, dtype=np.int32) + 1000 * n for n in (0, 1, 99, 100, 101, 500)]
     passages = draw_passages(texts, 40, rng)
@@ -34,7 +34,7 @@ def test_passages_are_words_in_a_row_of_the_long_texts():
     assert draw_passages(texts, 0, rng) == []
 
 
-def test_passages_follow_the_texts_with_the_class_of_their_text():
+def test_passages_come_after_the_texts_and_have_the_class_of_their_text():
     data = prepared(TrainSettings(**{**SETTINGS.to_dict(), "passages": 2}))
     without = prepared(TrainSettings(**{**SETTINGS.to_dict(), "passages": 0}))
     long = [row for row, ids in enumerate(without.train.ids) if len(ids) >= LONG_TEXT]
@@ -44,16 +44,16 @@ def test_passages_follow_the_texts_with_the_class_of_their_text():
     assert_array_equal(
         data.train.targets, np.concatenate([without.train.targets, without.train.targets[np.repeat(long, 2)]])
     )
-    for have, known, ids in zip(
+    for actual, expected, ids in zip(
         data.train.ngram_features, without.train.ngram_features, without.train.ids, strict=False
     ):
-        assert_array_equal(have.token_features, known.token_features)
-        assert_array_equal(have.text_features, known.text_features)
-        assert len(have.token_features) == len(ids)
+        assert_array_equal(actual.token_features, expected.token_features)
+        assert_array_equal(actual.text_features, expected.text_features)
+        assert len(actual.token_features) == len(ids)
 
 
 @pytest.mark.parametrize("components", [0, 4])
-def test_the_label_of_a_text_does_not_reach_its_passages(components):
+def test_the_label_of_a_text_does_not_affect_its_passages(components):
     settings = TrainSettings(**{**SETTINGS.to_dict(), "lsa_components": components})
     before = prepared(settings)
     count = len(before.train) - before.train.passages
@@ -64,21 +64,21 @@ def test_the_label_of_a_text_does_not_reach_its_passages(components):
         labels = list(LABELS)
         labels[row] = "pos" if labels[row] == "neg" else "neg"
         after = prepared(settings, labels)
-        place = count + sum(len(ids) >= LONG_TEXT for ids in before.train.ids[:row])
+        passage = count + sum(len(ids) >= LONG_TEXT for ids in before.train.ids[:row])
         for one, other in zip(before.train.ngram_features, after.train.ngram_features, strict=True):
             changed += not np.array_equal(one.text_features, other.text_features)
         assert_array_equal(
-            after.train.ngram_features[place].token_features, before.train.ngram_features[place].token_features
+            after.train.ngram_features[passage].token_features, before.train.ngram_features[passage].token_features
         )
         assert_array_equal(
-            after.train.ngram_features[place].text_features, before.train.ngram_features[place].text_features
+            after.train.ngram_features[passage].text_features, before.train.ngram_features[passage].text_features
         )
         if row > 6:
             break
-    assert changed  # it does reach others
+    assert changed  # the features of other texts do depend on the label
 
 
-def test_threads_do_not_change_the_passages():
+def test_the_number_of_threads_does_not_change_the_passages():
     one, two = prepared(), prepared(jobs=2)
     for known, other in zip(one.train.ngram_features, two.train.ngram_features, strict=True):
         assert_array_equal(known.text_features, other.text_features)

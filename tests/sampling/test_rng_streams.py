@@ -1,4 +1,4 @@
-"""Random numbers: a stream for every use and place, none of which meets another."""
+"""Random number streams: one per purpose and index, all independent."""
 
 from itertools import product
 
@@ -7,24 +7,24 @@ import numpy as np
 from nlptx.sampling.rng_streams import Stream, generator, seed_sequence
 
 
-def test_no_two_uses_places_or_seeds_share_their_numbers():
-    """Nor does one with the plain generator of a seed."""
-    seeds, places = (0, 1, 2, 2**70), range(40)
-    first = [generator(*which).integers(2**63) for which in product(seeds, Stream, places)]
+def test_streams_of_different_purpose_index_or_seed_share_no_numbers():
+    """Nor does any stream share numbers with ``default_rng(seed)``."""
+    seeds, indices = (0, 1, 2, 2**70), range(40)
+    first = [generator(*which).integers(2**63) for which in product(seeds, Stream, indices)]
     first += [np.random.default_rng(seed).integers(2**63) for seed in seeds]
-    # Those of the shares of a batch, too.
+    # The same holds for the generators of microbatches, which are spawned from a stream.
     first += [np.random.default_rng(child).integers(2**63) for child in seed_sequence(1, Stream.DROPOUT, 3).spawn(9)]
     assert len(set(first)) == len(first)
 
 
-def test_a_stream_depends_on_nothing_before_it():
+def test_a_stream_does_not_depend_on_earlier_streams():
     again = generator(5, Stream.ORDER, 7).permutation(20)
     generator(5, Stream.ORDER, 6).permutation(20)
     assert (generator(5, Stream.ORDER, 7).permutation(20) == again).all()
 
 
-def test_the_numbers_of_the_uses_stay():
-    """They decide the results of a seed."""
+def test_the_numbers_of_the_streams_never_change():
+    """They determine the results of a given seed."""
     assert [stream.name for stream in Stream] == [
         "WEIGHTS",
         "SPLIT",

@@ -1,4 +1,4 @@
-"""Texts are dealt in runs of neighbours."""
+"""Splits keep consecutive texts together."""
 
 import numpy as np
 import pytest
@@ -14,21 +14,21 @@ def runs(parts):
 @pytest.mark.parametrize("parts", [2, 5])
 @pytest.mark.parametrize("count", [0, 1, 7, 100, 20_000])
 def test_parts_are_about_equally_large(count, parts):
-    dealt = assign_folds(count, parts, np.random.default_rng(1))
-    assert dealt.shape == (count,)
-    sizes = np.bincount(dealt, minlength=parts)
+    folds = assign_folds(count, parts, np.random.default_rng(1))
+    assert folds.shape == (count,)
+    sizes = np.bincount(folds, minlength=parts)
     assert len(sizes) == parts
     assert np.ptp(sizes) <= max(1, min(100, count // parts // 5))
 
 
-def test_neighbours_stay_together():
-    dealt = assign_folds(20_000, 5, np.random.default_rng(1))
-    assert 150 < runs(dealt) <= 200  # of 100 texts
-    assert_array_equal(dealt, assign_folds(20_000, 5, np.random.default_rng(1)))
-    assert (dealt != assign_folds(20_000, 5, np.random.default_rng(2))).any()
+def test_consecutive_texts_stay_together():
+    folds = assign_folds(20_000, 5, np.random.default_rng(1))
+    assert 150 < runs(folds) <= 200  # about 100 texts each
+    assert_array_equal(folds, assign_folds(20_000, 5, np.random.default_rng(1)))
+    assert (folds != assign_folds(20_000, 5, np.random.default_rng(2))).any()
 
 
-def test_held_out_texts_are_neighbours_too():
+def test_held_out_texts_are_consecutive_too():
     targets = np.repeat([0, 1], 5000)
     train, held_out = stratified_split(targets, 0.1, np.random.default_rng(1))
     assert_array_equal(np.sort(np.concatenate([train, held_out])), np.arange(10_000))
@@ -38,7 +38,7 @@ def test_held_out_texts_are_neighbours_too():
     assert runs(flags) < 50
 
 
-def test_of_few_texts_single_ones_are_held_out():
+def test_in_a_small_corpus_single_texts_are_held_out():
     targets = np.repeat([0, 1], 20)
     parts = [stratified_split(targets, 0.25, np.random.default_rng(seed))[1] for seed in range(30)]
     assert all(len(part) == 10 for part in parts)

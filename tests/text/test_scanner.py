@@ -1,4 +1,4 @@
-"""The scanner against the tokenizer it must agree with."""
+"""The scanner finds the same tokens as the tokenizer."""
 
 import numpy as np
 import pytest
@@ -15,12 +15,12 @@ SCANNERS = [Scanner(tokenizer) for tokenizer in TOKENIZERS]
 
 
 def tokens_of(scanner, documents):
-    found = scanner.scan(as_lines(documents))
-    places = zip(found.starts, found.ends, strict=True)
-    words = [found.text[start:end].tobytes().decode("utf-8", "surrogatepass") for start, end in places]
-    edges = np.cumsum(found.lengths)
+    scan = scanner.scan(as_lines(documents))
+    spans = zip(scan.starts, scan.ends, strict=True)
+    words = [scan.text[start:end].tobytes().decode("utf-8", "surrogatepass") for start, end in spans]
+    edges = np.cumsum(scan.lengths)
     assert edges[-1] == len(words)
-    return [words[end - length : end] for end, length in zip(edges, found.lengths, strict=True)]
+    return [words[end - length : end] for end, length in zip(edges, scan.lengths, strict=True)]
 
 
 @pytest.mark.parametrize("scanner", SCANNERS, ids=lambda s: f"{s.tokenizer.name}-{s.tokenizer.lowercase}")

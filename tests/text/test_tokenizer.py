@@ -33,40 +33,40 @@ CURLY = "\u2019"
         ("shouldn't've", ["should", "n't", "'ve"]),
     ],
 )
-def test_contractions_come_apart(text, tokens):
+def test_contractions_are_split(text, tokens):
     assert split_words(text) == tokens
 
 
 @pytest.mark.parametrize("text", ["don't", "I'm sure it's fine", "they've SHOUTED: DON'T!"])
-def test_curly_apostrophes_read_as_straight_ones(text):
+def test_curly_apostrophes_are_treated_as_straight_ones(text):
     assert split_words(text.replace("'", CURLY)) == split_words(text)
 
 
-def test_an_apostrophe_that_is_no_contraction_stands_alone():
+def test_an_apostrophe_outside_a_contraction_is_a_token():
     assert split_words("the 'best' of rock'n'roll") == ["the", "'", "best", "'", "of", "rock", "'", "n", "'", "roll"]
 
 
-def test_only_a_whole_contraction_is_cut_off():
-    # `n't` with letters right after it is no contraction: the word before it keeps its n.
+def test_only_a_complete_contraction_is_split_off():
+    # `n't` followed by a letter is not a contraction, so the preceding word keeps its n.
     assert split_words("fun'table") == ["fun", "'", "table"]
 
 
 @pytest.mark.parametrize("text", ["he'sn't", "we'ren't", "we'ven't", "I'mn't"])
-def test_a_contraction_before_another_comes_apart(text):
+def test_consecutive_contractions_are_split(text):
     first, second = text[:-3].split("'")
     assert split_words(text) == [first, "'" + second, "n't"]
 
 
-def test_a_letter_that_is_s_in_another_case_makes_no_contraction():
+def test_long_s_does_not_form_a_contraction():
     assert split_words("it'\u017f") == ["it", "'", "\u017f"]
 
 
-def test_contractions_beside_an_underscore_come_apart():
+def test_contractions_next_to_an_underscore_are_split():
     assert split_words("_don't_ it's_") == ["_", "do", "n't", "_", "it", "'s", "_"]
 
 
 @pytest.mark.parametrize("tag", ["<br />", "<br/>", "<br>", "<BR />", "<br   />", "<br /><br />"])
-def test_html_line_breaks_vanish(tag):
+def test_html_line_breaks_are_removed(tag):
     assert split_words(f"one{tag}two") == ["one", "two"]
 
 
@@ -86,7 +86,7 @@ def test_html_character_references_are_decoded(text, tokens):
 
 
 @pytest.mark.parametrize("text", ["R&B", "AT&T; too", "a?b=1&copy=2", "&amp", "&#39", "&nothing;", "&#;", "&;"])
-def test_an_ampersand_that_begins_no_reference_stays(text):
+def test_an_ampersand_that_does_not_start_a_reference_is_kept(text):
     assert "&" in split_words(text)
 
 
@@ -94,8 +94,8 @@ def test_references_are_decoded_once():
     assert split_words("&amp;lt;") == ["&", "lt", ";"]
 
 
-def test_references_are_decoded_before_letters_become_small():
-    # &newline; and &AUML; do not exist.
+def test_references_are_decoded_before_lowercasing():
+    # References are case-sensitive: &newline; does not exist, and &auml; differs from &Auml;.
     assert Tokenizer()("one&NewLine;two &Auml;") == ["one", "two", "ä"]
 
 
@@ -103,11 +103,11 @@ def test_tokenised_text_is_not_decoded():
     assert Tokenizer("spaces")("R&amp;B <br />") == ["r&amp;b", "<br", "/>"]
 
 
-def test_other_angle_brackets_stay():
+def test_other_angle_brackets_are_kept():
     assert split_words("a < b") == ["a", "<", "b"]
 
 
-def test_punctuation_marks_are_tokens_of_their_own():
+def test_punctuation_marks_are_separate_tokens():
     assert split_words("Wow!! (10/10), really...") == [
         *("Wow", "!", "!", "(", "10", "/", "10", ")", ",", "really", ".", ".", ".")
     ]
@@ -116,18 +116,18 @@ def test_punctuation_marks_are_tokens_of_their_own():
 def test_every_ascii_punctuation_mark_is_kept():
     marks = "!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~'"
     assert split_words(" ".join(marks)) == list(marks)
-    # The same marks beside a letter that is not ASCII take the other pattern; they must not differ.
+    # A non-ASCII letter in the text selects a different pattern, which must give the same tokens.
     assert split_words(" ".join(marks) + " é") == [*marks, "é"]
 
 
-def test_underscores_part_words_in_any_script():
+def test_underscores_separate_words_in_any_script():
     assert split_words("snake_case") == ["snake", "_", "case"]
     assert split_words("über_fall") == ["über", "_", "fall"]
 
 
 @settings(derandomize=True, deadline=None)
 @given(st.text(st.characters(max_codepoint=127), max_size=40))
-def test_a_letter_outside_ascii_elsewhere_changes_no_ascii_token(text):
+def test_a_non_ascii_letter_elsewhere_does_not_change_ascii_tokens(text):
     assert split_words(text + " \u00e9") == [*split_words(text), "\u00e9"]
 
 
@@ -156,13 +156,13 @@ def test_vowel_signs_and_marks_stay_in_the_word(word):
 
 
 @pytest.mark.parametrize("mark", ["\u0964", "\u0965", "\u05be", "\u05c3", "\u0e3f"])
-def test_punctuation_among_the_marks_of_a_script_is_no_letter(mark):
-    # Danda, double danda, maqaf, sof pasuq and the baht sign lie between the vowel signs of their blocks.
+def test_punctuation_within_the_block_of_a_script_is_not_a_letter(mark):
+    # Danda, double danda, maqaf, sof pasuq and the baht sign lie among the vowel signs of their Unicode blocks.
     assert not unicodedata.category(mark).startswith(("L", "M"))
     assert split_words(f"नमस्ते{mark}") == ["नमस्ते", mark]
 
 
-def test_emoji_are_tokens_of_their_own():
+def test_emoji_are_separate_tokens():
     assert split_words("great👍👎film🎬") == ["great", "👍", "👎", "film", "🎬"]
 
 
@@ -183,18 +183,18 @@ def test_c1_controls_and_the_no_break_space_give_no_token(code):
 
 @pytest.mark.parametrize("character", ["\u200b", "\ufeff", "\u00ad", "\u2060", "\u200d", "\ufe0f", "\ud800"])
 def test_invisible_characters_give_no_token(character):
-    # Zero-width space, byte-order mark, soft hyphen, word joiner, joiner, variant; half a surrogate pair.
+    # Zero-width space, byte order mark, soft hyphen, word joiner, joiner, variation selector, lone surrogate.
     assert split_words(f"one {character} two") == ["one", "two"]
 
 
-def test_joiners_hold_words_together_and_emoji_apart():
+def test_joiners_join_words_but_not_emoji():
     assert split_words("soft\u00adhyphen a\u200bb") == ["softhyphen", "a", "b"]
     assert split_words("\u2764\ufe0f \U0001f469\u200d\U0001f4bb") == ["\u2764", "\U0001f469", "\U0001f4bb"]
 
 
 @settings(derandomize=True, deadline=None)
 @given(st.text(max_size=60))
-def test_no_text_breaks_the_tokenizer_and_no_token_holds_white_space(text):
+def test_any_text_is_tokenised_and_no_token_contains_white_space(text):
     for token in split_words(text):
         assert token
         assert not any(character.isspace() for character in token)
@@ -215,12 +215,12 @@ def test_lower_case_is_the_default_and_can_be_turned_off():
 
 @pytest.mark.parametrize("name", ["words", "spaces"])
 @pytest.mark.parametrize("text", ["\u0130stanbul", "I\u0307stanbul", "\u0130STANBUL"])
-def test_a_dotted_capital_i_becomes_a_plain_small_one(text, name):
+def test_a_dotted_capital_i_becomes_a_plain_lowercase_i(text, name):
     assert Tokenizer(name)(text) == ["istanbul"]
     assert Tokenizer(name, lowercase=False)("\u0130") == ["\u0130"]
 
 
-def test_spaces_tokenizer_cuts_at_white_space_alone():
+def test_spaces_tokenizer_splits_only_at_white_space():
     tokenizer = Tokenizer("spaces", lowercase=False)
     assert tokenizer("Don't  cut,\tthis<br/>!\n") == ["Don't", "cut,", "this<br/>!"]
     assert tokenizer("") == []
@@ -236,7 +236,7 @@ def vocabulary(*words, tokenizer=None):
 
 @settings(derandomize=True, deadline=None)
 @given(st.lists(st.text(st.characters(exclude_characters="\n"), min_size=1, max_size=6), unique=True, max_size=12))
-def test_vocabulary_survives_its_arrays(words):
+def test_vocabulary_round_trip_through_arrays(words):
     before = vocabulary(*words)
     after = Vocabulary.from_arrays(before.to_arrays(), before.tokenizer)
     assert list(after.words) == words
@@ -245,8 +245,8 @@ def test_vocabulary_survives_its_arrays(words):
     assert len(after) == len(words)
 
 
-def test_lone_surrogates_survive_the_arrays():
-    # JSON may hold them, so a word may.
+def test_lone_surrogates_survive_the_round_trip():
+    # JSON input may contain lone surrogates, so words may contain them too.
     before = vocabulary("ok", "\ud800")
     assert list(Vocabulary.from_arrays(before.to_arrays(), Tokenizer()).words) == ["ok", "\ud800"]
 
@@ -256,14 +256,14 @@ def test_the_arrays_are_bytes_and_integers():
     assert {name: array.dtype.name for name, array in arrays.items()} == {"words": "uint8", "word_counts": "int64"}
 
 
-def test_a_word_list_that_is_not_utf8_is_refused():
+def test_a_word_list_that_is_not_utf8_is_rejected():
     arrays = {"words": np.frombuffer(b"a\n\xff", np.uint8), "word_counts": np.ones(2, np.int64)}
     with pytest.raises(CorruptError, match="UTF-8"):
         Vocabulary.from_arrays(arrays, Tokenizer())
 
 
 @pytest.mark.parametrize(("blob", "counts"), [(b"a\na", 2), (b"a\nb", 3), (b"a\nb", 1), (b"", 1)])
-def test_repeated_words_and_wrong_counts_are_refused(blob, counts):
+def test_duplicate_words_and_a_wrong_number_of_counts_are_rejected(blob, counts):
     arrays = {"words": np.frombuffer(blob, np.uint8), "word_counts": np.ones(counts, np.int64)}
     with pytest.raises(CorruptError):
         Vocabulary.from_arrays(arrays, Tokenizer())
@@ -276,7 +276,7 @@ def test_encode_keeps_the_order_and_drops_unknown_words():
 
 
 @pytest.mark.parametrize("text", ["", "unknown words only"])
-def test_encode_of_nothing_known_is_an_empty_int32_array(text):
+def test_encode_without_known_words_returns_an_empty_int32_array(text):
     ids = vocabulary("the").encode(text)
     assert ids.shape == (0,)
     assert ids.dtype == np.int32
@@ -300,7 +300,7 @@ def test_ranking_does_not_depend_on_the_order_of_appearance():
     assert rank_words(dict(reversed(counts.items())), 1, 99) == rank_words(counts, 1, 99)
 
 
-def test_min_count_keeps_words_seen_exactly_that_often():
+def test_min_count_is_inclusive():
     assert rank_words({"four": 4, "five": 5, "six": 6}, 5, 99) == ["six", "five"]
 
 
