@@ -147,17 +147,32 @@ def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
     return float((ranks[value_of[positive]].sum() - count * (count + 1) / 2) / (count * others))
 
 
-def log_loss(probabilities: NDArray[np.float64], targets: NDArray[np.int64]) -> float:
-    """Return the mean of -log P(true class), where P is at least the smallest normal float32."""
+def log_loss(
+    probabilities: NDArray[np.float64], targets: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+) -> float:
+    """Return the mean of -log P(true class), by weight, where P is at least the smallest normal float32."""
     true = probabilities[np.arange(len(targets)), targets]
-    return float(-np.log(np.maximum(true, np.finfo(np.float32).tiny)).mean())
+    logs = np.log(np.maximum(true, np.finfo(np.float32).tiny))
+    return -float(np.average(logs, weights=weights))
 
 
-def calibration_error(confidence: NDArray[np.float64], correct: NDArray[np.bool_], bins: int = BINS) -> float:
-    """Return the expected calibration error: the mean over texts of |accuracy - mean confidence| in the text's bin."""
+def calibration_error(
+    confidence: NDArray[np.float64],
+    correct: NDArray[np.bool_],
+    bins: int = BINS,
+    weights: NDArray[np.float64] | None = None,
+) -> float:
+    """Return the expected calibration error: the mean over texts of |accuracy - mean confidence| in the text's bin.
+
+    With ``weights`` (texts,), all means are weighted.
+    """
     bin_of = _bins(confidence, bins)
-    gaps = np.bincount(bin_of, correct, bins) - np.bincount(bin_of, confidence, bins)
-    return float(np.abs(gaps).sum() / len(confidence))
+    total = float(len(confidence))
+    right: NDArray = correct
+    if weights is not None:
+        right, confidence, total = correct * weights, confidence * weights, float(weights.sum())
+    gaps = np.bincount(bin_of, right, bins) - np.bincount(bin_of, confidence, bins)
+    return float(np.abs(gaps).sum() / total)
 
 
 def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS) -> NoiseFloor:

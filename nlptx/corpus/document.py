@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from nlptx.errors import SettingsError
 
 SPLITS = ("train", "test", "unsup")
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
+# Maximum weight of a text. Sums of larger ones could overflow.
+LARGEST_WEIGHT = 1e9
+# Characters that have another meaning in CSV.
+_NO_DELIMITERS = '"\r\n\0'
 
 
 class Document(NamedTuple):
@@ -22,6 +27,8 @@ class Document(NamedTuple):
         fields: all columns of the table row; None for plain text.
         format: format of the input: text, document, csv, tsv, jsonl or parquet.
         split: part of a corpus with folders ``train/ test/ unsup/`` that contains the document, or None.
+        delimiter: character between the columns of a CSV table.
+        weight: number of texts that it counts as in training.
     """
 
     text: str
@@ -31,6 +38,8 @@ class Document(NamedTuple):
     fields: dict[str, Any] | None = None
     format: str = "text"
     split: str | None = None
+    delimiter: str = ","
+    weight: float = 1.0
 
     @property
     def where(self) -> str:
@@ -42,13 +51,18 @@ class Document(NamedTuple):
 class ReadOptions:
     """Options for reading inputs.
 
+    Columns are matched exactly, or else without regard to case.
+
     Args:
         text_column: name of the table column that contains the text.
         label_column: name of the column that contains the label; it may be absent.
         format: one of FORMATS; ``auto`` goes by the file name and reads standard input as text.
         splits: parts to read of a corpus with folders ``train/ test/ unsup/``; empty for all.
         encoding_errors: treatment of bytes that are not UTF-8, ``strict`` or ``replace``.
-        skip_bad: whether to leave out rows without text or label where labels are needed.
+        skip_bad: whether to leave out rows that cannot be used: broken ones, and those without text or label.
+        delimiter: character between the columns of CSV tables; None for the one that the header shows.
+        label_map: labels to replace, and their replacements; other labels are kept.
+        weight_column: name of the column that contains the weights of the rows, or None.
     """
 
     text_column: str = "text"
@@ -57,20 +71,25 @@ class ReadOptions:
     splits: tuple[str, ...] = ()
     encoding_errors: str = "strict"
     skip_bad: bool = False
+    delimiter: str | None = None
+    label_map: Mapping[str, str] = field(default_factory=dict)
+    weight_column: str | None = None
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
             raise SettingsError(f"input format is {self.format!r}; expected one of {', '.join(FORMATS)}")
         if unknown := set(self.splits) - set(SPLITS):
             raise SettingsError(f"split is {min(unknown)!r}; expected some of {', '.join(SPLITS)}")
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in _NO_DELIMITERS):
+            raise SettingsError(f"`delimiter` is {self.delimiter!r}; expected one character, not a quote or a line end")
 
 
 def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[str, Any]:
     """Return the reading options that differ from a command's defaults, to be recorded in the artifact.
 
-    The format is left out, because it does not change the texts: a corpus gives the same artifact from a file of any
-    format and from a pipe, whose format must be given.
+    Format and delimiter are left out, because they do not change the texts: a corpus gives the same artifact from a
+    file of any format and from a pipe, whose format must be given.
     """
     usual = ReadOptions(splits=splits)
-    kept = {name: value for name, value in vars(reading).items() if name != "format"}
+    kept = {name: value for name, value in vars(reading).items() if name not in ("format", "delimiter")}
     return {name: value for name, value in kept.items() if value != getattr(usual, name)}

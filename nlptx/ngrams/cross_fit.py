@@ -63,6 +63,7 @@ def fit_ngram_features(
     workers: Workers = SERIAL,
     passages: Sequence[Passage] = (),
     on_progress: OnProgress = lambda step, fraction, detail: None,
+    text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NgramFeatures, list[TextFeatures]]:
     """Count and fit the n-gram features of labelled texts.
 
@@ -75,6 +76,7 @@ def fit_ngram_features(
         workers: threads to use; they do not change the result.
         passages: passages of the training texts.
         on_progress: callback for progress; see OnProgress.
+        text_weights: (texts,) weight of each text: 2 counts as two equal texts. None if all are 1.
 
     Returns:
         The n-gram features for other texts; and a list of the features of each training text, then of each passage,
@@ -86,7 +88,7 @@ def fit_ngram_features(
     folds = min(FOLDS, len(texts))
     fold = assign_folds(len(texts), folds, rng)
     free = counted(unlabelled, counting, len(texts))
-    known, weights, components, row_of = _components(distinct, free, shape, rng, workers, on_progress)
+    known, weights, components, row_of = _components(distinct, free, shape, rng, workers, on_progress, text_weights)
     scaled = _presence(distinct, known, on_progress)
     words = np.array([max(len(ids), 1) for ids in texts])
     scaled.data /= np.sqrt(np.repeat(words, np.diff(scaled.indptr)))
@@ -99,18 +101,19 @@ def fit_ngram_features(
 
     def fit(rows: NDArray[np.intp]) -> tuple[NgramFeatures, NDArray[np.float32]]:
         """Fit on the texts ``rows``; also return (texts, M E), the part of each text's outputs due to its own row."""
-        part = scaled[rows]
-        by_class = [np.bincount(part[targets[rows] == c].indices, minlength=len(known)) for c in range(shape.classes)]
+        part, part_weights = scaled[rows], None if text_weights is None else text_weights[rows]
+        by_class = [_count_texts(part, targets[rows] == c, part_weights) for c in range(shape.classes)]
         ratios = log_count_ratios(np.stack(by_class, axis=1), shape.min_texts)
         # Leave out n-grams without a ratio to save time; their weights would remain 0.
         told = np.flatnonzero(ratios.any(axis=1))
         products = np.zeros_like(ratios)
-        products[told], bias = fit_linear(part[:, told], ratios[told], targets[rows], on_iteration)
+        products[told], bias = fit_linear(part[:, told], ratios[told], targets[rows], on_iteration, part_weights)
         known_so_far = (shape.order, shape.words, known, ratios, products)
         if components is None:
             return NgramFeatures(*known_so_far, bias), np.zeros((len(texts), width), np.float32)
         long = rows[row_of[rows] >= 0]
-        slopes, start = fit_dense(components.scores[row_of[long]], targets[long], width)
+        of_long = None if text_weights is None else text_weights[long]
+        slopes, start = fit_dense(components.scores[row_of[long]], targets[long], width, of_long)
         slopes = slopes.astype(np.float32)
         latent, offset = components.to_ngrams(slopes)
         both = np.concatenate([bias, start + offset]).astype(np.float32)
@@ -147,31 +150,35 @@ def _components(
     rng: np.random.Generator,
     workers: Workers,
     on_progress: OnProgress,
+    text_weights: NDArray[np.float64] | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], TextComponents | None, NDArray[np.intp]]:
     """Return the known n-grams (G,), their importance (G,), the components, and the row of each labelled text in them.
 
     In the rows of the components, labelled texts come first. A text that is too short for the components has row -1.
     """
-    known, seen = _count(distinct)
+    known, seen = _count(distinct, text_weights)
     enough = known[seen >= shape.min_texts]
     if not shape.components:
         return enough, np.zeros(len(enough), np.float32), None, np.full(len(distinct), -1)
     keys = (ngram_keys(ids, shape.order, shape.words) for ids in unlabelled)
     everything = distinct + [np.unique(part[part >= 0]) for part in keys]
+    if text_weights is not None:  # texts without a label count once
+        text_weights = np.append(text_weights, np.ones(len(everything) - len(distinct)))
     if len(everything) > len(distinct):
-        known, seen = _count(everything)
-    least = max(2, len(everything) // _ONE_IN)
+        known, seen = _count(everything, text_weights)
+    total = len(everything) if text_weights is None else text_weights.sum()
+    least = max(2, int(total) // _ONE_IN)
     kept = seen >= least
     kept[np.searchsorted(known, enough)] = True
     known, seen = known[kept], seen[kept]
-    weights = importance(seen, len(everything), least)
+    weights = importance(seen, total, least)
     sizes = np.array([len(part) for part in everything])
     long = sizes >= min(_LEAST_COMPANY, _LEAST_SHARE * np.median(sizes))
     rows = weighted_rows(_presence(list(compress(everything, long)), known, on_progress), weights)
     row_of = np.where(long, np.cumsum(long) - 1, -1)[: len(distinct)]
-    components = find_components(
-        rows, shape.components, rng, workers, partial(on_progress, "components of texts (LSA)")
-    )
+    report = partial(on_progress, "components of texts (LSA)")
+    of_long = None if text_weights is None else text_weights[long]
+    components = find_components(rows, shape.components, rng, workers, report, of_long)
     return known, weights, components, row_of
 
 
@@ -180,10 +187,24 @@ def _counter(step: str, total: int, on_progress: OnProgress) -> Callable[[int], 
     return lambda done: on_progress(step, done / total, f"{done:,} of {total:,} texts")
 
 
-def _count(distinct: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct n-grams of all texts, sorted, and the number of texts that each occurs in."""
+def _count_texts(
+    presence: sp.csr_matrix, chosen: NDArray[np.bool_], text_weights: NDArray[np.float64] | None
+) -> NDArray:
+    """Return (G,) the number of chosen texts, or the sum of their weights, that contain each n-gram."""
+    part = presence[chosen]
+    of_entry = None if text_weights is None else np.repeat(text_weights[chosen], np.diff(part.indptr))
+    return np.bincount(part.indices, of_entry, presence.shape[1])
+
+
+def _count(
+    distinct: list[NDArray[np.int64]], text_weights: NDArray[np.float64] | None
+) -> tuple[NDArray[np.int64], NDArray]:
+    """Return the distinct n-grams of all texts, sorted, and the number of texts, by weight, that each occurs in."""
     if not distinct:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    if text_weights is not None:
+        known, index = np.unique(np.concatenate(distinct), return_inverse=True)
+        return known, np.bincount(index, np.repeat(text_weights, [len(part) for part in distinct]), len(known))
     every = np.sort(np.concatenate(distinct))
     first = np.flatnonzero(np.diff(every, prepend=-1))
     return every[first], np.diff(np.append(first, len(every)))

@@ -29,6 +29,7 @@ def fit_linear(
     ratios: NDArray[np.float32],
     targets: NDArray[np.int64],
     on_iteration: Callable[[], None] = lambda: None,
+    text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Fit the model of the n-gram ratios.
 
@@ -37,6 +38,7 @@ def fit_linear(
         ratios: (G, E) ratios; E = 1 means two classes and the logistic loss, otherwise softmax over E classes.
         targets: (texts,) class of each text.
         on_iteration: callback after each iteration; there are at most MAX_ITERATIONS.
+        text_weights: (texts,) weight of the loss of each text, or None.
 
     Returns:
         The products w r, (G, E), and the bias b, (E,).
@@ -49,12 +51,16 @@ def fit_linear(
         targets,
         INVERSE_PENALTY,
         on_iteration,
+        text_weights,
     )
     return (weights * ratios).astype(np.float32), bias.astype(np.float32)
 
 
 def fit_dense(
-    features: NDArray[np.float32], targets: NDArray[np.int64], width: int
+    features: NDArray[np.float32],
+    targets: NDArray[np.int64],
+    width: int,
+    text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Fit the model of the components; return its slopes (K, E) and bias (E,).
 
@@ -62,6 +68,7 @@ def fit_dense(
         features: (texts, K) components, with a mean square of 1.
         targets: (texts,) class of each text.
         width: E; 1 means two classes and the logistic loss, otherwise softmax over E classes.
+        text_weights: (texts,) weight of the loss of each text, or None.
     """
     return _minimise(
         lambda weights: features @ weights.astype(np.float32),
@@ -69,6 +76,7 @@ def fit_dense(
         (features.shape[1], width),
         targets,
         COMPONENT_INVERSE_PENALTY,
+        text_weights=text_weights,
     )
 
 
@@ -79,6 +87,7 @@ def _minimise(
     targets: NDArray[np.int64],
     inverse_penalty: float,
     on_iteration: Callable[[], None] = lambda: None,
+    text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the weights (G, E) and bias (E,) that minimise the log-loss plus the penalty, found by L-BFGS.
 
@@ -89,6 +98,7 @@ def _minimise(
         targets: (texts,) class of each text.
         inverse_penalty: C, see INVERSE_PENALTY.
         on_iteration: callback after each iteration.
+        text_weights: (texts,) weight of the loss of each text, or None.
     """
     from scipy.optimize import minimize  # slow to import; errors in the data should be reported before
 
@@ -98,8 +108,9 @@ def _minimise(
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         weights = flat[:-width].reshape(shape)
         z = forward(weights) + flat[-width:]
-        p, loss = _sigmoid(z, targets) if width == 1 else _softmax(z, targets)
-        error = (p - wanted).astype(np.float32)
+        p, losses = _sigmoid(z, targets) if width == 1 else _softmax(z, targets)
+        loss = float((losses if text_weights is None else losses * text_weights).sum())
+        error = (p - wanted if text_weights is None else (p - wanted) * text_weights[:, None]).astype(np.float32)
         gradient = np.empty_like(flat)
         gradient[:-width] = (backward(error) + weights / inverse_penalty).ravel()
         gradient[-width:] = error.sum(axis=0)
@@ -117,15 +128,15 @@ def _minimise(
     return found[:-width].reshape(shape), found[-width:]
 
 
-def _sigmoid(z: NDArray, targets: NDArray[np.int64]) -> tuple[NDArray, float]:
+def _sigmoid(z: NDArray, targets: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
     # The loss is log(1 + exp(-s)); the margin s is positive if the prediction is correct.
     margins = z[:, 0] * (2 * targets - 1)
-    return sigmoid(z), float(np.logaddexp(0, -margins).sum())
+    return sigmoid(z), np.logaddexp(0, -margins)
 
 
-def _softmax(z: NDArray, targets: NDArray[np.int64]) -> tuple[NDArray, float]:
+def _softmax(z: NDArray, targets: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
     z = z - z.max(axis=1, keepdims=True)
     p = np.exp(z)
     total = p.sum(axis=1, keepdims=True)
     loss = np.log(total[:, 0]) - z[np.arange(len(z)), targets]
-    return p / total, float(loss.sum())
+    return p / total, loss

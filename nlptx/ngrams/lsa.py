@@ -33,6 +33,8 @@ _TOLERANCE = 1e-2
 _TEXTS_PER_COMPONENT = 4
 # Relative size below which a float32 result may be only rounding error.
 _ROUNDING = 1e-5
+# Number of columns that are multiplied together.
+_COLUMNS = 32
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class TextComponents:
 
     Args:
         rows: (T, G) float32 matrix X of the texts.
-        scores: (T, K) float32 components of the texts, centred and scaled by one number to a mean square of 1.
+        scores: (T, K) float32 components of the texts, centred and scaled by one number to a mean square of 1; mean
+            and mean square are weighted like the texts.
         lift: (T, K) float32 matrix that turns a linear model of the scores into one of the n-grams; see
             :meth:`to_ngrams`.
         mean: (K,) float32 mean that was subtracted from the components, on the scale of the scores.
@@ -68,12 +71,12 @@ class TextComponents:
         return self.rows.T @ (self.lift @ slopes), -self.mean @ slopes
 
 
-def importance(seen: NDArray[np.integer], texts: int, least: int) -> NDArray[np.float32]:
+def importance(seen: NDArray, texts: float, least: int) -> NDArray[np.float32]:
     """Return the importance (G,) of each n-gram; 0 for n-grams in fewer than ``least`` texts.
 
     Args:
-        seen: (G,) number of texts that contain each n-gram.
-        texts: N, the total number of texts.
+        seen: (G,) number of texts that contain each n-gram, or the sum of their weights.
+        texts: N, the total number of texts, or the sum of their weights.
         least: minimum number of texts that must contain an n-gram.
     """
     weights = np.log((texts + 1) / np.maximum(seen, 1)) ** 2
@@ -98,8 +101,12 @@ def find_components(
     rng: np.random.Generator,
     workers: Workers,
     on_progress: Callable[[float, str], None] = lambda fraction, detail: None,
+    text_weights: NDArray[np.float64] | None = None,
 ) -> TextComponents | None:
     """Return up to ``most`` leading components of texts, or None if no components distinguish the texts.
+
+    A text of weight w counts as w equal rows. With the diagonal matrix D of the roots of the weights, the decomposition
+    is D X = U S V'; the components are F = X V, and b becomes the weights X' D U S^-1 b of the n-grams.
 
     Args:
         rows: (T, G) float32 rows of the texts.
@@ -107,6 +114,7 @@ def find_components(
         rng: source of randomness for the initial block of the power iteration.
         workers: threads to use; they do not change the result.
         on_progress: callback for the completed fraction and a description of the progress.
+        text_weights: (T,) weight of each text, or None.
 
     Raises:
         NlptxError: the power iteration does not converge.
@@ -116,7 +124,8 @@ def find_components(
     if not wanted or not rows.nnz:
         return None
     # For the transposed rows, RowOperator computes products with X X' / G.
-    gram = RowOperator(rows.T.tocsr(), False, np.float32, workers)
+    roots = None if text_weights is None else np.sqrt(text_weights / text_weights.mean()).astype(np.float32)
+    gram = RowOperator((rows if roots is None else _scaled(rows, roots)).T.tocsr(), False, np.float32, workers)
     found = multiplied = 0
 
     def product(block: NDArray) -> NDArray:
@@ -137,13 +146,35 @@ def find_components(
     kept = pairs.values > _ROUNDING * pairs.values[0]
     singular = np.sqrt(pairs.values[kept] * np.float32(grams))
     left = pairs.vectors[:, kept]
-    scores = left * singular
-    mean = scores.mean(axis=0)
-    size = np.linalg.norm(scores)
+    if roots is None:
+        scores, lift = left * singular, left
+        mean = scores.mean(axis=0)
+    else:
+        lift = left * roots[:, None]
+        scores = _products(rows, lift / singular)
+        mean = np.average(scores, axis=0, weights=text_weights).astype(np.float32)
+    size = _norm(scores, roots)
     scores -= mean
-    spread = float(np.linalg.norm(scores))
+    spread = _norm(scores, roots)
     if spread <= _ROUNDING * size:
         return None  # all texts are alike
     scale = float(np.sqrt(scores.size)) / spread
     scores *= scale
-    return TextComponents(rows, scores, left * (scale / singular), mean * scale)
+    return TextComponents(rows, scores, lift * (scale / singular), mean * scale)
+
+
+def _scaled(rows: sp.csr_matrix, factors: NDArray[np.float32]) -> sp.csr_matrix:
+    """Return the rows, each multiplied by its factor."""
+    data = rows.data * np.repeat(factors, np.diff(rows.indptr))
+    return sp.csr_matrix((data, rows.indices, rows.indptr), rows.shape)
+
+
+def _products(rows: sp.csr_matrix, block: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return X X' times a block (T, K), a few columns at a time to save memory."""
+    starts = range(0, block.shape[1], _COLUMNS)
+    return np.hstack([rows @ (rows.T @ block[:, start : start + _COLUMNS]) for start in starts])
+
+
+def _norm(scores: NDArray[np.float32], roots: NDArray[np.float32] | None) -> float:
+    """Return the root of the sum of squares of the scores, each row multiplied by its root weight."""
+    return float(np.linalg.norm(scores if roots is None else scores * roots[:, None]))

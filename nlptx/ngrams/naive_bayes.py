@@ -72,21 +72,21 @@ def feature_width(classes: int) -> int:
     return 1 if classes == 2 else classes
 
 
-def log_count_ratios(counts: NDArray[np.integer], min_texts: int) -> NDArray[np.float32]:
+def log_count_ratios(counts: NDArray, min_texts: int) -> NDArray[np.float32]:
     """Return the log-count ratios (G, E) of n-grams.
 
     N-grams in fewer than ``min_texts`` texts have the ratio 0 and are not included in the sums. All ratios of a class
     that has all counts or none are 0.
 
     Args:
-        counts: (G, C) number of texts of each class that contain each n-gram.
+        counts: (G, C) number of texts of each class that contain each n-gram, or the sum of their weights.
         min_texts: minimum number of texts that an n-gram must occur in.
     """
     enough = counts.sum(axis=1) >= min_texts
     counts = counts[enough]
     of_class = counts[:, 1:] if counts.shape[1] == 2 else counts
     rest = counts.sum(axis=1, keepdims=True) - of_class
-    share = of_class.sum(axis=0) / max(counts.sum(), 1)
+    share = of_class.sum(axis=0) / (counts.sum() or 1)
     told = (share > 0) & (share < 1)
     ratios = np.zeros((len(enough), len(share)), np.float32)
     ratios[np.ix_(enough, told)] = np.log(of_class[:, told] / share[told] + _PSEUDO_COUNT) - np.log(

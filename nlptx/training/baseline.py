@@ -22,14 +22,14 @@ def find_uselessness(model: Model, data: Dataset, outputs: NDArray) -> str:
         data: texts that the model was trained and validated on.
         outputs: (texts, outputs) outputs of the network for the held-out texts.
     """
-    targets = data.valid.targets
-    counts = np.bincount(data.train.targets, minlength=len(model.labels))
+    targets, weights = data.valid.targets, data.valid.weights
+    counts = np.bincount(data.train.targets, data.train.weights, len(model.labels))
     p = model.as_probabilities(outputs.astype(np.float64) / model.temperature)
-    loss = log_loss(p, targets)
-    loss_to_beat = log_loss(np.tile(counts / counts.sum(), (len(targets), 1)), targets)
-    accuracy = float(np.mean(p.argmax(axis=1) == targets))
+    loss = log_loss(p, targets, weights)
+    loss_to_beat = log_loss(np.tile(counts / counts.sum(), (len(targets), 1)), targets, weights)
+    accuracy = float(np.average(p.argmax(axis=1) == targets, weights=weights))
     most_frequent = int(counts.argmax())
-    accuracy_to_beat = float(np.mean(targets == most_frequent))
+    accuracy_to_beat = float(np.average(targets == most_frequent, weights=weights))
     found = []
     if accuracy < accuracy_to_beat and model.settings.class_weight == "none":
         found.append(f"accuracy {accuracy:.1%}, always {model.labels[most_frequent]!r} {accuracy_to_beat:.1%}")

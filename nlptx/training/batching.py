@@ -29,6 +29,7 @@ class Microbatch:
         targets: (B,) class of each text, or (B, C) soft labels.
         token_features: (N, order E) n-gram features of each token, or None.
         text_features: (B, M E) n-gram features of each text, or None.
+        weights: (B,) weights of the texts, with a mean of 1 over all training texts, or None.
     """
 
     ids: NDArray[np.int32]
@@ -36,6 +37,7 @@ class Microbatch:
     targets: NDArray
     token_features: NDArray[np.float32] | None = None
     text_features: NDArray[np.float32] | None = None
+    weights: NDArray[np.float32] | None = None
 
 
 def random_order(count: int, batch: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
@@ -62,7 +64,10 @@ def drop_words(
 
 
 def cut_microbatches(
-    texts: list[NDArray[np.int32]], targets: NDArray, ngram_features: list[TextFeatures] | None = None
+    texts: list[NDArray[np.int32]],
+    targets: NDArray,
+    ngram_features: list[TextFeatures] | None = None,
+    weights: NDArray[np.float32] | None = None,
 ) -> list[Microbatch]:
     """Cut a batch into microbatches."""
     lengths = np.array([len(ids) for ids in texts])
@@ -76,7 +81,8 @@ def cut_microbatches(
             None if ngram_features is None else np.concatenate([ngram_features[i].token_features for i in chosen])
         )
         text_features = None if ngram_features is None else np.stack([ngram_features[i].text_features for i in chosen])
-        result.append(Microbatch(ids, lengths[chosen], targets[chosen], token_features, text_features))
+        of_text = None if weights is None else weights[chosen]
+        result.append(Microbatch(ids, lengths[chosen], targets[chosen], token_features, text_features, of_text))
     return result
 
 

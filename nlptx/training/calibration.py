@@ -25,6 +25,7 @@ def find_temperature(
     as_probabilities: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     outputs: NDArray,
     targets: NDArray[np.int64],
+    weights: NDArray[np.float64] | None = None,
 ) -> float:
     """Return the temperature with the lowest log-loss; 1 if there are too few texts.
 
@@ -32,6 +33,7 @@ def find_temperature(
         as_probabilities: function from outputs, already divided by the temperature, to probabilities (texts, C).
         outputs: (texts, outputs) outputs of the network for held-out texts.
         targets: (texts,) class of each text.
+        weights: (texts,) weight of each text, or None.
     """
     from scipy.optimize import minimize_scalar  # slow to import
 
@@ -40,22 +42,25 @@ def find_temperature(
     outputs = outputs.astype(np.float64)
 
     def loss_at(log_temperature: float) -> float:
-        return log_loss(as_probabilities(outputs / np.exp(log_temperature)), targets)
+        return log_loss(as_probabilities(outputs / np.exp(log_temperature)), targets, weights)
 
     bound = np.log(LARGEST)
     found = minimize_scalar(loss_at, bounds=(-bound, bound), method="bounded", options={"xatol": 1e-4})
     return round(float(np.exp(found.x)), 4)
 
 
-def calibrate(model: Model, outputs: NDArray, targets: NDArray[np.int64]) -> None:
+def calibrate(
+    model: Model, outputs: NDArray, targets: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+) -> None:
     """Set the temperature of a model, and record its log-loss and calibration error with and without it.
 
     Args:
         model: model to calibrate; modified in place.
         outputs: (texts, outputs) outputs of its network for held-out texts.
         targets: (texts,) class of each text.
+        weights: (texts,) weight of each text, or None.
     """
-    model.temperature = find_temperature(model.as_probabilities, outputs, targets)
+    model.temperature = find_temperature(model.as_probabilities, outputs, targets, weights)
     facts: dict[str, Any] = {
         "measured_on": "the held-out texts that chose epoch and temperature",
         "texts": len(targets),
@@ -65,7 +70,7 @@ def calibrate(model: Model, outputs: NDArray, targets: NDArray[np.int64]) -> Non
         p = model.as_probabilities(outputs.astype(np.float64) / divisor)
         predicted = model.choose(p)
         confidence = p[np.arange(len(p)), predicted]
-        facts[f"log_loss_{name}"] = round(log_loss(p, targets), 5)
-        facts[f"ece_{name}"] = round(calibration_error(confidence, predicted == targets), 5)
+        facts[f"log_loss_{name}"] = round(log_loss(p, targets, weights), 5)
+        facts[f"ece_{name}"] = round(calibration_error(confidence, predicted == targets, weights=weights), 5)
     facts["ece_floor_after"] = round(calibration_noise_floor(confidence).mean, 5)
     model.history["calibration"] = facts

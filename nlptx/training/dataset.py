@@ -30,6 +30,8 @@ class Examples:
         ngram_features: n-gram features of each text, or None.
         passages: number of examples at the end that are passages of the texts before them.
         unknown: (U,) int64 classes of additional texts that have no known word.
+        weights: (texts,) float64 weight of each text, or None.
+        unknown_weights: (U,) float64 weights of the additional texts, or None.
     """
 
     ids: list[NDArray[np.int32]]
@@ -37,13 +39,16 @@ class Examples:
     ngram_features: list[TextFeatures] | None = None
     passages: int = 0
     unknown: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    weights: NDArray[np.float64] | None = None
+    unknown_weights: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def first(self, count: int) -> Examples:
         """Return the first ``count`` examples, without their n-gram features."""
-        return Examples(self.ids[:count], self.targets[:count])
+        weights = None if self.weights is None else self.weights[:count]
+        return Examples(self.ids[:count], self.targets[:count], weights=weights)
 
     def texts(self) -> Examples:
         """Return the examples that are not passages, without their n-gram features."""
@@ -73,7 +78,7 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
     Raises:
         DataError: none of the training texts, or none of the given validation texts, has a known word.
     """
-    ids, targets = encoded.ids, encoded.targets
+    ids, targets, weights = encoded.ids, encoded.targets, encoded.weights
     rows = np.arange(len(ids))
     if encoded.valid is not None:
         valid = _with_known_words(*encoded.valid)
@@ -82,8 +87,8 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
     else:
         fraction = min(settings.valid_share, settings.valid_max / len(targets))
         rows, held_out = stratified_split(targets, fraction, generator(context.seed, Stream.SPLIT))
-        valid = _with_known_words([ids[row] for row in held_out], targets[held_out])
-    texts = _with_known_words([ids[row] for row in rows], targets[rows])
+        valid = _with_known_words([ids[row] for row in held_out], targets[held_out], _chosen(weights, held_out))
+    texts = _with_known_words([ids[row] for row in rows], targets[rows], _chosen(weights, rows))
     if not len(texts):
         raise DataError(
             "no training text has a word that the embeddings know",
@@ -99,17 +104,30 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
     return Dataset(_with_passages(texts, passages), passages, valid, unlabelled)
 
 
-def _with_known_words(ids: list[NDArray[np.int32]], targets: NDArray[np.int64]) -> Examples:
+def _chosen(weights: NDArray[np.float64] | None, rows: NDArray) -> NDArray[np.float64] | None:
+    return None if weights is None else weights[rows]
+
+
+def _with_known_words(
+    ids: list[NDArray[np.int32]], targets: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+) -> Examples:
     """Separate texts without a known word from the rest, because nothing can be learned from them."""
     known = np.array([len(words) > 0 for words in ids], bool)
-    return Examples([ids[row] for row in np.flatnonzero(known)], targets[known], unknown=targets[~known])
+    return Examples(
+        [ids[row] for row in np.flatnonzero(known)],
+        targets[known],
+        unknown=targets[~known],
+        weights=_chosen(weights, known),
+        unknown_weights=_chosen(weights, ~known),
+    )
 
 
 def _with_passages(texts: Examples, passages: list[Passage]) -> Examples:
-    """Append the passages, each with the class of its text."""
-    rows = np.array([passage.text for passage in passages], np.int64)
-    targets = np.concatenate([texts.targets, texts.targets[rows]])
-    return Examples(texts.ids + [passage.ids for passage in passages], targets, passages=len(passages))
+    """Append the passages, each with the class and the weight of its text."""
+    rows = np.concatenate([np.arange(len(texts)), np.array([passage.text for passage in passages], np.int64)])
+    ids = texts.ids + [passage.ids for passage in passages]
+    weights = _chosen(texts.weights, rows)
+    return Examples(ids, texts.targets[rows], passages=len(passages), weights=weights)
 
 
 def _note_unseen_labels(texts: Examples, labels: list[str], context: TrainingContext) -> None:

@@ -18,6 +18,7 @@ from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 from nlptx.training.context import TrainingContext
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.labels import label_notes, order_labels
+from nlptx.training.sample_weights import weight_notes
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class EncodedTexts:
         labels, values: names of the labels and their values; see :func:`order_labels`.
         ids: (T,) int32 word ids of each training text.
         targets: (texts,) int64 class of each training text.
+        weights: (texts,) weight of each training text, or None.
         valid: ids and classes of the validation texts; None if none were given.
         unlabelled: word ids of the texts without labels.
     """
@@ -40,13 +42,15 @@ class EncodedTexts:
     values: list[float] | None
     ids: list[NDArray[np.int32]]
     targets: NDArray[np.int64]
+    weights: NDArray[np.float64] | None
     valid: tuple[list[NDArray[np.int32]], NDArray[np.int64]] | None
     unlabelled: list[NDArray[np.int32]]
 
     @property
     def priors(self) -> NDArray[np.float64]:
-        """(C,) fraction of the training texts that have each label."""
-        return np.bincount(self.targets, minlength=len(self.labels)) / len(self.targets)
+        """(C,) fraction of the training texts, by weight, that have each label."""
+        counts = np.bincount(self.targets, self.weights, len(self.labels))
+        return counts / (len(self.targets) if self.weights is None else self.weights.sum())
 
 
 def encode(
@@ -60,6 +64,8 @@ def encode(
     texts, unlabelled = given.texts, given.unlabelled
     names, values = order_labels(given.names, settings.label_order == "auto")
     for note in label_notes(given.names, values):
+        context.on_note(note)
+    for note in weight_notes(given.weights):
         context.on_note(note)
     class_of = {name: number for number, name in enumerate(names)}
     valid_texts, valid_names = given.valid or ([], [])
@@ -95,6 +101,7 @@ def encode(
         values=values,
         ids=ids,
         targets=np.array([class_of[name] for name in given.names], np.int64),
+        weights=given.weights,
         valid=held_out,
         unlabelled=known_ids(unlabelled, len(texts) + len(valid_texts)),
     )

@@ -37,7 +37,7 @@ class Fingerprint:
     def of(cls, given: LabelledTexts, embeddings: Embeddings, settings: TrainSettings, seed: int) -> Fingerprint:
         """Return the fingerprint of a call to :func:`nlptx.fit`."""
         digests = {
-            "training data": _digest_rows(given.texts, given.names),
+            "training data": _digest_rows(given.texts, given.names, *_weights(given)),
             "validation data": "" if given.valid is None else _digest_rows(*given.valid),
             "unlabelled data": _digest_rows(given.unlabelled) if given.unlabelled else "",
             "embeddings": _digest_artifact(embeddings.to_artifact()),
@@ -59,6 +59,11 @@ class Fingerprint:
         told += [f"the {name} differs" if name != "embeddings" else "the embeddings differ" for name in self.digests
                  if self.digests[name] != there.digests.get(name)]  # fmt: skip
         return told
+
+
+def _weights(given: LabelledTexts) -> list[list[str]]:
+    """Return the column of the weights, if there are any."""
+    return [] if given.weights is None else [list(map(repr, given.weights.tolist()))]
 
 
 def _digest_rows(*columns: Sequence[str]) -> str:

@@ -40,6 +40,7 @@ def fit(
     pca: PcaSettings | None = None,
     valid: tuple[Iterable[str], Iterable[Label]] | None = None,
     unlabelled: Iterable[str] = (),
+    sample_weight: Iterable[float] | None = None,
     seed: int = SEED,
     jobs: int | Workers | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
@@ -59,6 +60,8 @@ def fit(
         pca: settings of the PCA, if the word vectors are made.
         valid: texts and labels to validate on; by default a part of the training data.
         unlabelled: texts without labels, used to learn which n-grams occur together.
+        sample_weight: weight of each training text, from 0 to 1e9: a text of weight 2 counts as two equal texts in the
+            loss, the n-gram features, the class weights and the calibration; one of weight 0 is left out.
         seed: seed of all random numbers: word vectors, held-out texts, folds, LSA, passages, initial weights, order
             of texts, dropout.
         jobs: number of threads, or workers; all cores by default. At most four work on the same batch. The number does
@@ -96,7 +99,7 @@ def fit(
         check_type(embeddings, Embeddings, "embeddings")
     check_settings(settings, TrainSettings)
     check_seed(seed)
-    given = LabelledTexts.of(texts, labels, valid, unlabelled)
+    given = LabelledTexts.of(texts, labels, valid, unlabelled, sample_weight)
     settings = settings or TrainSettings()
     if not given.texts:
         raise DataError("there are no training texts")
@@ -132,7 +135,7 @@ def fit(
         if model.history["best_epoch"] and len(data.valid):
             outputs = outputs_of(model, data.valid, workers)
             if settings.calibrate:
-                calibrate(model, outputs, data.valid.targets)
+                calibrate(model, outputs, data.valid.targets, data.valid.weights)
             if warning := find_uselessness(model, data, outputs):
                 model.history["warnings"] = [warning]
                 on_note(f"warning: {warning}. Give more texts or `epochs`, check the labels, or lower `lr`.")

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nlptx.classifier.label_types import Label, find_labels, labels_by_name, list_labels
 from nlptx.errors import InputTypeError, LabelError
 from nlptx.text.arguments import check_one_label_each, list_texts, with_type
+from nlptx.training.sample_weights import list_weights
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,7 @@ class LabelledTexts:
         valid: validation texts and the names of their labels, or None.
         unlabelled: texts without labels.
         labels: distinct labels by name.
+        weights: (texts,) weight of each text, above 0; None if all are 1.
     """
 
     texts: list[str]
@@ -26,6 +31,7 @@ class LabelledTexts:
     valid: tuple[list[str], list[str]] | None
     unlabelled: list[str]
     labels: dict[str, Label]
+    weights: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
@@ -34,15 +40,24 @@ class LabelledTexts:
         labels: Iterable[Label],
         valid: tuple[Iterable[str], Iterable[Label]] | None,
         unlabelled: Iterable[str],
+        sample_weight: Iterable[float] | None = None,
     ) -> LabelledTexts:
-        """Check the arguments of :func:`nlptx.fit`. Raises DataError, InputTypeError and LabelError."""
+        """Check the arguments of :func:`nlptx.fit`, and leave out texts of weight 0.
+
+        Raises DataError, InputTypeError and LabelError.
+        """
         texts, labels = list_texts(texts), list_labels(labels)
         check_one_label_each(texts, labels)
+        weights = None if sample_weight is None else list_weights(sample_weight, len(texts))
+        if weights is not None:
+            kept = np.flatnonzero(weights)
+            texts, labels, weights = [texts[row] for row in kept], [labels[row] for row in kept], weights[kept]
+            weights = None if (weights == 1).all() else weights
         by_name = labels_by_name(labels)
         names, distinct = list(by_name), list(by_name.values())
         name_of_each = [names[column] for column in find_labels(labels, distinct)]
         held_out = None if valid is None else _valid(valid, by_name)
-        return cls(texts, name_of_each, held_out, list_texts(unlabelled, "unlabelled"), by_name)
+        return cls(texts, name_of_each, held_out, list_texts(unlabelled, "unlabelled"), by_name, weights)
 
 
 def _valid(valid: tuple[Iterable[str], Iterable[Label]], by_name: dict[str, Label]) -> tuple[list[str], list[str]]:

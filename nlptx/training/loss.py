@@ -18,13 +18,15 @@ from nlptx.training.dataset import Examples
 VALID_BATCH = 8
 
 
-def balanced_weights(targets: NDArray[np.int64], classes: int) -> NDArray[np.float32]:
-    """Return (C,) class weights n / (C n_c), where n_c of the n texts belong to class c.
+def balanced_weights(
+    targets: NDArray[np.int64], classes: int, sample_weights: NDArray[np.float64] | None = None
+) -> NDArray[np.float32]:
+    """Return (C,) class weights n / (C n_c), where n_c of the n texts belong to class c, both by weight.
 
     With these weights, every class has the same total weight. A class without texts has the weight 0.
     """
-    counts = np.bincount(targets, minlength=classes)
-    weights = np.divide(len(targets), classes * counts, out=np.zeros(classes), where=counts > 0)
+    counts = np.bincount(targets, sample_weights, classes)
+    weights = np.divide(counts.sum(), classes * counts, out=np.zeros(classes), where=counts > 0)
     return weights.astype(np.float32)
 
 
@@ -46,16 +48,20 @@ def classify(
         grads: gradients of the parameters, to which those of the microbatch are added.
         rng: source of randomness for dropout; None for no dropout.
         count: number of texts in the batch.
-        weights: (C,) class weights, or None.
+        weights: (C,) class weights, or None; multiplied by the weights of the texts, if they have any.
     """
     layout = Layout(microbatch.lengths, model.settings.attention_window, model.settings.causal)
     outputs, cache = model.network.forward(
         model.table[microbatch.ids], layout, rng, microbatch.token_features, microbatch.text_features
     )
     loss, doutputs = model.network.loss.value_and_gradient(outputs, microbatch.targets)
+    of_text = microbatch.weights
     if weights is not None:
-        loss = loss * weights[microbatch.targets]
-        doutputs *= weights[microbatch.targets, None]
+        of_class = weights[microbatch.targets]
+        of_text = of_class if of_text is None else of_text * of_class
+    if of_text is not None:
+        loss = loss * of_text
+        doutputs *= of_text[:, None]
     doutputs /= count
     dx = model.network.backward(doutputs, cache, grads)
     guessed = model.network.loss.probabilities(outputs).argmax(axis=1)
@@ -66,7 +72,7 @@ def classify(
 def validate(
     model: Model, examples: Examples, workers: Workers, weights: NDArray[np.float32] | None = None
 ) -> tuple[float, float]:
-    """Return mean loss and accuracy over one or more examples; ``weights`` as in :func:`classify`.
+    """Return mean loss and accuracy over one or more examples, by weight; ``weights`` as in :func:`classify`.
 
     Texts without a known word are included; the model predicts the priors for them.
     """
@@ -78,6 +84,9 @@ def validate(
         guessed = model.network.loss.probabilities(outputs).argmax(axis=1)
     if weights is not None:
         loss = loss * weights[targets]
+    if examples.weights is not None and examples.unknown_weights is not None:
+        of_text = np.concatenate([examples.weights, examples.unknown_weights])
+        return float(np.average(loss, weights=of_text)), float(np.average(guessed == targets, weights=of_text))
     return float(loss.mean()), float((guessed == targets).mean())
 
 

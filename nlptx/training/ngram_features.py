@@ -49,6 +49,7 @@ def add_ngram_features(
         context.workers,
         data.passages,
         context.report,
+        texts.weights,
     )
     return replace(data, train=replace(data.train, ngram_features=of_examples)), ngram_features
 

@@ -16,6 +16,7 @@ from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.loss import VALID_BATCH, balanced_weights, classify, validate
 from nlptx.training.progress import EpochProgress
+from nlptx.training.sample_weights import scaled_to_mean_one
 from nlptx.training.state import Stateful
 from nlptx.training.trainer import Trainer
 from nlptx.training.weight_averaging import WeightAverage
@@ -63,7 +64,8 @@ class SupervisedTrainer(Trainer):
         super().__init__(model, model.flat, model.network, train, model.settings.epochs, context)
         self.valid = valid
         balanced = self.settings.class_weight == "balanced"
-        self.class_weights = balanced_weights(train.targets, len(model.labels)) if balanced else None
+        self.class_weights = balanced_weights(train.targets, len(model.labels), train.weights) if balanced else None
+        self.sample_weights = None if train.weights is None else scaled_to_mean_one(train.weights)
         self.average = WeightAverage(self.weights, self.settings.weight_averaging)
         self.best = Best()
         self.pretraining = pretraining
@@ -99,7 +101,8 @@ class SupervisedTrainer(Trainer):
         if self.settings.word_dropout:
             rng = generator(self.context.seed, Stream.WORDS, step)
             texts, ngram_features = drop_words(texts, ngram_features, self.settings.word_dropout, rng)
-        return cut_microbatches(texts, self.train.targets[chosen], ngram_features), len(chosen)
+        weights = None if self.sample_weights is None else self.sample_weights[chosen]
+        return cut_microbatches(texts, self.train.targets[chosen], ngram_features, weights), len(chosen)
 
     def objective(
         self, microbatch: Microbatch, grads: Gradients, rng: np.random.Generator, count: int

@@ -1,0 +1,61 @@
+"""Weights of training texts: a text of weight 2 counts as two equal texts, one of weight 0 is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from numbers import Real
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.corpus.document import LARGEST_WEIGHT
+from nlptx.errors import DataError, InputTypeError
+from nlptx.text.arguments import check_iterable, with_type
+
+# Range of the mean weight that raises no suspicion.
+_USUAL = (0.1, 10.0)
+
+
+def list_weights(weights: Iterable[float], texts: int) -> NDArray[np.float64]:
+    """Return the weights as an array (texts,), after checking each of them.
+
+    Args:
+        weights: a list, array, Series or any other iterable of numbers.
+        texts: number of texts.
+
+    Raises:
+        DataError: a weight is negative, NaN or too large, all are 0, or their number differs from that of the texts.
+        InputTypeError: ``weights`` is not iterable, or a weight is not a number.
+
+    >>> list_weights([1, -1], 2)
+    Traceback (most recent call last):
+    nlptx.errors.DataError: `sample_weight[1]` is -1; expected a number from 0 to 1e+09
+    """
+    found = list(check_iterable(weights, "sample_weight", "numbers"))
+    if len(found) != texts:
+        raise DataError(
+            f"`texts` has {texts:,} elements, `sample_weight` has {len(found):,}; expected one weight per text"
+        )
+    for position, weight in enumerate(found):
+        if isinstance(weight, bool | np.bool_) or not isinstance(weight, Real):
+            raise InputTypeError(f"`sample_weight[{position}]` is {with_type(weight)}; expected a number")
+        if not 0 <= float(weight) <= LARGEST_WEIGHT:
+            raise DataError(f"`sample_weight[{position}]` is {weight}; expected a number from 0 to {LARGEST_WEIGHT:g}")
+    result = np.array(found, np.float64)
+    if texts and not result.any():
+        raise DataError("the weights of all texts are 0")
+    return result
+
+
+def weight_notes(weights: NDArray[np.float64] | None) -> Iterator[str]:
+    """Yield a note if the weights, which count texts, seem to be on another scale."""
+    if weights is not None and not _USUAL[0] <= weights.mean() <= _USUAL[1]:
+        yield (
+            f"the mean weight is {weights.mean():.3g}; weights count texts, and rare n-grams are dropped by that count:"
+            " if they only say what matters more, divide them by their mean"
+        )
+
+
+def scaled_to_mean_one(weights: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the weights divided by their mean, so that a weighted sum over n texts is about a sum of n terms."""
+    return (weights / weights.mean()).astype(np.float32)
