@@ -24,7 +24,13 @@ _READING = {
     "splits": "--split",
     "encoding_errors": "--encoding-errors",
     "skip_bad": "--skip-bad",
+    "label_map": "--map",
+    "weight_column": "--weight-column",
 }
+
+
+# Those that do not change which texts are counted.
+_OF_LABELS = ("skip_bad", "label_map", "weight_column")
 
 
 def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
@@ -53,7 +59,7 @@ def _is_one_step(headers: list[dict[str, Any]]) -> bool:
     if not _is_same_corpus(headers):
         return False
     counts, embeddings, model = headers
-    reading = {name: value for name, value in _reading(model).items() if name != "skip_bad"}
+    reading = {name: value for name, value in _reading(model).items() if name not in _OF_LABELS}
     return (
         _is_default(counts, CountSettings)
         and _is_default(embeddings, PcaSettings)
@@ -100,9 +106,15 @@ def _reading_options(header: dict[str, Any]) -> list[str]:
     """Return the options with which the texts were read."""
     words: list[str] = []
     for name, value in _reading(header).items():
-        values = (value or ["all"]) if name == "splits" else [value]
+        values = (value or ["all"]) if name == "splits" else _label_map(value) if name == "label_map" else [value]
         words += [_READING[name]] if value is True else [word for part in values for word in (_READING[name], part)]
     return words
+
+
+def _label_map(value: Any) -> list[str]:
+    if not isinstance(value, dict) or not all(isinstance(label, str) for label in value.values()):
+        raise CorruptError(f"impossible label map {value!r}")
+    return [old.replace("=", r"\=") + f"={new}" for old, new in value.items()]
 
 
 def is_made_here(header: dict[str, Any]) -> bool:

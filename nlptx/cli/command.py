@@ -51,7 +51,7 @@ class Option(click.Option):
         return names, f"{self.help}  {default}".rstrip()
 
     def _metavar(self) -> str:
-        if isinstance(self.type, click.Choice):
+        if isinstance(self.type, click.Choice) and self.metavar is None:
             return f"[{'|'.join(self.type.choices)}]"
         return self.metavar or {"integer": "N", "float": "X"}.get(self.type.name.removesuffix(" range"), "TEXT")
 

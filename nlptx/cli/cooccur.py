@@ -15,11 +15,11 @@ from nlptx.cli.options import (
     memory_options,
     output_option,
     preset_option,
-    reading_options,
     run_options,
     seed_option,
     settings_options,
 )
+from nlptx.cli.reading_options import reading_options
 from nlptx.cli.stage_facts import count_facts, note_dropped_words
 from nlptx.cli.stage_run import StageRun
 from nlptx.corpus.document import ReadOptions, non_default_options

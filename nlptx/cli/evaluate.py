@@ -11,7 +11,8 @@ import click
 
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
-from nlptx.cli.options import BUNDLED, Run, model_option, reading_options, run_options
+from nlptx.cli.options import BUNDLED, Run, model_option, run_options
+from nlptx.cli.reading_options import reading_options
 from nlptx.cli.reporter import Reporter, print_json
 from nlptx.cli.stage_run import peak_memory
 from nlptx.corpus.document import ReadOptions
@@ -36,7 +37,7 @@ _SEEN = {
 @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
 @model_option
 @option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 below this accuracy.")
-@reading_options(("test",), labelled=True)
+@reading_options(("test",), skip_bad=True, labelled=True)
 @run_options(json_help="Print the report as one JSON object.")
 def evaluate(
     data: tuple[str, ...], model: str | None, min_accuracy: float | None, reading: ReadOptions, run: Run
@@ -65,6 +66,7 @@ def evaluate(
     from nlptx.classifier.scoring import score
     from nlptx.cli.known_words import KnownWords
     from nlptx.corpus.corpus import Corpus
+    from nlptx.corpus.label_map import label_map_notes, map_labels
     from nlptx.corpus.labelled import LabelledDocuments
     from nlptx.metrics import evaluate as judge
     from nlptx.runtime.allocator import keep_freed_memory
@@ -72,22 +74,18 @@ def evaluate(
 
     keep_freed_memory()
     classifier = Model.load(model)
-    places = {label: place for place, label in enumerate(classifier.label_names)}
     corpus = Corpus(data, reading, run.talk.note)
-    texts, targets, places_in_data = [], [], []
+    texts, labels, places_in_data = [], [], []
     for document in LabelledDocuments(corpus):
-        label = document.label or ""
-        if label not in places:
-            raise LabelError(
-                f"label {label!r} is not one of the model's: {', '.join(classifier.label_names)}",
-                where=document.where,
-                hint="Evaluate on data with the labels of the training data.",
-            )
         texts.append(document.text)
-        targets.append(places[label])
+        labels.append(document.label or "")
         places_in_data.append(document.where)
     if not texts:
         raise DataError("there is nothing to evaluate: no text was found")
+    for note in label_map_notes(reading.label_map, labels):
+        run.talk.note(note)
+    labels = map_labels(labels, reading.label_map)
+    targets = _targets(labels, classifier.label_names, places_in_data, run.talk)
     known_words = KnownWords()
     probabilities: list[list[float]] = []
     with Workers(run.jobs, processes=True) as workers:
@@ -112,6 +110,31 @@ def evaluate(
         run.talk.note(f"note: {_SEEN[seen_in]}")
     if min_accuracy is not None and report.accuracy < min_accuracy:
         raise QualityGateError(f"accuracy is {report.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")
+
+
+def _targets(labels: list[str], known: list[str], places_in_data: list[str], talk: Reporter) -> list[int]:
+    """Return the class of each label of the data. Print a note if labels are spelled differently in the model."""
+    from nlptx.classifier.label_spellings import match_labels
+
+    distinct = dict.fromkeys(labels)
+    matches = match_labels(distinct, known)
+    if matches is None:
+        label = next(label for label in distinct if label not in known)
+        raise LabelError(
+            f"label {label!r} is not one of the model's: {', '.join(known)}",
+            where=places_in_data[labels.index(label)],
+            hint=f"Say which of these it means: `label_map={label}=NEW`.",
+        )
+    understood = {old: new for old, new in matches.items() if old != new}
+    if understood:
+        told = [f"{old} as {new}" for old, new in sorted(understood.items())]
+        more = ", ..." if len(told) > _SHOWN else ""
+        talk.note(
+            f"labels of the data are read as those of the model: {', '.join(told[:_SHOWN])}{more};"
+            " if that is wrong, say what they mean with `label_map=OLD=NEW`"
+        )
+    classes = {label: number for number, label in enumerate(known)}
+    return [classes[matches[label]] for label in labels]
 
 
 def _seen_in(model: Model, sha256: str) -> str | None:

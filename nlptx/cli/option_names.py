@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import fields
 
 from nlptx.corpus.document import ReadOptions
@@ -12,8 +13,8 @@ _SETTINGS = (CountSettings, PcaSettings, TrainSettings, ReadOptions)
 # Arguments of library functions that are also options with the same name.
 _ARGUMENTS = {"embeddings", "jobs", "label", "memory", "resume", "seed", "tmp_dir", "unlabelled", "valid"}
 _NAMES = _ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}
-_IRREGULAR = {"format": "--input-format", "splits": "--split", "splits=()": "--split all"}
-_NAMED = re.compile(r"`([a-z_0-9]+)(?:=([^`\s]+))?`")
+_IRREGULAR = {"format": "--input-format", "label_map": "--map", "splits": "--split", "splits=()": "--split all"}
+_NAMED = re.compile(r"`([a-z_0-9]+)(?:=([^`]+))?`")
 # Settings of another stage, which a command takes only from the file of --config.
 _OF_STAGE = re.compile(r"`(cooccur|pca)\.([a-z_0-9]+)`")
 
@@ -42,4 +43,4 @@ def _option(found: re.Match[str]) -> str:
     option = _IRREGULAR.get(name) or "--" + name.replace("_", "-")
     if value in ("True", "False"):
         return option if value == "True" else f"--no-{option[2:]}"
-    return option if value is None else f"{option} {value}"
+    return option if value is None else f"{option} {shlex.quote(value)}"

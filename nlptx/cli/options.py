@@ -13,7 +13,6 @@ import click
 from nlptx.cli.command import PATH, configured, option
 from nlptx.cli.option_names import as_options
 from nlptx.cli.reporter import Reporter
-from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
 from nlptx.presets import ARTICLES, PRESETS
 from nlptx.runtime.blas import load_blas
 from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, SEED, Settings
@@ -168,62 +167,3 @@ def preset_option(function: Function) -> Function:
         group="Start",
         help=f"Settings of an article, {articles}.",
     )(function)
-
-
-def reading_options(splits: tuple[str, ...], *, labelled: bool = False) -> Callable[[Function], Function]:
-    """Add the options for reading inputs; the command receives them as ``reading``.
-
-    Args:
-        splits: parts that are read by default of a corpus with folders train, test and unsup.
-        labelled: whether texts need labels.
-    """
-    help = "Leave out rows without text or label, and say how many."
-    skip_bad = option("--skip-bad", is_flag=True, group="Data", help=help)
-
-    def decorate(function: Function) -> Function:
-        @option("--text-column", default="text", show_default=True, help="Column of a table that holds the text.")
-        @option("--label-column", default="label", show_default=True, help="Column of a table that holds the label.")
-        @option(
-            "--input-format",
-            type=click.Choice(FORMATS),
-            default="auto",
-            show_default=True,
-            group="Data",
-            help="auto: by the file name; standard input is text.",
-        )
-        @option(
-            "--split",
-            type=click.Choice([*SPLITS, "all"]),
-            multiple=True,
-            default=splits,
-            show_default=True,
-            group="Data",
-            help="Parts to read, if the corpus has them.",
-        )
-        @option(
-            "--encoding-errors",
-            type=click.Choice(["strict", "replace"]),
-            default="strict",
-            show_default=True,
-            group="Data",
-            help="Bytes that are not UTF-8: stop, or replace.",
-        )
-        @functools.wraps(function)
-        def wrapped(
-            *args: Any,
-            text_column: str,
-            label_column: str,
-            input_format: str,
-            split: tuple[str, ...],
-            encoding_errors: str,
-            skip_bad: bool = False,
-            **kwargs: Any,
-        ) -> Any:
-            chosen = () if "all" in split else tuple(split)
-            reading = ReadOptions(text_column, label_column, input_format, chosen, encoding_errors, skip_bad)
-            return function(*args, reading=reading, **kwargs)
-
-        result: Function = wrapped
-        return skip_bad(result) if labelled else result
-
-    return decorate

@@ -10,8 +10,9 @@ from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
-from nlptx.cli.options import Run, model_option, output_option, reading_options, run_options
+from nlptx.cli.options import Run, model_option, output_option, run_options
 from nlptx.cli.prediction_format import FORMATS, choose_format
+from nlptx.cli.reading_options import reading_options
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import SettingsError
 
@@ -37,7 +38,7 @@ _LONGEST_QUOTED = 60
     group="Output",
     help="Put a ' before text that a spreadsheet would run (first character = + - @ tab CR).",
 )
-@reading_options(("test",))
+@reading_options(("test",), skip_bad=True)
 @run_options(json_help="The same as --format jsonl.")
 def predict(
     inputs: tuple[str, ...],
@@ -62,7 +63,8 @@ def predict(
     that format; .gz, .bz2 or .xz at the end of the name compresses it.
 
     Input is scored as it arrives, in bounded memory. Texts without a known word get the label ? and, as their
-    probabilities, the fraction of each label in the training data.
+    probabilities, the fraction of each label in the training data. Every row of the input is a row of the output,
+    unless --skip-bad leaves out empty texts and rows that cannot be read.
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, model)
@@ -74,13 +76,14 @@ def predict(
     from nlptx.cli.known_words import KnownWords
     from nlptx.cli.prediction_writer import open_writer
     from nlptx.corpus.corpus import Corpus
+    from nlptx.corpus.labelled import documents_with_text
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
 
     keep_freed_memory()
     classifier = Model.load(model)
     corpus = Corpus(inputs, reading, run.talk.note)
-    pairs = ((document, document.text) for document in corpus)
+    pairs = ((document, document.text) for document in documents_with_text(corpus))
     known_words = KnownWords()
     with (
         open_writer(output, layout, classifier, details=details, guard=csv_safe) as rows,
@@ -91,10 +94,11 @@ def predict(
                 known_words.add(document.where, scored)
                 rows.write(document, scored)
             rows.flush()
-        if not corpus.documents and corpus.source is not None:
-            rows.write_header(corpus.source)
+        if corpus.source is not None:
+            rows.write_missing_header(corpus.source)
     for name, free in rows.renamed.items():
         run.talk.note(f"note: the input has a column {name!r}; the prediction is in {free!r}")
+    corpus.tell_left_out()
     for note in known_words.notes("labelled ?, with the share of each label in the training data"):
         run.talk.note(note)
 

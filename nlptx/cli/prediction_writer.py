@@ -37,6 +37,8 @@ _CSV_END = "\r\n"
 class PredictionWriter:
     """Writes one row per text. If the format is ``auto``, the input format of the first text is used.
 
+    CSV gets the delimiter of the first text, which is a comma unless the text comes from a CSV table with another one.
+
     Args:
         out: output for the bytes.
         layout: format: auto, text, csv, tsv or jsonl.
@@ -60,6 +62,7 @@ class PredictionWriter:
         self.terminal = terminal
         self.renamed: dict[str, str] = {}
         self._header: list[str] | None = None
+        self._delimiter = ","
 
     def write(self, document: Document, scored: Scored) -> None:
         """Write the row of one text."""
@@ -73,7 +76,7 @@ class PredictionWriter:
             self._line(json.dumps(row, ensure_ascii=False, default=str))
             return
         if self._header is None:
-            self._header = list(row)
+            self._header, self._delimiter = list(row), document.delimiter
             self._cells(self._header)
         if list(row) != self._header:
             raise DataError(
@@ -83,12 +86,14 @@ class PredictionWriter:
             )
         self._cells(row.values())
 
-    def write_header(self, source: Source) -> None:
-        """Write the header for an input table without rows."""
+    def write_missing_header(self, source: Source) -> None:
+        """Write the header for an input table if no row was written."""
+        if self._header is not None:
+            return
         layout = source.format if self.layout == "auto" else self.layout
         columns = ["text"] if source.format == "text" else source.columns
         if columns and layout in ("csv", "tsv"):
-            self.layout = layout
+            self.layout, self._delimiter = layout, source.delimiter
             nothing = Scored(self.model.priors.tolist(), 0, 0.0, 0, False, 0)
             self._cells(self._full(Document("", fields=dict.fromkeys(columns)), nothing))
 
@@ -143,7 +148,7 @@ class PredictionWriter:
             return
         line = io.StringIO()
         # Before Python 3.13, csv quotes a cell with line breaks only if they occur in lineterminator.
-        csv.writer(line, lineterminator=_CSV_END).writerow(cells)
+        csv.writer(line, delimiter=self._delimiter, lineterminator=_CSV_END).writerow(cells)
         self._line(line.getvalue().removesuffix(_CSV_END))
 
     def _line(self, text: str) -> None:

@@ -16,11 +16,11 @@ from nlptx.cli.options import (
     Run,
     output_option,
     preset_option,
-    reading_options,
     run_options,
     seed_option,
     settings_options,
 )
+from nlptx.cli.reading_options import reading_options
 from nlptx.cli.stage_run import StageRun
 from nlptx.cli.stop_signal import StopSignal, Terminated
 from nlptx.cli.training_progress import show
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 @preset_option
 @settings_options(TrainSettings)
 @seed_option
-@reading_options(SPLITS, labelled=True)
+@reading_options(SPLITS, skip_bad=True, labelled=True, weighted=True)
 @run_options()
 def train(
     data: tuple[str, ...],
@@ -147,6 +147,7 @@ def train(
                     settings,
                     valid=found.valid,
                     unlabelled=found.unlabelled,
+                    sample_weight=found.weights,
                     seed=seed,
                     jobs=Workers(run.jobs, processes=True),
                     on_progress=lambda progress: show(progress, meter),

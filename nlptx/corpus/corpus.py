@@ -10,9 +10,11 @@ from typing import TypeVar, cast
 
 from nlptx.corpus.content import HEAD, kind_by_name, not_text, table_note
 from nlptx.corpus.document import Document, ReadOptions
-from nlptx.corpus.formats import read_blocks, read_table, read_text
+from nlptx.corpus.formats import read_blocks, read_text
+from nlptx.corpus.left_out import LeftOut
 from nlptx.corpus.sources import Source, damage_reported, open_input
-from nlptx.errors import DataError
+from nlptx.corpus.tables import read_table
+from nlptx.errors import DataError, SettingsError
 from nlptx.text.blocks import BLOCK, as_lines, cut
 
 T = TypeVar("T")
@@ -24,19 +26,23 @@ class Corpus:
 
     After the iteration, ``documents`` is the number of documents, ``sha256`` their digest, and ``source`` the last
     source that was read. The digest covers texts and labels, not file names or compression. So a corpus has the same
-    digest as one file, through a pipe, or split into several files.
+    digest as one file, through a pipe, or split into several files. ``left_out`` counts the rows that ``skip_bad`` left
+    out because they cannot be read.
 
     Args:
         inputs: paths of files, folders and archives, or ``-`` for standard input.
         options: options for reading.
         on_note: called with notes about an input, for example that a text file looks like a table.
+        told: guesses that were noted already; each is noted once.
     """
 
     inputs: Iterable[str]
     options: ReadOptions = ReadOptions()
     on_note: Callable[[str], None] = field(default=lambda note: None, repr=False)
+    told: set[str] = field(default_factory=set, repr=False)
     documents: int = field(default=0, init=False)
     source: Source | None = field(default=None, init=False, repr=False)
+    left_out: LeftOut = field(default_factory=LeftOut, init=False, repr=False)
     _digest: hashlib._Hash = field(default_factory=hashlib.sha256, init=False, repr=False)
 
     def __iter__(self) -> Iterator[Document]:
@@ -58,6 +64,7 @@ class Corpus:
 
     def _check_content(self, source: Source) -> None:
         """Raise DataError for an input that is not text. Add a note about a table that would be read as text."""
+        self._check_options(source)
         if source.format == "parquet":
             return
         head = cast(io.BufferedReader, source.stream).peek(HEAD)[:HEAD]
@@ -74,10 +81,48 @@ class Corpus:
         if note := table_note(head, self.options.text_column):
             self.on_note(f"{source.name}: {note}")
 
+    def _check_options(self, source: Source) -> None:
+        """Raise an error for an option that does not apply to the format of an input."""
+        if self.options.delimiter is not None and source.format not in ("csv", "tsv"):
+            kind = {"text": "plain text", "document": "one text", "jsonl": "JSON lines"}.get(
+                source.format, source.format
+            )
+            raise SettingsError(
+                f"`delimiter` separates the columns of CSV tables, and {source.name} is read as {kind}",
+                hint="`format=csv` reads it as a table." if source.format == "text" else "Leave `delimiter` out.",
+            )
+        if self.options.weight_column is not None and source.format in ("text", "document"):
+            raise DataError(
+                "this text has no weight",
+                where=source.name,
+                hint="`weight_column` is for tables: .csv, .tsv or .jsonl.",
+            )
+
+    def tell_guess(self, where: str, guess: str) -> None:
+        """Add a note about a guess, unless an equal one has been noted."""
+        if guess not in self.told:
+            self.told.add(guess)
+            self.on_note(f"{where}: {guess}")
+
+    def tell_left_out(self) -> None:
+        """Add a note about the rows that were left out, if there are any."""
+        if note := self.left_out.note():
+            self.on_note(note)
+
     def _documents(self, source: Source) -> Iterator[Document]:
-        for document in _read(source, self.options):
+        for document in self._read(source):
             self._note(document)
             yield document
+
+    def _read(self, source: Source) -> Iterator[Document]:
+        if source.format in ("text", "document"):
+            return read_text(source, self.options)
+
+        def leave_out(error: DataError) -> None:
+            self.left_out.add("that cannot be read", error.where)
+
+        on_bad = leave_out if self.options.skip_bad else None
+        return read_table(source, self.options, lambda guess: self.tell_guess(source.name, guess), on_bad)
 
     def _lines(self, source: Source) -> Iterator[bytes]:
         if source.format != "text":
@@ -115,9 +160,3 @@ def to_bytes(document: Document) -> bytes:
     """Return the bytes of a document that count for the digest of its corpus."""
     label = "" if document.label is None else document.label + "\t"
     return f"{label}{document.text}\n".encode("utf-8", "surrogatepass")
-
-
-def _read(source: Source, options: ReadOptions) -> Iterator[Document]:
-    if source.format in ("csv", "tsv", "jsonl", "parquet"):
-        return read_table(source, options)
-    return read_text(source, options)

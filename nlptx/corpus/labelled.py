@@ -1,16 +1,13 @@
-"""Labelled documents: a document without a label is an error, or is left out and counted."""
+"""Documents that a command can use: labelled ones, or those with a text. Others are errors, or left out and counted."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
+from nlptx.corpus.columns import alike, no_column, the_only
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document
 from nlptx.errors import LabelError
-
-# Maximum number of left-out rows that a note lists.
-_NAMED = 3
 
 
 class LabelledDocuments:
@@ -31,47 +28,51 @@ class LabelledDocuments:
         self.corpus = corpus
         self.unlabelled = unlabelled
         self.left_out: list[str] = []
-        self._causes: Counter[str] = Counter()
-        self._named: list[str] = []
 
     def __iter__(self) -> Iterator[Document]:
         """Yield the documents. Raise LabelError, with file and line, if a label is missing."""
-        kept = 0
+        kept, left_out = 0, self.corpus.left_out
         for document in self.corpus:
             if self._is_kept(document):
                 kept += 1
                 yield document
-        if self.left_out:
-            self._tell(kept)
+        if left_out and not kept:
+            raise LabelError(
+                f"no row has both a text and a label: {left_out.causes}",
+                where=left_out.first,
+                hint="Name the columns with `text_column` and `label_column`.",
+            )
+        self.corpus.tell_left_out()
 
     def _is_kept(self, document: Document) -> bool:
         options = self.corpus.options
         if self.unlabelled is not None and document.split == self.unlabelled:
             return True
-        # Only in JSON lines may the columns differ from row to row.
-        all_lack_it = document.format != "jsonl" and options.label_column not in (document.fields or {})
+        fields = document.fields or {}
+        all_lack_it = False
+        if options.label_column not in fields:
+            found = alike(options.label_column, fields)
+            # Only in JSON lines may the columns differ from row to row.
+            all_lack_it = document.format != "jsonl" and len(found) != 1
+            if len(found) == 1:
+                self.corpus.tell_guess(document.source, f"column {found[0]!r} is read as the label")
         if not options.skip_bad or (all_lack_it and document.label is None):
             check_label(document, options.label_column)
             return True
         lacking = "label" if document.label is None else "text" if not document.text.strip() else ""
         if lacking:
             self.left_out.append(document.text)
-            self._causes[lacking] += 1
-            if len(self._named) < _NAMED:
-                self._named.append(document.where)
+            self.corpus.left_out.add(f"without a {lacking}", document.where)
         return not lacking
 
-    def _tell(self, kept: int) -> None:
-        total = len(self.left_out)
-        causes = ", ".join(f"{count:,} without a {cause}" for cause, count in sorted(self._causes.items()))
-        places = ", ".join(self._named) + (", ..." if total > len(self._named) else "")
-        if not kept:
-            raise LabelError(
-                f"no row has both a text and a label: {causes}",
-                where=self._named[0],
-                hint="Name the columns with `text_column` and `label_column`.",
-            )
-        self.corpus.on_note(f"left out {total:,} row{'s' * (total > 1)}: {causes} ({places})")
+
+def documents_with_text(corpus: Corpus) -> Iterator[Document]:
+    """Yield the documents of a corpus. With ``skip_bad``, those without a text are left out and counted."""
+    for document in corpus:
+        if corpus.options.skip_bad and not document.text.strip():
+            corpus.left_out.add("without a text", document.where)
+        else:
+            yield document
 
 
 def check_label(document: Document, label_column: str) -> None:
@@ -85,14 +86,15 @@ def check_label(document: Document, label_column: str) -> None:
             hint="Give .csv, .tsv or .jsonl files with a label column (`label_column`),"
             " or a folder with one sub-folder per label.",
         )
-    if label_column not in document.fields:
+    column = the_only(alike(label_column, document.fields), label_column, document.where, "label_column")
+    if column is None:
         raise LabelError(
-            f"no column {label_column!r}; the columns are {', '.join(document.fields)}",
+            no_column(label_column, list(document.fields), document.where, "label_column").message,
             where=document.where,
             hint="Name the column with `label_column`, or leave rows without a label out with `skip_bad`.",
         )
     raise LabelError(
-        f"the label is missing: column {label_column!r} is empty",
+        f"the label is missing: column {column!r} is empty",
         where=document.where,
         hint="Fill it in, or leave such rows out with `skip_bad`.",
     )

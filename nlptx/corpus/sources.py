@@ -32,7 +32,7 @@ _LONGEST, _LONGEST_PACKED = 1 << 30, 8 << 20
 _LONGEST_MEMBER_HEADER = 1 << 18
 
 
-@dataclass(frozen=True)
+@dataclass
 class Source:
     """One open input.
 
@@ -44,6 +44,7 @@ class Source:
         split: part of a corpus with folders ``train/ test/ unsup/`` that contains the source, or None.
         packed: whether the input is compressed or an archive.
         columns: column names of a table, available after its header has been read.
+        delimiter: character between the columns of a CSV table, available after its header has been read.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Source:
     split: str | None = None
     packed: bool = False
     columns: list[str] = field(default_factory=list)
+    delimiter: str = ","
 
     @property
     def longest(self) -> int:
@@ -103,15 +105,24 @@ def _standard_input(options: ReadOptions) -> Source:
         stream = open_whole(stream.fileno(), "<stdin>")
     if not hasattr(stream, "peek"):  # a program has replaced standard input
         stream = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream)))
-    return Source("<stdin>", stream, "text" if options.format == "auto" else options.format)
+    return Source("<stdin>", stream, _format("", options))
+
+
+def format_by_name(name: str) -> str:
+    """Return the format of a file by its name, without its compression suffix: that of a table, or ``text``."""
+    inner = os.path.splitext(name)[0] if is_packed(name) else name
+    return _TABLES.get(os.path.splitext(inner)[1].lower(), "text")
+
+
+def _format(name: str, options: ReadOptions) -> str:
+    """Return the format in which a file is read. TSV has no quotes; with another delimiter it is CSV."""
+    format = format_by_name(name) if options.format == "auto" else options.format
+    return "csv" if format == "tsv" and options.delimiter not in (None, "\t") else format
 
 
 def _file(name: str, options: ReadOptions) -> Iterator[Source]:
-    packed = is_packed(name)
-    inner = os.path.splitext(name)[0] if packed else name
-    by_name = _TABLES.get(os.path.splitext(inner)[1].lower(), "text")
     with open_by_name(name) as stream:
-        yield Source(name, stream, by_name if options.format == "auto" else options.format, packed=packed)
+        yield Source(name, stream, _format(name, options), packed=is_packed(name))
 
 
 def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -10,7 +11,9 @@ from typing import Any
 
 from nlptx.corpus.corpus import Corpus, digest, to_bytes
 from nlptx.corpus.document import Document, ReadOptions, non_default_options
+from nlptx.corpus.label_map import label_map_notes, map_labels
 from nlptx.corpus.labelled import LabelledDocuments
+from nlptx.corpus.sources import format_by_name
 from nlptx.runtime.progress import counted
 
 # Parts that are read of a corpus with folders train, test and unsup. Texts in unsup need no label.
@@ -30,8 +33,9 @@ class TrainingTexts:
         texts, labels: training texts and their labels.
         unlabelled: texts without labels.
         valid: held-out texts and their labels, or None.
+        weights: weight of each training text, or None.
         source: number of documents and digests, for :attr:`nlptx.Model.source`.
-        left_out: texts of the rows that ``skip_bad`` left out.
+        left_out: texts of the rows that ``skip_bad`` left out, and of those with the weight 0.
         corpus: number, digest and reading options of all texts except the held-out ones, as ``nlptx cooccur`` records
             them when it counts the same inputs.
     """
@@ -40,6 +44,7 @@ class TrainingTexts:
     labels: list[str]
     unlabelled: list[str]
     valid: tuple[list[str], list[str]] | None = None
+    weights: list[float] | None = None
     source: dict[str, Any] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     corpus: dict[str, Any] = field(default_factory=dict)
@@ -59,12 +64,13 @@ def read_training_data(
         data: one or more paths, or ``-`` for standard input; the part ``unsup`` of a corpus needs no labels.
         unlabelled: paths of texts without labels; only the part ``unsup`` is read if a corpus has parts.
         valid: paths of held-out texts; only the part ``test`` is read if a corpus has parts.
-        options: options for reading.
+        options: options for reading; the label map applies to ``data`` and ``valid``, the weights to ``data`` only.
         on_document: called from time to time with the number of documents read so far.
         on_note: called with notes about the inputs.
 
     Raises:
-        DataError, LabelError: a text cannot be read or has no label; the error gives file and line.
+        DataError, LabelError: a text cannot be read or has no label; the error gives file and line. Or the label map
+            replaces no label.
 
     >>> with open("films.tsv", "w") as file:
     ...     print("text\tlabel", "a good film\tpos", "a bad film\tneg", sep="\n", file=file)
@@ -72,31 +78,45 @@ def read_training_data(
     >>> data.texts, data.labels
     (['a good film', 'a bad film'], ['pos', 'neg'])
     """
-    corpus = Corpus(_names(data), options, on_note)
+    told: set[str] = set()
+    corpus = Corpus(_names(data), options, on_note, told)
     found = _read_sorted(corpus, on_document)
     source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256, **found.source}
     source["reading"] = non_default_options(options, SPLITS)
+    labels = list(found.labels)
     read, sha256 = corpus.documents, corpus.copy_hash()
     if names := _names(unlabelled):
-        more = Corpus(names, replace(options, splits=(_UNLABELLED,)), on_note)
+        more = Corpus(names, _options_of(names, options, (_UNLABELLED,)), on_note, told)
         for document in counted(more, on_document, read):
             found.unlabelled.append(document.text)
             sha256.update(to_bytes(document))
+        more.tell_left_out()
         read += more.documents
         source["unlabelled_documents"], source["unlabelled_sha256"] = more.documents, more.sha256
         source["texts_sha256"] = sha256.hexdigest()
     found.corpus = {
         "documents": read,
         "sha256": sha256.hexdigest(),
-        "reading": non_default_options(replace(options, skip_bad=False), SPLITS),
+        "reading": non_default_options(replace(options, skip_bad=False, label_map={}, weight_column=None), SPLITS),
     }
     if names := _names(valid):
-        held_out = Corpus(names, replace(options, splits=(_HELD_OUT,)), on_note)
+        held_out = Corpus(names, _options_of(names, options, (_HELD_OUT,)), on_note, told)
         known = _read_sorted(held_out, on_document, read)
-        found.valid = known.texts, known.labels
+        found.valid = known.texts, map_labels(known.labels, options.label_map)
+        labels += known.labels
         source["valid_documents"], source["valid_sha256"] = held_out.documents, held_out.sha256
+    for note in label_map_notes(options.label_map, labels):
+        on_note(note)
+    found.labels = map_labels(found.labels, options.label_map)
     found.source = source
     return found
+
+
+def _options_of(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
+    """Return the options for inputs other than the training data: these may be plain text, and have no weights."""
+    csv = options.format != "auto" or any(format_by_name(name) in ("csv", "tsv") for name in names)
+    delimiter = options.delimiter if csv else None
+    return replace(options, splits=splits, weight_column=None, delimiter=delimiter)
 
 
 def _names(inputs: Inputs) -> tuple[str, ...]:
@@ -116,14 +136,19 @@ def _read_sorted(corpus: Corpus, on_document: Callable[[int], None], already: in
         (free if document.split == _UNLABELLED else known).append(document)
     # Digest of the labelled texts only, because ``evaluate`` reads only these.
     source = {"labelled_sha256": digest(known)} if free else {}
+    if corpus.options.weight_column is not None:
+        # The digest of the data covers texts and labels.
+        source["weights_sha256"] = hashlib.sha256("".join(f"{row.weight!r}\n" for row in known).encode()).hexdigest()
     known.sort(key=_natural)
     free.sort(key=_natural)
     return TrainingTexts(
         [document.text for document in known],
         [document.label or "" for document in known],
         [document.text for document in free],
+        weights=None if corpus.options.weight_column is None else [document.weight for document in known],
         source=source,
-        left_out=documents.left_out,
+        # Texts of weight 0 are not trained on either.
+        left_out=documents.left_out + [document.text for document in known if not document.weight],
     )
 
 

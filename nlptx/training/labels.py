@@ -102,7 +102,8 @@ def _spelling_notes(counts: Counter[str]) -> Iterator[str]:
     for spellings in alike.values():
         if len(spellings) > 1:
             named = " and ".join(f"{label!r} ({_texts(counts[label])})" for label in spellings)
-            yield f"labels {named} are read as different ones; if they mean the same, spell them alike"
+            example = f"`label_map={spellings[0]}={spellings[1]}`"
+            yield f"labels {named} are read as different ones; if they mean the same, spell them alike ({example})"
 
 
 def _number_notes(numbers: list[str], values: Sequence[float] | None) -> Iterator[str]:

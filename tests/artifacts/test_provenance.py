@@ -9,6 +9,7 @@ from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.provenance import chain, command, trace
 from nlptx.cli.main import nlptx
 from nlptx.corpus.document import ReadOptions, non_default_options
+from nlptx.corpus.label_map import parse_label_map
 from nlptx.errors import CorruptError
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
@@ -20,6 +21,11 @@ READINGS = [
     {"splits": ()},
     {"splits": ("test", "train")},
     {"encoding_errors": "replace"},
+]
+TRAIN_READINGS = [
+    {"skip_bad": True},
+    {"label_map": {"1": "pos", "--a=b c": "d=e"}},
+    {"weight_column": "how often"},
 ]
 
 
@@ -77,16 +83,18 @@ def test_every_reading_option_is_in_the_command(kind, change):
     )
 
 
-def test_skipping_bad_rows_is_in_the_command_of_a_model():
-    reading = ReadOptions(splits=SPLITS["model"], skip_bad=True)
-    params = parsed(command(header("model", reading=non_default_options(reading, SPLITS["model"]))))
-    assert params["reading"].skip_bad if "reading" in params else params["skip_bad"]
+@pytest.mark.parametrize("change", TRAIN_READINGS, ids=str)
+def test_every_reading_option_of_training_is_in_the_command_of_a_model(change):
+    reading = replace(ReadOptions(splits=SPLITS["model"]), **change)
+    found = parsed(command(header("model", reading=non_default_options(reading, SPLITS["model"]))))
+    assert parse_label_map(found["map"]) == reading.label_map
+    assert (found["skip_bad"], found["weight_column"]) == (reading.skip_bad, reading.weight_column)
 
 
 def test_all_reading_options_are_covered_here():
-    # The format is an exception: the same texts give the same artifact in any format.
-    named = {name for change in READINGS for name in change} | {"skip_bad"}
-    assert named == {item.name for item in fields(ReadOptions)} - {"format"}
+    # Format and delimiter are exceptions: the same texts give the same artifact in any format.
+    named = {name for change in READINGS + TRAIN_READINGS for name in change}
+    assert named == {item.name for item in fields(ReadOptions)} - {"format", "delimiter"}
 
 
 @pytest.mark.parametrize("kind", ["embeddings", "model"])
@@ -94,7 +102,9 @@ def test_the_seed_is_in_the_command(kind):
     assert parsed(command(header(kind, seed=7)))["seed"] == 7
 
 
-@pytest.mark.parametrize("reading", [[], "x", {"output": "elsewhere"}, {"text_column": "a", "model": "b"}], ids=str)
+@pytest.mark.parametrize(
+    "reading", [[], "x", {"output": "elsewhere"}, {"text_column": "a", "model": "b"}, {"label_map": [1]}], ids=str
+)
 def test_a_header_cannot_smuggle_options_into_the_command(reading):
     with pytest.raises(CorruptError):
         command(header("cooccurrence", reading=reading))

@@ -54,7 +54,7 @@ def test_no_message_of_the_library_names_an_option(path):
 def test_what_the_library_names_is_an_option_of_the_command_line(path):
     named = {name for text in strings(path) for name in re.findall(r"`[a-z_0-9]+(?:=[^`\s]+)?`", text)}
     shown = {re.sub(r"[ =].*", "", as_options(name)) for name in named}
-    only_in_python = {"`texts`", "`model`", "`cooccur`", "`pca`"}
+    only_in_python = {"`texts`", "`model`", "`cooccur`", "`pca`", "`sample_weight`"}
     assert {name for name in shown if not name.startswith("--")} <= only_in_python
     assert {name for name in shown if name.startswith("--")} <= options()
 
@@ -69,6 +69,7 @@ def test_every_name_is_that_of_an_option():
         ("`lr` is 0; give `new_word_min_count=1`", "--lr is 0; give --new-word-min-count 1"),
         ("`calibrate=False`, `resume=True`", "--no-calibrate, --resume"),
         ("`splits=()`, `splits`, `format`", "--split all, --split, --input-format"),
+        ("`label_map=a b=c`, `delimiter=;`", "--map 'a b=c', --delimiter ';'"),
         ("`texts[3]` is `x`, ``lr``", "`texts[3]` is `x`, `--lr`"),
         ("Lower `cooccur.min_count`", "Lower min-count in the section [cooccur] of --config FILE"),
     ],

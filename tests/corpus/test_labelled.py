@@ -7,7 +7,7 @@ from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.training_data import read_training_data
-from nlptx.errors import LabelError
+from nlptx.errors import DataError, LabelError
 
 GAPS = "text,label\na,pos\nb,\n,neg\n  ,neg\nc,neg\n,\nd,\n"
 GAPS_IN_JSON = (
@@ -89,3 +89,45 @@ def test_the_digest_of_the_labelled_texts_is_also_stored_if_there_are_unlabelled
     same = read_training_data((str(tmp_path / "same"),), (), (), ReadOptions()).source
     assert source["labelled_sha256"] == same["sha256"] != source["sha256"]
     assert "labelled_sha256" not in same
+
+
+# ---------------------------------------------------------------- broken rows
+
+
+BROKEN = {
+    "a.csv": 'text,label\na,pos\nb\n"c"d,neg\n"e\nf",neg,more\ng,neg\n',
+    "a.tsv": "text\tlabel\na\tpos\nb\nc\tneg\tmore\n\tneg\tpos\ng\tneg\n",
+    "a.jsonl": '{"text": "a", "label": "pos"}\n[1]\n{"text": 5}\n{"text": "\n{"text": "g", "label": "neg"}\n',
+}
+
+
+@pytest.mark.parametrize("name", sorted(BROKEN))
+def test_broken_rows_can_be_left_out(tmp_path, name):
+    path = write(tmp_path / name, BROKEN[name])
+    places = ", ".join(f"{path}:{line}" for line in ((3, 4, 5) if name != "a.jsonl" else (2, 3, 4)))
+    found, notes = labelled(path, skip_bad=True)
+    assert found == [("a", "pos"), ("g", "neg")]
+    assert notes == [f"left out 3 rows: 3 that cannot be read ({places})"]
+    with pytest.raises(DataError) as caught:
+        labelled(path)
+    assert caught.value.where == f"{path}:{2 if name == 'a.jsonl' else 3}"
+
+
+def test_an_open_quote_does_not_take_other_rows_with_it(tmp_path):
+    path = write(tmp_path / "a.csv", 'text,label\na,pos\n"b,neg\nc,neg\nd,pos\n')
+    with pytest.raises(DataError, match="not valid CSV") as caught:
+        labelled(path, skip_bad=True)
+    assert caught.value.where == f"{path}:3"
+
+
+def test_a_broken_header_is_an_error(tmp_path):
+    with pytest.raises(DataError, match="not valid CSV"):
+        labelled(write(tmp_path / "a.csv", '"text"x,label\na,pos\n'), skip_bad=True)
+
+
+def test_broken_rows_of_texts_without_labels_are_counted_too(tmp_path):
+    data = write(tmp_path / "a.csv", "text,label\na,pos\nb,neg\n")
+    more = write(tmp_path / "b.csv", "text,n\nc\nd,1\n")
+    notes = []
+    found = read_training_data(data, more, options=ReadOptions(skip_bad=True), on_note=notes.append)
+    assert (found.unlabelled, notes) == (["d"], [f"left out 1 row: 1 that cannot be read ({more}:2)"])

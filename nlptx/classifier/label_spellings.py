@@ -1,0 +1,67 @@
+"""Other spellings of the labels of a model: another case, or another pair of names for negative and positive."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+# Pairs of labels that mean negative and positive.
+_PAIRS = (("neg", "pos"), ("negative", "positive"), ("false", "true"), ("0", "1"), ("-1", "1"))
+# Of these, one alone could also mean something else.
+_NUMBERS = (("0", "1"), ("-1", "1"))
+# A model with one of these pairs tells negative from positive.
+_WORDS = (("neg", "pos"), ("negative", "positive"))
+
+
+def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str] | None:
+    """Return the label of the model for each label of some data, or None if that is not certain.
+
+    Labels may differ by case if they stay distinct. If the model tells neg from pos, or negative from positive, the
+    labels may also be any one of the pairs neg and pos, negative and positive, false and true, 0 and 1, -1 and 1. Of
+    the pairs of numbers, both must occur: 1 alone may be the lowest of several grades.
+
+    Args:
+        found: distinct labels of the data.
+        known: labels of the model.
+
+    >>> match_labels(["0", "1"], ["neg", "pos"]), match_labels(["1", "2"], ["neg", "pos"])
+    ({'0': 'neg', '1': 'pos'}, None)
+    """
+    by_case: dict[str, list[str]] = {}
+    for label in known:
+        by_case.setdefault(label.casefold(), []).append(label)
+    alike = {label: [label] if label in known else by_case.get(label.casefold(), []) for label in found}
+    if all(len(labels) == 1 for labels in alike.values()):
+        return {label: labels[0] for label, labels in alike.items()}
+    pair = _sorted_pair(known)
+    return None if pair is None else _as_pair(found, pair)
+
+
+def _sorted_pair(known: Sequence[str]) -> tuple[str, str] | None:
+    """Return the negative and the positive label of a model, if its labels are such words."""
+    places = {label.casefold(): label for label in known}
+    for negative, positive in _WORDS:
+        if len(known) == 2 and places.keys() == {negative, positive}:
+            return places[negative], places[positive]
+    return None
+
+
+def _as_pair(found: Collection[str], pair: tuple[str, str]) -> dict[str, str] | None:
+    plain = {label: _plain(label) for label in found}
+    distinct = set(plain.values())
+    for names in _PAIRS:
+        if distinct == set(names) or (distinct <= set(names) and names not in _NUMBERS):
+            return {label: pair[names.index(name)] for label, name in plain.items()}
+    return None
+
+
+def _plain(label: str) -> str:
+    """Return a label in lower case; a whole number without sign, point and zeros that say nothing.
+
+    >>> _plain("+1"), _plain("0.0"), _plain("POS")
+    ('1', '0', 'pos')
+    """
+    try:
+        number = float(label)
+    except ValueError:
+        return label.casefold()
+    return str(int(number)) if number in (-1, 0, 1) else label

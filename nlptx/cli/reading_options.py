@@ -1,0 +1,119 @@
+"""Options for reading inputs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from nlptx.cli.command import option
+from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
+from nlptx.corpus.label_map import parse_label_map
+
+Function = Callable[..., Any]
+
+_TABS = ("tab", r"\t")
+_SKIP_BAD = {
+    False: "Leave out broken rows and empty texts, and count them.",
+    True: "Leave out broken rows and those without text or label.",
+}
+_skip_bad = functools.partial(option, "--skip-bad", is_flag=True, group="Data")
+_label_map = option(
+    "--map",
+    multiple=True,
+    metavar="OLD=NEW",
+    group="Data",
+    help="Replace a label, such as 1=pos; repeat for others.",
+)
+_weight_column = option(
+    "--weight-column", metavar="NAME", group="Data", help="Column of weights; 2 counts as two equal rows, 0 as none."
+)
+
+
+def reading_options(
+    splits: tuple[str, ...], *, skip_bad: bool = False, labelled: bool = False, weighted: bool = False
+) -> Callable[[Function], Function]:
+    """Add the options for reading inputs; the command receives them as ``reading``.
+
+    Args:
+        splits: parts that are read by default of a corpus with folders train, test and unsup.
+        skip_bad: whether rows can be left out.
+        labelled: whether texts need labels.
+        weighted: whether texts may have weights.
+    """
+
+    def decorate(function: Function) -> Function:
+        @option("--text-column", default="text", show_default=True, help="Column of a table that holds the text.")
+        @option("--label-column", default="label", show_default=True, help="Column of a table that holds the label.")
+        @option(
+            "--input-format",
+            type=click.Choice(FORMATS),
+            default="auto",
+            show_default=True,
+            metavar="FORMAT",
+            group="Data",
+            help="text, csv, tsv, jsonl; auto: by the name.",
+        )
+        @option(
+            "--delimiter",
+            metavar="CHAR",
+            group="Data",
+            show_default="by the header",
+            help="Between the columns of CSV; or tab.",
+        )
+        @option(
+            "--split",
+            type=click.Choice([*SPLITS, "all"]),
+            multiple=True,
+            default=splits,
+            show_default=True,
+            group="Data",
+            help="Parts to read, if the corpus has them.",
+        )
+        @option(
+            "--encoding-errors",
+            type=click.Choice(["strict", "replace"]),
+            default="strict",
+            show_default=True,
+            metavar="MODE",
+            group="Data",
+            help="Bytes that are not UTF-8: strict, replace.",
+        )
+        @functools.wraps(function)
+        def wrapped(
+            *args: Any,
+            text_column: str,
+            label_column: str,
+            input_format: str,
+            delimiter: str | None,
+            split: tuple[str, ...],
+            encoding_errors: str,
+            skip_bad: bool = False,
+            weight_column: str | None = None,
+            **kwargs: Any,
+        ) -> Any:
+            reading = ReadOptions(
+                text_column=text_column,
+                label_column=label_column,
+                format=input_format,
+                splits=() if "all" in split else tuple(split),
+                encoding_errors=encoding_errors,
+                skip_bad=skip_bad,
+                delimiter="\t" if delimiter in _TABS else delimiter,
+                label_map=parse_label_map(kwargs.pop("map", ())),
+                weight_column=weight_column,
+            )
+            return function(*args, reading=reading, **kwargs)
+
+        result: Function = wrapped
+        for wanted, add in (
+            (weighted, _weight_column),
+            (labelled, _label_map),
+            (skip_bad, _skip_bad(help=_SKIP_BAD[labelled])),
+        ):
+            result = add(result) if wanted else result
+        return result
+
+    return decorate

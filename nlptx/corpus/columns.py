@@ -1,0 +1,124 @@
+"""Find the columns of a table that contain the text, the label and the weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from nlptx.corpus.delimiters import looks_undivided
+from nlptx.corpus.document import ReadOptions
+from nlptx.errors import DataError
+
+# Maximum number of columns that a message lists.
+_NAMED = 40
+
+
+class FoundColumns(NamedTuple):
+    """Names of the columns in a table; label and weight are None if the table lacks them."""
+
+    text: str
+    label: str | None
+    weight: str | None
+
+
+class Columns:
+    """Finds the columns of one table, row by row, because the rows of JSON lines may have different columns.
+
+    Args:
+        options: names of the columns.
+        on_guess: called with a note if a column is not named exactly.
+    """
+
+    def __init__(self, options: ReadOptions, on_guess: Callable[[str], None]) -> None:
+        self.options = options
+        self.on_guess = on_guess
+        self._text: str | None = None  # as in the first row
+        self._names: tuple[str, ...] | None = None
+        self._found = FoundColumns("", None, None)
+
+    def find(self, names: Iterable[str], where: str) -> FoundColumns:
+        """Return the columns of a row.
+
+        Raises:
+            DataError: the first row has no text column or no weight column, or two columns differ only by case.
+        """
+        names = tuple(names)
+        if names != self._names:
+            first = self._names is None
+            label = alike(self.options.label_column, names)
+            found = FoundColumns(
+                self._find_text(names, where),
+                label[0] if len(label) == 1 else None,
+                self._find_weight(names, where, first),
+            )
+            self._names, self._found = names, found
+        return self._found
+
+    def _find_text(self, names: Sequence[str], where: str) -> str:
+        wanted = self.options.text_column if self._text is None else self._text
+        found = the_only(alike(wanted, names), wanted, where, "text_column")
+        if self._text is not None:
+            return found or self._text  # a row without it has an empty text
+        if found is not None and found != wanted:
+            self.on_guess(f"column {found!r} is read as the text")
+        if found is None and self._is_one_text(names):
+            found = names[0]
+            self.on_guess(f"column {found!r} is the only one, and is read as the text")
+        if found is None:
+            raise no_column(wanted, names, where, "text_column")
+        self._text = found
+        return found
+
+    def _is_one_text(self, names: Sequence[str]) -> bool:
+        """Return whether there is only one column, none was asked for, and nothing suggests that it is no text."""
+        asked = self.options.text_column != ReadOptions.text_column
+        if asked or len(names) != 1 or alike(self.options.label_column, names):
+            return False
+        return bool(names[0].strip()) and not looks_undivided(names[0])
+
+    def _find_weight(self, names: Sequence[str], where: str, first: bool) -> str | None:
+        wanted = self.options.weight_column
+        if wanted is None:
+            return None
+        found = the_only(alike(wanted, names), wanted, where, "weight_column")
+        if found is None and first:
+            raise no_column(wanted, names, where, "weight_column")
+        if found not in (None, wanted):
+            self.on_guess(f"column {found!r} is read as the weight")
+        return found
+
+
+def alike(name: str, names: Iterable[str]) -> list[str]:
+    """Return the column with this name, or else all that differ from it only by case or by spaces around it.
+
+    >>> alike("text", ["Text", "text"]), alike("text", ["Text", " TEXT"])
+    (['text'], ['Text', ' TEXT'])
+    """
+    names = list(names)
+    if name in names:
+        return [name]
+    key = name.strip().casefold()
+    return [other for other in names if other.strip().casefold() == key]
+
+
+def the_only(found: Sequence[str], wanted: str, where: str, option: str) -> str | None:
+    """Return the result of :func:`alike`, or None if it is empty. Raise DataError if there are several columns."""
+    if len(found) > 1:
+        raise DataError(
+            f"columns {found[0]!r} and {found[1]!r} both match {wanted!r}",
+            where=where,
+            hint=f"Name one of them exactly with `{option}`.",
+        )
+    return found[0] if found else None
+
+
+def no_column(wanted: str, names: Sequence[str], where: str, option: str) -> DataError:
+    """Return the error for a missing column, which lists the columns that there are."""
+    more = f", ... ({len(names):,} in all)" if len(names) > _NAMED else ""
+    undivided = any(map(looks_undivided, names[:_NAMED]))
+    return DataError(
+        f"no column {wanted!r}; the columns are {', '.join(names[:_NAMED])}{more}",
+        where=where,
+        hint=f"Name the column with `{option}`"
+        + (", or what separates the columns with `delimiter`." if undivided else "."),
+    )

@@ -1,0 +1,37 @@
+"""The character between the columns of a CSV table."""
+
+from __future__ import annotations
+
+import re
+
+# Delimiters that are recognised in a header without a comma.
+_OTHERS = ";|\t"
+# A quoted field begins at the start of a line or after a delimiter. The line may end inside it.
+_QUOTED = re.compile(rf'(?:^|(?<=[,{_OTHERS}]))"(?:[^"]++|"")*+"?')
+
+
+def notice_delimiter(header: str) -> str:
+    r"""Return the delimiter that the first line of a CSV table shows.
+
+    It is the only one of ``;``, ``|`` and tab that occurs outside quotes, if no comma does; otherwise a comma.
+
+    >>> notice_delimiter("Review;Stars"), notice_delimiter('"a;b",c'), notice_delimiter("a;b|c")
+    (';', ',', ',')
+    """
+    outside = _QUOTED.sub("", header)
+    found = [character for character in _OTHERS if character in outside]
+    return found[0] if len(found) == 1 and "," not in outside else ","
+
+
+def looks_undivided(name: str) -> bool:
+    """Return whether the name of a column contains a delimiter, so that it may be several names."""
+    return any(character in name for character in ("," + _OTHERS))
+
+
+def delimiter_name(delimiter: str) -> str:
+    r"""Return a delimiter as it is written on a command line.
+
+    >>> delimiter_name("\t"), delimiter_name(";")
+    ('tab', ';')
+    """
+    return "tab" if delimiter == "\t" else delimiter

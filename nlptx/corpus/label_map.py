@@ -1,0 +1,64 @@
+"""Replacement of labels while they are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from nlptx.errors import LabelError, SettingsError
+
+# Maximum number of labels that a message lists.
+_NAMED = 10
+_EQUALS_SIGN = re.compile(r"(?<!\\)=")
+
+
+def parse_label_map(pairs: Iterable[str]) -> dict[str, str]:
+    r"""Return the labels to replace and their replacements from words ``OLD=NEW``.
+
+    The first equals sign is the separator; one inside OLD is written ``\=``.
+
+    Raises:
+        SettingsError: a word has no equals sign, a label is empty, or an old label occurs twice.
+
+    >>> parse_label_map(["1=pos", r"a\=b=c=d"])
+    {'1': 'pos', 'a=b': 'c=d'}
+    """
+    result: dict[str, str] = {}
+    for pair in pairs:
+        parts = _EQUALS_SIGN.split(pair, maxsplit=1)
+        labels = [" ".join(part.split()) for part in parts]
+        if len(labels) != 2 or not all(labels):
+            raise SettingsError(f"`label_map` is {pair!r}; expected OLD=NEW, such as 1=pos")
+        old, new = labels[0].replace("\\=", "="), labels[1]
+        if old in result:
+            raise SettingsError(f"`label_map` replaces {old!r} twice, by {result[old]!r} and by {new!r}")
+        result[old] = new
+    return result
+
+
+def map_labels(labels: Iterable[str], label_map: Mapping[str, str]) -> list[str]:
+    """Return the labels after the replacement."""
+    return [label_map.get(label, label) for label in labels]
+
+
+def label_map_notes(label_map: Mapping[str, str], labels: Iterable[str]) -> Iterator[str]:
+    """Yield a note on the labels to replace that do not occur.
+
+    Args:
+        label_map: labels to replace, and their replacements.
+        labels: labels before the replacement.
+
+    Raises:
+        LabelError: none of them occurs.
+    """
+    distinct = set(labels)
+    missing = [old for old in label_map if old not in distinct]
+    named = ", ".join(map(repr, missing))
+    if missing and len(missing) == len(label_map):
+        more = ", ..." if len(distinct) > _NAMED else ""
+        raise LabelError(
+            f"`label_map` replaces {named}, and the data has only {', '.join(sorted(distinct)[:_NAMED])}{more}",
+            hint="Write the labels as they are in the data.",
+        )
+    if missing:
+        yield f"`label_map` replaces {named}, which the data does not have"

@@ -1,0 +1,46 @@
+"""Rows that are left out of a corpus: how many, why and where."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+# Maximum number of rows that a note lists.
+_NAMED = 3
+
+
+class LeftOut:
+    """Counts the rows that are left out, and remembers where the first ones are."""
+
+    def __init__(self) -> None:
+        self._causes: Counter[str] = Counter()
+        self._named: list[str] = []
+
+    def add(self, cause: str, where: str) -> None:
+        """Count a row.
+
+        Args:
+            cause: attribute of the row, such as ``without a label``.
+            where: position of the row, as ``file:line``.
+        """
+        self._causes[cause] += 1
+        if len(self._named) < _NAMED:
+            self._named.append(where)
+
+    def __len__(self) -> int:
+        return self._causes.total()
+
+    @property
+    def causes(self) -> str:
+        """Number of rows by cause."""
+        return ", ".join(f"{count:,} {cause}" for cause, count in sorted(self._causes.items()))
+
+    @property
+    def first(self) -> str:
+        """Position of the first row."""
+        return self._named[0]
+
+    def note(self) -> str:
+        """Return a note that gives number, causes and the first positions; an empty string if there are no rows."""
+        total = len(self)
+        places = ", ".join(self._named) + (", ..." if total > len(self._named) else "")
+        return f"left out {total:,} row{'s' * (total > 1)}: {self.causes} ({places})" if total else ""

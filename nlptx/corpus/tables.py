@@ -1,0 +1,210 @@
+"""Convert tables to documents: CSV, TSV, JSON lines and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any
+
+from nlptx.corpus.columns import Columns
+from nlptx.corpus.delimiters import delimiter_name, notice_delimiter
+from nlptx.corpus.document import LARGEST_WEIGHT, Document, ReadOptions
+from nlptx.corpus.formats import read_lines
+from nlptx.corpus.sources import Source
+from nlptx.errors import DataError, NlptxError
+from nlptx.io import strict_json
+
+# Maximum number of characters in a CSV field. If a quote is not closed, the rest of the file becomes one field. The
+# default limit of the csv module, 128 KiB, is too small for long texts.
+_LONGEST_FIELD = 8 << 20
+
+
+class BadRowError(DataError):
+    """A single row cannot be read."""
+
+
+# Line number of a row, and its fields or what is wrong with it.
+Row = tuple[int, dict[str, Any] | BadRowError]
+
+
+def read_table(
+    source: Source,
+    options: ReadOptions,
+    on_guess: Callable[[str], None] = lambda note: None,
+    on_bad: Callable[[DataError], None] | None = None,
+) -> Iterator[Document]:
+    """Read one document per row. A missing text (null) becomes an empty text.
+
+    Args:
+        source: the open table.
+        options: options for reading.
+        on_guess: called with a note about a column or delimiter that was guessed.
+        on_bad: called with the error of each row that is left out because it cannot be read; None raises the error.
+
+    Raises:
+        DataError: the table lacks a column, or a row is invalid.
+    """
+    columns = Columns(options, on_guess)
+    for number, fields in _ROWS[source.format](source, options, columns):
+        try:
+            if isinstance(fields, BadRowError):
+                raise fields
+            document = _document(source, columns, number, fields)
+        except BadRowError as error:
+            if on_bad is None:
+                raise
+            on_bad(error)
+        else:
+            yield document
+
+
+def _document(source: Source, columns: Columns, number: int, fields: dict[str, Any]) -> Document:
+    where = f"{source.name}:{number}"
+    found = columns.find(fields, where)
+    text = fields.get(found.text)
+    if _is_missing(text):
+        text = ""
+    if not isinstance(text, str):
+        raise BadRowError(f"column {found.text!r} holds {text!r}; expected a text", where=where)
+    label = None if found.label is None else _label(fields[found.label], where)
+    document = Document(text, label, source.name, number, fields, source.format, delimiter=source.delimiter)
+    if columns.options.weight_column is not None:
+        value = None if found.weight is None else fields[found.weight]
+        document = document._replace(weight=_weight(value, where))
+    return document
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _weight(value: Any, where: str) -> float:
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        weight = float(value)
+    except (TypeError, ValueError):
+        weight = math.nan
+    if not 0 <= weight <= LARGEST_WEIGHT:
+        missing = _is_missing(value) or value == ""
+        raise BadRowError(
+            "the weight is missing"
+            if missing
+            else f"the weight is {value!r}; expected a number from 0 to {LARGEST_WEIGHT:g}",
+            where=where,
+            hint="Correct it, or leave such rows out with `skip_bad`.",
+        )
+    return weight
+
+
+def _label(value: Any, where: str) -> str | None:
+    if isinstance(value, dict | list):
+        raise BadRowError(f"the label is {value!r}; expected a word or a number", where=where)
+    if _is_missing(value):
+        return None
+    if isinstance(value, float):
+        return repr(float(value)).removesuffix(".0")  # all digits, because rounding could merge two labels
+    if isinstance(value, bool):
+        return "true" if value else "false"  # as written in JSON and in other formats
+    return " ".join(str(value).split()) or None
+
+
+def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
+    csv.field_size_limit(_LONGEST_FIELD)
+    lines = (line for _, line in read_lines(source, options))
+    if not (first := next(lines, "")):
+        return
+    source.delimiter = options.delimiter or notice_delimiter(first)
+    if options.delimiter is None and source.delimiter != ",":
+        name = delimiter_name(source.delimiter)
+        columns.on_guess(f"the columns are read as separated by {name!r}; if that is wrong, give `delimiter=,`")
+    reader = csv.reader(chain([first], lines), delimiter=source.delimiter, strict=True)
+    header: list[str] | None = None
+    while True:
+        number = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            bad = BadRowError(
+                f"not valid CSV: {error} (the row starts here)",
+                where=f"{source.name}:{number}",
+                hint='A quote inside a quoted field is written twice (""), and every opened quote is closed.',
+            )
+            # A quote that is not closed takes in the lines after it. They must not be lost with the row.
+            if header is None or reader.line_num > number:
+                raise DataError(bad.message, where=bad.where, hint=bad.hint) from error
+            yield number, bad
+            continue
+        if row is None:
+            return
+        if header is None:
+            header = _header(row, source, columns)
+        elif row:
+            yield number, _row(header, row, source, number)
+
+
+def _tsv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
+    """Split at every tab. Quotes are ordinary characters, because a field can contain neither tab nor line end."""
+    header: list[str] | None = None
+    for number, line in read_lines(source, options):
+        row = line.rstrip("\r\n").split("\t")
+        if header is None:
+            header = _header(row, source, columns)
+        elif row != [""] or len(header) == 1:
+            yield number, _row(header, row, source, number)
+
+
+def _header(names: list[str], source: Source, columns: Columns) -> list[str]:
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise DataError(f"the header names column {repeated[0]!r} twice", where=f"{source.name}:1")
+    columns.find(names, f"{source.name}:1")
+    source.columns.extend(names)
+    return names
+
+
+def _row(header: list[str], row: list[str], source: Source, number: int) -> dict[str, Any] | BadRowError:
+    if len(row) != len(header):
+        return BadRowError(
+            f"{len(row)} fields; expected {len(header)} ({', '.join(header)})", where=f"{source.name}:{number}"
+        )
+    return dict(zip(header, row, strict=True))
+
+
+def _json_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
+    for number, line in read_lines(source, options):
+        if not line.strip():
+            continue
+        where = f"{source.name}:{number}"
+        try:
+            value = strict_json.loads(line.rstrip())
+        except ValueError as error:
+            reason = f"{error.msg} (column {error.colno})" if isinstance(error, json.JSONDecodeError) else str(error)
+            yield number, BadRowError(f"not a JSON object: {reason}", where=where)
+            continue
+        is_object = isinstance(value, dict)
+        yield (
+            number,
+            value if is_object else BadRowError(f"a JSON {type(value).__name__}; expected an object", where=where),
+        )
+
+
+def _parquet_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
+    import pandas as pd
+
+    try:
+        frame = pd.read_parquet(source.name)
+    except ImportError as error:
+        raise NlptxError("reading Parquet needs pyarrow", hint="pip install 'nlptx[parquet]'") from error
+    except (ValueError, OSError) as error:
+        raise DataError(f"not a Parquet file: {error}", where=source.name) from error
+    frame = frame.astype(object).where(frame.notna(), None)
+    for number, row in enumerate(frame.to_dict("records"), start=1):
+        yield number, {str(key): value for key, value in row.items()}
+
+
+_ROWS = {"csv": _csv_rows, "tsv": _tsv_rows, "jsonl": _json_rows, "parquet": _parquet_rows}

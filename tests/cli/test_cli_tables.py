@@ -1,0 +1,233 @@
+"""Tables as people have them: other names, delimiters, labels and weights; broken rows; what is guessed is said."""
+
+import json
+
+import pytest
+from calling import call, failure
+from sample_data import make_rows, one_step
+
+from nlptx.artifacts import container
+
+MIXED = 'id|Text|Stars\n1|"good | film"|1\n2|bad film|0\n'
+
+
+def write(path, content):
+    path.write_text(content, encoding="utf-8", newline="")
+    return path
+
+
+def table(folder, name, rows, header="text,label"):
+    """Write rows as CSV; none of their fields needs quotes."""
+    delimiter = next(character for character in ",;" if character in header)
+    return write(
+        folder / name, "".join(f"{delimiter.join(map(str, row))}\n" for row in [header.split(delimiter), *rows])
+    )
+
+
+def trained(work, output, data, *words):
+    """Train on a table for one step; return the model's file and the notes."""
+    step = [data if word == str(work / "train.tsv") else word for word in one_step(work, "--lsa-components", "4")]
+    result = call(*step, *words, "-o", output, "-j", "1")
+    return container.read(str(output)), result.stderr
+
+
+def same_model(one, other):
+    assert one.arrays.keys() == other.arrays.keys()
+    assert all(one.arrays[name].tobytes() == other.arrays[name].tobytes() for name in one.arrays)
+    assert one.details["history"] == other.details["history"]
+
+
+# ---------------------------------------------------------------- train
+
+
+def test_a_table_with_other_names_and_labels_trains_the_same_model(work, tmp_path):
+    rows = make_rows(("neg", "pos"), 40, seed=1)
+    plain = table(tmp_path, "plain.csv", rows)
+    other = [(number, text, "10"[label == "neg"]) for number, (text, label) in enumerate(rows)]
+    odd = table(tmp_path, "odd.csv", other, "id;Review;Stars")
+    names = ("--text-column", "review", "--label-column", "stars")
+    one, silence = trained(work, tmp_path / "plain.npz", plain)
+    two, said = trained(work, tmp_path / "odd.npz", odd, *names, "--map", "1=pos", "--map", "0=neg")
+    same_model(one, two)
+    assert "read as" not in silence
+    assert said.count("';'; if that is wrong, give --delimiter ,") == 1
+    assert said.count("column 'Review' is read as the text") == said.count("column 'Stars' is read as the label") == 1
+    recipe = call("info", tmp_path / "odd.npz", "--json").json["commands"][-1]
+    assert "--map 0=neg --map 1=pos" in recipe
+
+
+def test_quiet_says_nothing_of_guesses(work, tmp_path):
+    odd = table(tmp_path, "odd.csv", make_rows(("neg", "pos"), 20, seed=1), "Text;LABEL")
+    assert trained(work, tmp_path / "model.npz", odd, "-q")[1] == ""
+
+
+def test_weights_of_zero_and_one_are_texts_left_out_and_kept(work, tmp_path):
+    rows = make_rows(("neg", "pos"), 40, seed=1)
+    weighted = [(text, label, number % 5 and 1) for number, (text, label) in enumerate(rows)]
+    kept = table(tmp_path, "kept.csv", [row[:2] for row in weighted if row[2]])
+    one, _ = trained(work, tmp_path / "kept.npz", kept)
+    data = table(tmp_path, "weighted.csv", weighted, "text,label,weight")
+    two, _ = trained(work, tmp_path / "weighted.npz", data, "--weight-column", "Weight")
+    same_model(one, two)
+    assert "--weight-column Weight" in call("info", tmp_path / "weighted.npz", "--json").json["commands"][-1]
+
+
+def test_other_weights_give_another_model(work, tmp_path):
+    rows = make_rows(("neg", "pos"), 40, seed=1)
+    data = table(tmp_path, "a.csv", [(text, label, 1 + (label == "pos")) for text, label in rows], "text,label,n")
+    one, _ = trained(work, tmp_path / "one.npz", data)
+    two, said = trained(work, tmp_path / "two.npz", data, "--weight-column", "n")
+    assert any(one.arrays[name].tobytes() != two.arrays[name].tobytes() for name in one.arrays)
+    assert "mean weight" not in said
+
+
+@pytest.mark.parametrize("weight", ["nan", "-1", "1e308", ""])
+def test_impossible_weights_name_file_and_line(work, tmp_path, weight):
+    data = table(tmp_path, "a.csv", [("a", "pos", 1), ("b", "neg", weight)], "text,label,n")
+    words = ("train", data, "-e", work / "embeddings.npz", "-o", tmp_path / "m.npz")
+    code, said = failure(*words, "--weight-column", "n")
+    assert (code, said.startswith(f"{data}:3: the weight is ")) == (3, True)
+    assert "--skip-bad" in said
+
+
+def test_a_map_to_one_label_leaves_nothing_to_learn(work, tmp_path):
+    data = table(tmp_path, "a.csv", [("a", "pos"), ("b", "neg")])
+    words = ("train", data, "-e", work / "embeddings.npz", "-o", tmp_path / "m.npz")
+    code, said = failure(*words, "--map", "neg=pos")
+    assert (code, "only the label 'pos'" in said) == (3, True)
+    assert failure(*words, "--map", "neg=pos", "--map", "neg=neu")[0] == 2
+    code, said = failure(*words, "--map", "NEG=pos")
+    assert (code, said.splitlines()[0]) == (3, "--map replaces 'NEG', and the data has only neg, pos")
+
+
+def test_one_column_alone_lacks_the_label(work, tmp_path):
+    data = write(tmp_path / "a.csv", "Review\ngood\nbad\n")
+    code, said = failure("train", data, "-e", work / "embeddings.npz", "-o", tmp_path / "m.npz")
+    assert code == 3
+    assert "no column 'label'; the columns are Review\n  Name the column with --label-column" in said
+
+
+# ---------------------------------------------------------------- evaluate
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        (("1", "0"), "0 as neg, 1 as pos"),
+        (("True", "False"), "False as neg, True as pos"),
+        (("+1", "-1"), "+1 as pos, -1 as neg"),
+        (("Positive", "negative"), "Positive as pos, negative as neg"),
+        (("POS", "neg"), "POS as pos"),
+    ],
+)
+def test_usual_names_of_labels_are_understood(tmp_path, labels, told):
+    data = table(tmp_path, "a.csv", [("I loved it", labels[0]), ("so bad", labels[1])])
+    result = call("evaluate", data, "-j", "1", "--json")
+    assert result.json["confusion"] == [[1, 0], [0, 1]]
+    (note,) = result.stderr.splitlines()
+    assert note == (
+        f"labels of the data are read as those of the model: {told};"
+        " if that is wrong, say what they mean with --map OLD=NEW"
+    )
+
+
+def test_labels_that_are_not_certain_are_refused_and_can_be_mapped(tmp_path):
+    rows = [("I loved it", "5"), ("so bad", "1"), ("fine", "4")]
+    data = table(tmp_path, "a.csv", rows)
+    code, said = failure("evaluate", data, "-j", "1")
+    assert code == 3
+    assert said == (
+        f"{data}:2: label '5' is not one of the model's: neg, pos\n  Say which of these it means: --map 5=NEW.\n"
+    )
+    result = call("evaluate", data, "-j", "1", "--json", "--map", "1=neg", "--map", "4=pos", "--map", "5=pos")
+    assert (result.json["texts"], result.stderr) == (3, "")
+    assert failure("evaluate", data, "-j", "1", "--map", "1=neg")[0] == 3
+
+
+def test_a_map_overrules_what_would_be_understood(tmp_path):
+    data = table(tmp_path, "a.csv", [("I loved it", "0"), ("so bad", "1")])
+    result = call("evaluate", data, "-j", "1", "--json", "--map", "0=pos", "--map", "1=neg")
+    assert (result.json["confusion"], result.stderr) == ([[1, 0], [0, 1]], "")
+
+
+def test_bad_rows_are_left_out_of_an_evaluation(tmp_path):
+    data = write(tmp_path / "a.csv", "text,label\nI loved it,pos\nso bad,\n,neg\nbroken\nso bad,neg\n")
+    result = call("evaluate", data, "-j", "1", "--json", "--skip-bad")
+    assert result.json["texts"] == 2
+    causes = "1 that cannot be read, 1 without a label, 1 without a text"
+    assert result.stderr == f"left out 3 rows: {causes} ({data}:3, {data}:4, {data}:5)\n"
+
+
+# ---------------------------------------------------------------- predict
+
+
+def test_predictions_keep_the_delimiter_of_the_input(tmp_path):
+    data = write(tmp_path / "a.csv", MIXED)
+    result = call("predict", data, "-j", "1")
+    assert result.lines[0] == "id|Text|Stars|label|confidence|score|prob_neg|prob_pos"
+    assert [line.rsplit("|", 4)[0] for line in result.lines[1:]] == ['1|"good | film"|1|pos', "2|bad film|0|neg"]
+    assert len(result.stderr.splitlines()) == 2  # delimiter and text column; the label is of no interest
+    assert call("predict", data, "-j", "1", "--format", "tsv", "-q").lines[0].startswith("id\tText\tStars\tlabel\t")
+    again = write(tmp_path / "b.csv", result.text)
+    assert json.loads(call("predict", again, "-j", "1", "-q", "--json").lines[0])["Text"] == "good | film"
+
+
+@pytest.mark.parametrize("word", ["tab", r"\t", "\t"])
+def test_tabs_can_be_named(word):
+    stdin = 'text\tn\n"good\tfilm"\t1\n'
+    result = call("predict", "-", "--input-format", "csv", "--delimiter", word, "-j", "1", stdin=stdin)
+    assert result.lines[1].startswith('"good\tfilm"\t1\tpos\t')
+    assert result.stderr == ""
+
+
+def test_a_piped_table_is_read_like_a_file():
+    stdin = "\ufeffTEXT;n\r\ngood film;1\r\n"
+    result = call("predict", "--input-format", "csv", "-j", "1", stdin=stdin)
+    assert result.lines[0].startswith("TEXT;n;label;")
+    assert result.lines[1].startswith("good film;1;pos;")
+    assert result.stderr.startswith("<stdin>: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "says"),
+    [
+        ("a.txt", ("--delimiter", ";"), "a.txt is read as plain text"),
+        ("a.jsonl", ("--delimiter", ";"), "a.jsonl is read as JSON lines"),
+        ("a.csv", ("--delimiter", ";;"), "--delimiter is ';;'; expected one character"),
+        ("a.csv", ("--delimiter", ""), "--delimiter is ''; expected one character"),
+    ],
+)
+def test_a_delimiter_that_cannot_be_used_is_a_usage_error(tmp_path, name, words, says):
+    data = write(tmp_path / name, '{"text": "a"}\n' if name == "a.jsonl" else "text\na\n")
+    code, said = failure("predict", data, *words, "-j", "1")
+    assert (code, says in said) == (2, True), said
+
+
+def test_an_empty_table_keeps_its_delimiter(tmp_path):
+    data = write(tmp_path / "a.csv", "text;n\n")
+    assert call("predict", data, "-j", "1").text == "text;n;label;confidence;score;prob_neg;prob_pos\n"
+
+
+def test_predict_keeps_every_row_or_says_which_it_left_out(tmp_path):
+    content = "text,n\ngood film,1\n,2\nbroken\nbad film,4\n"
+    data = write(tmp_path / "a.csv", content)
+    assert failure("predict", data, "-j", "1")[0] == 3
+    result = call("predict", data, "-j", "1", "--skip-bad")
+    assert [line.split(",")[:3] for line in result.lines[1:]] == [["good film", "1", "pos"], ["bad film", "4", "neg"]]
+    assert result.stderr == f"left out 2 rows: 1 that cannot be read, 1 without a text ({data}:3, {data}:4)\n"
+    data = write(tmp_path / "b.csv", content.replace("broken\n", ""))
+    assert [line.split(",")[2] for line in call("predict", data, "-j", "1").lines[1:]] == ["pos", "?", "neg"]
+
+
+def test_a_table_of_which_nothing_is_left_has_a_header(tmp_path):
+    result = call("predict", write(tmp_path / "a.csv", "text,n\n,1\n"), "-j", "1", "--skip-bad")
+    assert result.text == "text,n,label,confidence,score,prob_neg,prob_pos\n"
+
+
+def test_counting_reads_the_same_tables(tmp_path):
+    texts = [f"film {number % 7} was good" for number in range(30)]
+    odd = table(tmp_path, "odd.csv", [(text, 1) for text in texts], "Text;n")
+    plain = write(tmp_path / "plain.txt", "".join(f"{text}\n" for text in texts))
+    for name, data in (("one", odd), ("two", plain)):
+        call("cooccur", data, "--min-count", "1", "-j", "1", "-q", "-o", tmp_path / f"{name}.npz")
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
