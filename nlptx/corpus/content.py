@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from nlptx.corpus.columns import alike
+
 # Number of bytes to look at. One read of a file returns at least as many.
 HEAD = 4096
 
@@ -187,10 +189,10 @@ def table_note(head: bytes, text_column: str) -> str | None:
         return f"the first line is {line!r}, which looks like the name of a column; it is read as a text"
     if line.startswith("{") and (fields := _json_object(line)):
         return _to_read_columns("jsonl", "is a JSON object", fields, text_column)
-    for delimiter, format in ((",", "csv"), ("\t", "tsv")):
+    for delimiter, format in ((",", "csv"), ("\t", "tsv"), (";", "csv"), ("|", "csv")):
         cells = line.split(delimiter)
         names = [cell.strip('"') for cell in cells]
-        usual = text_column in names or any(map(_USUAL_COLUMN.fullmatch, names))
+        usual = bool(alike(text_column, names)) or any(map(_USUAL_COLUMN.fullmatch, names))
         if len(cells) > 1 and usual and all(map(_COLUMN_NAME.fullmatch, cells)):
             what = f"looks like the header of a table ({', '.join(names)})"
             return _to_read_columns(format, what, names, text_column)
@@ -206,5 +208,5 @@ def _json_object(line: str) -> list[str]:
 
 
 def _to_read_columns(format: str, what: str, names: Sequence[str], text_column: str) -> str:
-    column = "" if text_column in names else " `text_column=NAME`"
+    column = "" if alike(text_column, names) else " `text_column=NAME`"
     return f"the first line {what}, but it is read as text; `format={format}`{column} reads the columns"

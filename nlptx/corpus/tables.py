@@ -87,7 +87,7 @@ def _weight(value: Any, where: str) -> float:
         if isinstance(value, bool):
             raise ValueError
         weight = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         weight = math.nan
     if not 0 <= weight <= LARGEST_WEIGHT:
         missing = _is_missing(value) or value == ""

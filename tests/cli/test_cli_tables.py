@@ -144,6 +144,14 @@ def test_labels_that_are_not_certain_are_refused_and_can_be_mapped(tmp_path):
     assert failure("evaluate", data, "-j", "1", "--map", "1=neg")[0] == 3
 
 
+def test_maps_and_delimiters_come_from_the_environment_too(tmp_path, monkeypatch):
+    data = write(tmp_path / "a.csv", "text^label\nI loved it^good\nso bad^bad\n")
+    monkeypatch.setenv("NLPTX_EVALUATE_MAP", "good=pos bad=neg")
+    monkeypatch.setenv("NLPTX_EVALUATE_DELIMITER", "^")
+    result = call("evaluate", data, "-j", "1", "--json")
+    assert (result.json["texts"], result.stderr) == (2, "")
+
+
 def test_a_map_overrules_what_would_be_understood(tmp_path):
     data = table(tmp_path, "a.csv", [("I loved it", "0"), ("so bad", "1")])
     result = call("evaluate", data, "-j", "1", "--json", "--map", "0=pos", "--map", "1=neg")

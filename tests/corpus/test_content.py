@@ -182,6 +182,8 @@ def notes(path, **options):
         ("text,label", "`format=csv` reads"),
         ('"text","label"', "`format=csv` reads"),
         ("label\ttext", "`format=tsv` reads"),
+        ("Text;Label", "`format=csv` reads"),
+        ("id|Review", "`format=csv` `text_column=NAME` reads"),
         ("id,review,stars", "`format=csv` `text_column=NAME` reads"),
         ('{"text": "great", "label": "pos"}', "`format=jsonl` reads"),
         ('{"review": "great"}', "`format=jsonl` `text_column=NAME` reads"),
