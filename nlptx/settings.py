@@ -228,7 +228,7 @@ class TrainSettings(NetworkSettings):
     label_order: str = setting("auto", "Whether numeric labels form a scale.", "Data", choices=("auto", "none"))
     class_weight: str = setting(
         "none",
-        "balanced: equal weight for each label; raises mean recall.",
+        "balanced: every label has the same weight.",
         "Data",
         choices=("none", "balanced"),
     )

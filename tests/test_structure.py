@@ -110,7 +110,7 @@ def test_there_are_no_circular_imports():
 def test_only_reading_parquet_imports_pandas():
     """Importing pandas takes longer than a small training."""
     importing = {path for path in MODULES if any(inside(name, "pandas") for name in imports(path))}
-    assert importing == {PACKAGE / "corpus/formats.py"}
+    assert importing == {PACKAGE / "corpus/tables.py"}
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"]])

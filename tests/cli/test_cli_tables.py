@@ -4,6 +4,7 @@ import json
 
 import pytest
 from calling import call, failure
+from reviews import make_reviews
 from sample_data import make_rows, one_step
 
 from nlptx.artifacts import container
@@ -239,3 +240,31 @@ def test_counting_reads_the_same_tables(tmp_path):
     for name, data in (("one", odd), ("two", plain)):
         call("cooccur", data, "--min-count", "1", "-j", "1", "-q", "-o", tmp_path / f"{name}.npz")
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+
+
+def test_one_command_and_three_agree_on_texts_with_weights_and_a_map(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = zip(*make_reviews(300, plain_words=300), strict=True)
+    table(tmp_path, "a.csv", [(t, "10"[y == "neg"], n % 3) for n, (t, y) in enumerate(rows)], "Text;Label;n")
+    more = (
+        "--map",
+        "1=pos",
+        "--map",
+        "0=neg",
+        "--weight-column",
+        "n",
+        "--epochs",
+        "1",
+        "--ngrams",
+        "0",
+        "-j",
+        "1",
+        "-q",
+    )
+    call("cooccur", "a.csv", "-j", "1", "-q", "-o", "c.npz")
+    call("pca", "c.npz", "-j", "1", "-q", "-o", "e.npz")
+    call("train", "a.csv", "-e", "e.npz", *more, "-o", "three.npz")
+    call("train", "a.csv", *more, "-o", "one.npz")
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "three.npz").read_bytes()
+    (recipe,) = call("info", "one.npz", "--json").json["commands"]
+    assert "--weight-column n" in recipe
