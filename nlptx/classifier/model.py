@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact, load, write
 from nlptx.artifacts.validation import need_array, read_tokenizer, read_vocabulary
+from nlptx.classifier.abstention import ErrorCurve, check_abstain, find_threshold
 from nlptx.classifier.inference import infer
 from nlptx.classifier.label_types import Label, label_name
 from nlptx.classifier.model_details import read_details, write_details
 from nlptx.classifier.network import Network, unset_network
-from nlptx.classifier.scoring import score
+from nlptx.classifier.scoring import Scored, score
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import ArtifactError, CorruptError, SettingsError
 from nlptx.io.paths import FilePath
@@ -60,6 +61,7 @@ class Model:
         source: documents and digest of the training data, if known.
         temperature: number that the outputs are divided by to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
+        held_out: answers and errors on the held-out texts, from which :meth:`threshold` is computed; None if unknown.
     """
 
     vocabulary: Vocabulary
@@ -77,6 +79,7 @@ class Model:
     source: dict[str, Any] = field(default_factory=dict)
     temperature: float = 1.0
     card: dict[str, Any] = field(default_factory=dict)
+    held_out: ErrorCurve | None = None
 
     def __repr__(self) -> str:
         labels = ", ".join(map(repr, self.labels[:_LABELS_SHOWN]))
@@ -164,18 +167,46 @@ class Model:
             ArtifactError: the model's weights are so large that a probability is not a number.
             InputTypeError: ``texts`` is not a collection of str.
         """
-        texts = iterate_texts(texts)
-        with Workers.of(jobs) as workers:
-            scored = score(self, ((None, text) for text in texts), workers)
-            rows = [one.probabilities for batch in scored for _, one in batch]
+        rows = [scored.probabilities for scored in self._score(texts, jobs)]
         return np.array(rows).reshape(len(rows), len(self.labels))
 
-    def predict(self, texts: Iterable[str], jobs: int | Workers | None = None) -> list[Label]:
-        """Return the predicted label of each text, see :meth:`choose`; arguments as in :meth:`predict_proba`.
+    def predict(
+        self, texts: Iterable[str], jobs: int | Workers | None = None, *, abstain: float | None = None
+    ) -> list[Label | None]:
+        """Return the predicted label of each text, see :meth:`choose`.
 
-        A text without a known word also gets a label, whereas ``nlptx predict`` prints ? for it.
+        Args:
+            texts: as in :meth:`predict_proba`.
+            jobs: as in :meth:`predict_proba`.
+            abstain: minimum confidence, P(label), of an answer. Texts with less, or without a known word, get None.
+                By default every text gets a label, even without a known word, for which ``nlptx predict`` prints ?.
+
+        Raises:
+            ArtifactError, InputTypeError: as for :meth:`predict_proba`.
+            SettingsError: ``abstain`` is not from 0 to 1.
         """
-        return [self.labels[column] for column in self.choose(self.predict_proba(texts, jobs))]
+        if abstain is None:
+            return [self.labels[scored.best] for scored in self._score(texts, jobs)]
+        check_abstain(abstain)
+        return [
+            self.labels[scored.best] if scored.is_answered(abstain) else None for scored in self._score(texts, jobs)
+        ]
+
+    def threshold(self, max_error: float) -> float:
+        """Return the ``abstain`` that holds the error of the answers to ``max_error``, with a confidence of 95 %.
+
+        It is chosen on the texts held out of training; see :mod:`nlptx.classifier.abstention` for the assumptions.
+
+        Raises:
+            ArtifactError, QualityGateError, SettingsError: as for :func:`nlptx.classifier.abstention.find_threshold`.
+        """
+        return find_threshold(self.held_out, max_error).confidence
+
+    def _score(self, texts: Iterable[str], jobs: int | Workers | None) -> list[Scored]:
+        texts = iterate_texts(texts)
+        with Workers.of(jobs) as workers:
+            batches = score(self, ((None, text) for text in texts), workers)
+            return [scored for batch in batches for _, scored in batch]
 
     def scores(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return (B,) expected label values, in [-1, 1], for (B, C) probabilities; None if labels have no order."""

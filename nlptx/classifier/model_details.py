@@ -1,10 +1,11 @@
-"""The JSON values that a model file contains in addition to its arrays: labels, history, source, temperature, card."""
+"""The JSON values that a model file contains in addition to its arrays, such as labels, history and temperature."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from nlptx.artifacts.validation import read_history
+from nlptx.classifier.abstention import ErrorCurve
 from nlptx.classifier.label_types import label_name, restore_labels, type_names
 from nlptx.errors import CorruptError
 
@@ -23,6 +24,7 @@ def write_details(model: Model) -> dict[str, Any]:
         "history": model.history,
         "source": model.source,
         "temperature": model.temperature,
+        **({} if model.held_out is None else {"held_out": model.held_out.to_dict()}),
         "card": model.card,
         "tokenizer": tokenizer.name,
         "lowercase": tokenizer.lowercase,
@@ -54,4 +56,5 @@ def read_details(details: dict[str, Any]) -> dict[str, Any]:
         "source": source,
         "temperature": temperature,
         "card": card,
+        "held_out": ErrorCurve.from_dict(details["held_out"]) if "held_out" in details else None,
     }

@@ -48,6 +48,15 @@ class Scored:
     truncated: bool
     tokens: int
 
+    @property
+    def confidence(self) -> float:
+        """Probability of the predicted label."""
+        return self.probabilities[self.best]
+
+    def is_answered(self, abstain: float) -> bool:
+        """Return whether the text gets a label: it has a known word and at least the confidence ``abstain``."""
+        return self.known_words > 0 and self.confidence >= abstain
+
 
 class ScoringModel(TrainedNetwork, Protocol):
     """Interface of the models that can be scored; see :class:`nlptx.classifier.model.Model`."""

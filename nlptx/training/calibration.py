@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.abstention import ErrorCurve
 from nlptx.classifier.model import Model
 from nlptx.metrics import calibration_error, calibration_noise_floor, log_loss
+from nlptx.training.dataset import Examples
 
 # Minimum number of held-out texts; with fewer, the temperature would be mostly noise.
 LEAST_TEXTS = 100
@@ -74,3 +76,17 @@ def calibrate(
         facts[f"ece_{name}"] = round(calibration_error(confidence, predicted == targets, weights=weights), 5)
     facts["ece_floor_after"] = round(calibration_noise_floor(confidence).mean, 5)
     model.history["calibration"] = facts
+
+
+def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurve:
+    """Return the answers and errors of a calibrated model on its held-out texts for all confidence thresholds.
+
+    Args:
+        model: calibrated model.
+        outputs: (texts, outputs) outputs of its network for the held-out texts.
+        valid: the held-out texts.
+    """
+    p = model.as_probabilities(outputs.astype(np.float64) / model.temperature)
+    predicted = model.choose(p)
+    confidence = p[np.arange(len(p)), predicted]
+    return ErrorCurve.of(confidence, predicted == valid.targets, len(valid) + len(valid.unknown))

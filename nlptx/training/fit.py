@@ -12,7 +12,7 @@ from nlptx.runtime.workers import Workers
 from nlptx.settings import SEED, CountSettings, PcaSettings, TrainSettings
 from nlptx.text.arguments import check_seed, check_settings, check_type
 from nlptx.training.baseline import find_uselessness
-from nlptx.training.calibration import calibrate
+from nlptx.training.calibration import calibrate, measure_errors
 from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import split
@@ -136,6 +136,7 @@ def fit(
             outputs = outputs_of(model, data.valid, workers)
             if settings.calibrate:
                 calibrate(model, outputs, data.valid.targets, data.valid.weights)
+            model.held_out = measure_errors(model, outputs, data.valid)
             if warning := find_uselessness(model, data, outputs):
                 model.history["warnings"] = [warning]
                 on_note(f"warning: {warning}. Give more texts or `epochs`, check the labels, or lower `lr`.")

@@ -1,0 +1,173 @@
+"""Abstention: leave the texts with a low confidence unanswered, so that few of the answers are wrong.
+
+A model stores how many of its held-out texts it answers, and how many of these answers are wrong, for a fixed grid of
+confidence thresholds. From these counts alone, :meth:`ErrorCurve.choose` finds the threshold for a maximum error E:
+
+    for each threshold that is not skipped, from high to low:
+        stop unless P(X <= wrong) <= 5 %, where X is binomial(answered, E)
+
+The last threshold before the stop is chosen. The condition holds if and only if the one-sided 95 % Clopper-Pearson
+upper bound of the error is at most E. Because the order of the tests is fixed in advance and the first failure ends
+them, all of them together choose a threshold with an error above E with a probability of at most 5 % (fixed-sequence
+testing: Angelopoulos et al. 2021, "Learn then Test"; the problem: Geifman & El-Yaniv 2017, "Selective Classification
+for Deep Neural Networks"). Thresholds that only a few texts reach are skipped, because one or two errors of an
+overconfident model would end the tests there. With skipping, the proof needs one more assumption: the error does not
+fall when less confident texts are answered too.
+
+The new texts must be exchangeable with the held-out texts, as if both had been drawn at random from one source. Texts
+of another domain are not. The held-out texts also chose the epoch and the temperature, which makes the counts slightly
+optimistic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.errors import ArtifactError, CorruptError, QualityGateError, SettingsError
+
+# Probability of choosing a threshold with an error above the maximum.
+RISK = 0.05
+# Thresholds are skipped while they answer less than this fraction of the held-out texts, or too few of them to pass the
+# test with this many errors.
+MIN_COVERAGE, MIN_ERRORS = 0.1, 1
+# Confidence thresholds, ascending; the steps are finer close to 1.
+GRID = (
+    *(number / 100 for number in range(99)),
+    *(number / 1_000 for number in range(990, 999)),
+    *(number / 10_000 for number in range(9_990, 10_000)),
+)
+# Step between the maximum errors that are tried to find the smallest one that can be held.
+_STEP = 0.005
+
+
+class Threshold(NamedTuple):
+    """A confidence threshold: texts with at least this confidence are answered.
+
+    Args:
+        confidence: the threshold, in [0, 1].
+        coverage: fraction of the held-out texts that are answered.
+    """
+
+    confidence: float
+    coverage: float
+
+
+@dataclass(frozen=True)
+class ErrorCurve:
+    """Answers and errors on held-out texts for several confidence thresholds.
+
+    Args:
+        texts: number of held-out texts, including those without a known word, which are never answered.
+        thresholds: confidence thresholds, ascending.
+        answered: number of texts with at least the confidence of each threshold.
+        wrong: number of wrong answers among them.
+    """
+
+    texts: int
+    thresholds: list[float]
+    answered: list[int]
+    wrong: list[int]
+
+    @classmethod
+    def of(cls, confidence: NDArray[np.float64], correct: NDArray[np.bool_], texts: int) -> Self:
+        """Count answers and errors.
+
+        Args:
+            confidence: (N,) probability of the predicted label, for each held-out text with a known word.
+            correct: (N,) whether the predicted label is the true one.
+            texts: number of held-out texts, including those without a known word.
+        """
+        answered = (len(confidence) - np.searchsorted(np.sort(confidence), GRID)).tolist()
+        wrong = ((~correct).sum() - np.searchsorted(np.sort(confidence[~correct]), GRID)).tolist()
+        # Leave out the low thresholds that every text reaches, except the last, and those that no text reaches.
+        used = range(max(answered.count(len(confidence)) - 1, 0), len(GRID) - answered.count(0))
+        return cls(texts, [GRID[i] for i in used], [answered[i] for i in used], [wrong[i] for i in used])
+
+    def choose(self, max_error: float) -> Threshold | None:
+        """Return the threshold that holds the error of the answers to ``max_error``; None if there is none.
+
+        The error on new texts is at most ``max_error`` with a confidence of 95 %, under the assumptions above.
+
+        Args:
+            max_error: maximum fraction of wrong answers, between 0 and 1, both excluded.
+        """
+        from scipy.special import bdtr  # slow to import
+
+        chosen = None
+        for confidence, answered, wrong in reversed([*zip(self.thresholds, self.answered, self.wrong, strict=True)]):
+            if answered < MIN_COVERAGE * self.texts or bdtr(MIN_ERRORS, answered, max_error) > RISK:
+                continue
+            if bdtr(wrong, answered, max_error) > RISK:
+                break
+            chosen = Threshold(confidence, answered / self.texts)
+        return chosen
+
+    def smallest_error(self) -> float | None:
+        """Return the smallest maximum error, a multiple of 0.5 %, for which there is a threshold."""
+        errors = (round(number * _STEP, 3) for number in range(1, round(1 / _STEP)))
+        return next((error for error in errors if self.choose(error) is not None), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the curve as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Self:
+        """Restore a curve from JSON values. Raises CorruptError if they are invalid."""
+        if not isinstance(values, dict) or set(values) != {"texts", "thresholds", "answered", "wrong"}:
+            raise CorruptError("its errors on held-out texts are damaged")
+        texts, *columns = (values[name] for name in ("texts", "thresholds", "answered", "wrong"))
+        kinds = (int, float, int, int)
+        if (
+            not all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns)
+            or any(
+                type(value) is not kind for kind, part in zip(kinds, ([texts], *columns), strict=True) for value in part
+            )
+            or not all(0 <= low < high <= 1 for low, high in pairwise([*columns[0], 1.0]))
+            or not all(0 <= wrong <= answered <= texts for _, answered, wrong in zip(*columns, strict=True))
+            or not all(after <= before for counts in columns[1:] for before, after in pairwise(counts))
+        ):
+            raise CorruptError("its errors on held-out texts are impossible")
+        return cls(texts, *columns)
+
+
+def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:
+    """Return the threshold of a model that holds the error of its answers to ``max_error``.
+
+    Args:
+        curve: errors of the model on its held-out texts, if it stores them.
+        max_error: as in :meth:`ErrorCurve.choose`.
+
+    Raises:
+        ArtifactError: the model stores no errors on held-out texts.
+        QualityGateError: no threshold holds the error to ``max_error``.
+        SettingsError: ``max_error`` is not between 0 and 1.
+    """
+    if not 0 < max_error < 1:
+        raise SettingsError(f"`max_error` is {max_error}; expected a number between 0 and 1")
+    if curve is None:
+        raise ArtifactError(
+            "the model stores no errors on held-out texts, so no threshold for `max_error` can be found",
+            hint="Train it with texts held out (`valid_share` above 0) by this version, or choose `abstain` yourself.",
+        )
+    threshold = curve.choose(max_error)
+    if threshold is None:
+        smallest = curve.smallest_error()
+        advice = "" if smallest is None else f"Allow at least {smallest:g}, or train"
+        raise QualityGateError(
+            f"no confidence threshold holds the error to {max_error:g} on the {curve.texts:,} texts that the model's"
+            " training held out",
+            hint=f"{advice or 'Train'} with more texts held out (`valid_share`, `valid_max`).",
+        )
+    return threshold
+
+
+def check_abstain(abstain: float) -> None:
+    """Raise SettingsError unless ``abstain`` is a confidence threshold: a number from 0 to 1."""
+    if not 0 <= abstain <= 1:
+        raise SettingsError(f"`abstain` is {abstain}; expected a number from 0 to 1")

@@ -1,0 +1,64 @@
+"""Accuracy against coverage: how accurate a model is on the fraction of the texts in which it is most confident."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class CoveragePoint(NamedTuple):
+    """The result of answering only the texts with at least some confidence.
+
+    Args:
+        coverage: fraction of the texts that are answered.
+        confidence: smallest confidence of an answered text.
+        accuracy: fraction of the answers that are correct.
+        texts: number of answered texts.
+    """
+
+    coverage: float
+    confidence: float
+    accuracy: float
+    texts: int
+
+
+@dataclass(frozen=True)
+class CoverageCurve:
+    """Accuracy at every coverage.
+
+    Args:
+        confidence: (N,) confidence of each text, descending.
+        accuracy: (N,) accuracy on the first 1, 2, ..., N texts. Among texts of equal confidence, errors are spread
+            evenly, so their order does not matter.
+    """
+
+    confidence: NDArray[np.float64]
+    accuracy: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> Self:
+        """Build the curve of one or more texts from the confidence and correctness of each, (N,)."""
+        values, group, sizes = np.unique(-confidence, return_inverse=True, return_counts=True)
+        mean = np.bincount(group, correct) / sizes
+        hits = np.cumsum(np.repeat(mean, sizes))
+        return cls(np.repeat(-values, sizes), hits / np.arange(1, len(confidence) + 1))
+
+    @property
+    def aurc(self) -> float:
+        """Area under the risk-coverage curve: the mean over all coverages of the error, 1 - accuracy."""
+        return float(1 - self.accuracy.mean())
+
+    def at(self, coverage: float) -> CoveragePoint:
+        """Answer at least this fraction of the texts, the most confident, and those of equal confidence."""
+        count = max(math.ceil(round(coverage * len(self.confidence), 6)), 1)
+        confidence = float(self.confidence[count - 1])
+        texts = int((self.confidence >= confidence).sum())
+        return CoveragePoint(texts / len(self.confidence), confidence, float(self.accuracy[texts - 1]), texts)
+
+    def table(self) -> list[CoveragePoint]:
+        """Return the points at 100 %, 90 %, ..., 10 % coverage, each different point once."""
+        return list(dict.fromkeys(self.at(tenths / 10) for tenths in range(10, 0, -1)))
