@@ -16,6 +16,7 @@ from nlptx.io.paths import FilePath, file_name
 from nlptx.training.history import loss_curve
 
 if TYPE_CHECKING:
+    from nlptx.classifier.coverage import CoverageCurve
     from nlptx.embeddings.embeddings import Embeddings
 
 FORMATS = ("png", "svg", "pdf")
@@ -66,6 +67,27 @@ def _smoothed(steps: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
     width = max(len(steps) // 10, 1)
     window = np.full(width, 1 / width)
     return np.convolve(steps, window, "valid"), np.convolve(values, window, "valid")
+
+
+def plot_coverage(curve: CoverageCurve, path: FilePath) -> None:
+    """Plot the accuracy on the most confident texts against their fraction of all texts.
+
+    Args:
+        curve: accuracy at every coverage.
+        path: file to write, ending in .png, .svg or .pdf.
+
+    Raises:
+        SettingsError, NlptxError, OutputError: as for :func:`plot_history`.
+    """
+    figure = _figure(path, 7, 4)
+    figure.set_layout_engine("constrained")
+    axes = figure.add_subplot()
+    points = [curve.at(percent / 100) for percent in range(1, 101)]
+    axes.plot([100 * point.coverage for point in points], [100 * point.accuracy for point in points])
+    axes.set_xlabel("coverage: answered texts, most confident first, %")
+    axes.set_ylabel("accuracy of the answers, %")
+    axes.grid(alpha=0.3)
+    _save(figure, path)
 
 
 def plot_words(embeddings: Embeddings, path: FilePath) -> None:
@@ -125,10 +147,15 @@ def _colour(number: int) -> tuple[float, float, float]:
     return colorsys.hls_to_rgb(number * GOLDEN % 1, (0.36, 0.46)[number % 2], 0.75)
 
 
-def _figure(path: FilePath, width: float, height: float) -> Any:
-    """Check the extension of the file name, and return an empty matplotlib figure of the given size in inches."""
+def check_extension(path: FilePath) -> None:
+    """Raise SettingsError unless a file name ends in .png, .svg or .pdf."""
     if _suffix(path) not in FORMATS:
         raise SettingsError(f"{path}: a picture ends in .{', .'.join(FORMATS)}")
+
+
+def _figure(path: FilePath, width: float, height: float) -> Any:
+    """Check the extension of the file name, and return an empty matplotlib figure of the given size in inches."""
+    check_extension(path)
     try:
         from matplotlib.figure import Figure
     except ImportError as error:

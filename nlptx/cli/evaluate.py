@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nlptx.cli.abstention import Abstention, abstention_options, draw_coverage
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import BUNDLED, Run, model_option, run_options
@@ -37,10 +38,18 @@ _SEEN = {
 @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
 @model_option
 @option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 below this accuracy.")
+@abstention_options
+@option("--plot", type=PATH, metavar="FILE", help="Draw accuracy against coverage as .png, .svg or .pdf (plot extra).")
 @reading_options(("test",), skip_bad=True, labelled=True)
 @run_options(json_help="Print the report as one JSON object.")
 def evaluate(
-    data: tuple[str, ...], model: str | None, min_accuracy: float | None, reading: ReadOptions, run: Run
+    data: tuple[str, ...],
+    model: str | None,
+    min_accuracy: float | None,
+    abstention: Abstention,
+    plot: str | None,
+    reading: ReadOptions,
+    run: Run,
 ) -> None:
     """Compare predictions with true labels.
 
@@ -54,14 +63,19 @@ def evaluate(
     show by chance on as many texts. A text without a known word gets the most frequent label in the training
     data and, as its probabilities, the fraction of each label there; the report gives the number of such
     texts.
+
+    Accuracy against coverage shows how accurate the answers are if only the most confident part of the texts is
+    answered; AURC is the mean error over all coverages. With --abstain or --max-error, which are those of nlptx
+    predict, everything else in the report is about the answered texts, and so is --min-accuracy.
     """
     data = inputs_or_stdin(data)
-    check_names(*data, model)
+    check_names(*data, model, plot)
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
     started = time.perf_counter()
     import numpy as np
 
+    from nlptx.classifier.coverage import CoverageCurve
     from nlptx.classifier.model import Model
     from nlptx.classifier.scoring import score
     from nlptx.cli.known_words import KnownWords
@@ -73,7 +87,12 @@ def evaluate(
     from nlptx.runtime.workers import Workers
 
     keep_freed_memory()
+    if plot is not None:
+        from nlptx.plots import check_extension, plot_coverage
+
+        check_extension(plot)
     classifier = Model.load(model)
+    threshold = abstention.threshold(classifier)
     corpus = Corpus(data, reading, run.talk.note)
     texts, labels, places_in_data = [], [], []
     for document in LabelledDocuments(corpus):
@@ -88,22 +107,44 @@ def evaluate(
     targets = _targets(labels, classifier.label_names, places_in_data, run.talk)
     known_words = KnownWords()
     probabilities: list[list[float]] = []
+    confidence: list[float] = []
+    answered: list[bool] = []
     with Workers(run.jobs, processes=True) as workers:
         for batch in score(classifier, zip(places_in_data, texts, strict=True), workers):
             for where, scored in batch:
                 known_words.add(where, scored)
                 probabilities.append(scored.probabilities)
-    predicted = classifier.choose(np.array(probabilities))
+                confidence.append(scored.confidence if scored.known_words else 0.0)
+                answered.append(scored.is_answered(threshold) or not abstention.wanted)
+    if not any(answered):
+        raise DataError(
+            f"there is nothing to evaluate: no text has a confidence of {threshold:g}", hint="Lower `abstain`."
+        )
+    p, classes = np.array(probabilities), np.array(targets)
+    predicted = classifier.choose(p)
+    curve = CoverageCurve.of(np.array(confidence), predicted == classes)
     ordered = classifier.values is not None
-    report = judge(np.array(probabilities), np.array(targets), classifier.label_names, ordered, predicted)
+    report = judge(p[answered], classes[answered], classifier.label_names, ordered, predicted[answered])
     seen_in = _seen_in(classifier, corpus.sha256)
     names = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
     if run.json:
-        about_data = {"unknown_texts": known_words.unknown, "seen_in": seen_in}
+        about_data = {
+            "unknown_texts": known_words.unknown,
+            "seen_in": seen_in,
+            "confidence": threshold if abstention.wanted else None,
+            "coverage": sum(answered) / len(texts),
+            "coverage_curve": [point._asdict() for point in curve.table()],
+            "aurc": curve.aurc,
+        }
         cost = {"seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
         print_json({**names, **_as_json(report), **about_data, **cost})
     else:
+        if abstention.wanted:
+            names["answered"] = f"{sum(answered) / len(texts):.2%} of {len(texts):,}, confidence at least {threshold:g}"
         _draw(names, report, known_words.unknown, run.talk)
+        draw_coverage(curve, run.talk)
+    if plot is not None:
+        plot_coverage(curve, plot)
     for note in known_words.notes("scored with the share of each label in the training data"):
         run.talk.note(note)
     if seen_in:
@@ -178,6 +219,7 @@ def _draw(names: dict[str, Any], report: Report, unknown: int, talk: Reporter) -
         ("seed", str(names["seed"])),
         ("data", " ".join(names["data"])),
         ("texts", report.texts),
+        *([("answered", names["answered"])] if "answered" in names else []),
         *([("without a known word", unknown)] if unknown else []),
         ("accuracy", f"{report.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%})"),
         ("majority baseline", f"{report.majority:.2%}"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nlptx.cli.abstention import attainable_errors
 from nlptx.cli.charts import curve
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
@@ -84,6 +85,8 @@ def _draw(
     commands: list[str],
     run: Run,
 ) -> None:
+    from nlptx.classifier.abstention import ErrorCurve
+
     talk = run.talk
     plain = {name: value for name, value in found.details.items() if not isinstance(value, list | dict)}
     words = [("words", sizes["word_counts"][0])] if "word_counts" in sizes else []
@@ -95,6 +98,12 @@ def _draw(
         for title, told in (("card", card), ("calibration", _calibration(found))):
             if told:
                 talk.facts(title, _rows(told))
+        if "held_out" in found.details:
+            held_out = ErrorCurve.from_dict(found.details["held_out"])
+            talk.facts(
+                f"error of predict --max-error (95 % confidence, {held_out.texts:,} held-out texts)",
+                attainable_errors(held_out),
+            )
     else:
         talk.facts(path, facts)
     talk.facts("settings", ((name, str(value)) for name, value in found.settings.items()))

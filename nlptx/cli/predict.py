@@ -8,6 +8,7 @@ import shlex
 import click
 from click.core import ParameterSource
 
+from nlptx.cli.abstention import Abstention, abstention_options, coverage_note
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import Run, model_option, output_option, run_options
@@ -31,6 +32,7 @@ _LONGEST_QUOTED = 60
     show_default=True,
     help="Format of the scores; auto: that of the output's name, else that of the input.",
 )
+@abstention_options
 @option("--details", is_flag=True, help="Add n_tokens, known_words and truncated (true or false).")
 @option(
     "--csv-safe",
@@ -47,6 +49,7 @@ def predict(
     format: str,
     details: bool,
     csv_safe: bool,
+    abstention: Abstention,
     reading: ReadOptions,
     run: Run,
 ) -> None:
@@ -63,8 +66,11 @@ def predict(
     that format; .gz, .bz2 or .xz at the end of the name compresses it.
 
     Input is scored as it arrives, in bounded memory. Texts without a known word get the label ? and, as their
-    probabilities, the fraction of each label in the training data. Every row of the input is a row of the output,
-    unless --skip-bad leaves out empty texts and rows that cannot be read.
+    probabilities, the fraction of each label in the training data. With --abstain P, texts with a confidence below
+    P get the label ? too; their probabilities and score are unchanged. --max-error E chooses P from the errors on
+    texts held out of training: on texts like these, at most the fraction E of the labels is wrong (95 % confidence).
+    Every row of the input is a row of the output, unless --skip-bad leaves out empty texts and rows that cannot be
+    read.
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, model)
@@ -82,16 +88,19 @@ def predict(
 
     keep_freed_memory()
     classifier = Model.load(model)
+    threshold = abstention.threshold(classifier)
     corpus = Corpus(inputs, reading, run.talk.note)
     pairs = ((document, document.text) for document in documents_with_text(corpus))
-    known_words = KnownWords()
+    known_words, texts, answered = KnownWords(), 0, 0
     with (
-        open_writer(output, layout, classifier, details=details, guard=csv_safe) as rows,
+        open_writer(output, layout, classifier, details=details, guard=csv_safe, abstain=threshold) as rows,
         Workers(run.jobs, processes=True) as workers,
     ):
         for batch in score(classifier, pairs, workers):
             for document, scored in batch:
                 known_words.add(document.where, scored)
+                texts += 1
+                answered += scored.is_answered(threshold)
                 rows.write(document, scored)
             rows.flush()
         if corpus.source is not None:
@@ -101,6 +110,8 @@ def predict(
     corpus.tell_left_out()
     for note in known_words.notes("labelled ?, with the share of each label in the training data"):
         run.talk.note(note)
+    if abstention.wanted:
+        run.talk.note(coverage_note(answered, texts, threshold))
 
 
 def _check_there(inputs: tuple[str, ...]) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nlptx.corpus.sources import Source
 
 
-# Label of a text without any known word.
+# Label of a text without any known word, or with too low a confidence.
 NO_LABEL = "?"
 # Input format -> output format, for input formats that cannot be written.
 _LAYOUTS = {"document": "text", "parquet": "csv"}
@@ -45,12 +45,22 @@ class PredictionWriter:
         model: model that made the predictions, for its labels.
         details: whether to add ``n_tokens``, ``known_words`` and ``truncated``.
         guard: whether to prevent spreadsheets from evaluating text as formulas, see :func:`guarded`.
+        abstain: minimum confidence of a text that gets a label.
         live: whether :meth:`flush` flushes the output, because a reader may be waiting for the rows.
         terminal: whether the output is a terminal; control characters are then replaced.
     """
 
     def __init__(
-        self, out: BinaryIO, layout: str, model: Model, *, details: bool, guard: bool, live: bool, terminal: bool
+        self,
+        out: BinaryIO,
+        layout: str,
+        model: Model,
+        *,
+        details: bool,
+        guard: bool,
+        abstain: float,
+        live: bool,
+        terminal: bool,
     ) -> None:
         self.out = out
         self.layout = layout
@@ -58,6 +68,7 @@ class PredictionWriter:
         self.labels = model.label_names
         self.details = details
         self.guard = guard
+        self.abstain = abstain
         self.live = live
         self.terminal = terminal
         self.renamed: dict[str, str] = {}
@@ -118,7 +129,7 @@ class PredictionWriter:
         return {"n_tokens": scored.tokens, "known_words": scored.known_words, "truncated": scored.truncated}
 
     def _label(self, scored: Scored) -> str:
-        return self.labels[scored.best] if scored.known_words else NO_LABEL
+        return self.labels[scored.best] if scored.is_answered(self.abstain) else NO_LABEL
 
     def _full(self, document: Document, scored: Scored) -> dict[str, Any]:
         shares = rounded(scored.probabilities)
@@ -189,13 +200,18 @@ def _cell(value: Any) -> str:
 
 
 @contextmanager
-def open_writer(output: str, layout: str, model: Model, *, details: bool, guard: bool) -> Iterator[PredictionWriter]:
-    """Open the output. A file is written atomically at the end, and compressed if its name ends in .gz, .bz2 or .xz."""
+def open_writer(output: str, layout: str, model: Model, **options: Any) -> Iterator[PredictionWriter]:
+    """Open the output. A file is written atomically at the end, and compressed if its name ends in .gz, .bz2 or .xz.
+
+    Args:
+        output: path of the output, or ``-`` for standard output.
+        layout: as for :class:`PredictionWriter`.
+        model: as for :class:`PredictionWriter`.
+        options: ``details``, ``guard`` and ``abstain`` of :class:`PredictionWriter`.
+    """
     if output == STDOUT:
         terminal = sys.stdout.isatty()
-        yield PredictionWriter(
-            sys.stdout.buffer, layout, model, details=details, guard=guard, live=True, terminal=terminal
-        )
+        yield PredictionWriter(sys.stdout.buffer, layout, model, live=True, terminal=terminal, **options)
         return
     with atomic_output(output) as whole, compressed(whole, output) as file:
-        yield PredictionWriter(file, layout, model, details=details, guard=guard, live=False, terminal=False)
+        yield PredictionWriter(file, layout, model, live=False, terminal=False, **options)

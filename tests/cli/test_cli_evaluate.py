@@ -30,6 +30,10 @@ KEYS = {
     "classes",
     "confusion",
     "unknown_texts",
+    "confidence",
+    "coverage",
+    "coverage_curve",
+    "aurc",
     "seen_in",
     "seconds",
     "peak_memory_mb",
@@ -141,7 +145,8 @@ def test_of_many_labels_the_most_frequent_confusions_are_named(work, tmp_path):
     report = run("evaluate", "-m", "many.npz", train, cwd=tmp_path).text
     assert "most frequent confusions" in report
     assert "rows: true" not in report
-    table = [line.split() for line in report.split("most frequent confusions")[1].splitlines()[2:]]
+    confusions, _, _ = report.split("most frequent confusions")[1].partition("accuracy against coverage")
+    table = [line.split() for line in confusions.splitlines()[2:]]
     counts = [int(words[-1]) for words in table]
     assert counts == sorted(counts, reverse=True)
     assert 0 < len(counts) <= 10

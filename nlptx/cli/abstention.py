@@ -1,0 +1,109 @@
+"""The options ``--abstain`` and ``--max-error``: answer only texts with a high confidence."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nlptx.cli.charts import curve as draw_curve
+from nlptx.cli.command import option
+from nlptx.cli.reporter import Reporter
+
+if TYPE_CHECKING:
+    from nlptx.classifier.abstention import ErrorCurve
+    from nlptx.classifier.coverage import CoverageCurve
+    from nlptx.classifier.model import Model
+
+# Maximum errors for which `nlptx info` shows the coverage.
+_ERRORS = (0.01, 0.02, 0.05, 0.1, 0.2)
+# Smallest coverage that is drawn, in percent; below it, the accuracy depends on a few texts.
+_FIRST_DRAWN = 10
+
+
+@dataclass(frozen=True)
+class Abstention:
+    """Values of the options ``--abstain`` and ``--max-error``; at most one of them is given."""
+
+    abstain: float | None
+    max_error: float | None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether one of the options is given."""
+        return self.abstain is not None or self.max_error is not None
+
+    def threshold(self, model: Model) -> float:
+        """Return the minimum confidence of an answer, 0 without the options.
+
+        Raises:
+            ArtifactError, QualityGateError: the model has no threshold for ``--max-error``.
+        """
+        return (self.abstain or 0.0) if self.max_error is None else model.threshold(self.max_error)
+
+
+def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--abstain`` and ``--max-error``; the command receives them as ``abstention``."""
+
+    def check(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+        if value is not None and math.isnan(value):
+            raise click.BadParameter("nan is not a number.", context, parameter)
+        return value
+
+    @option(
+        "--abstain",
+        type=click.FloatRange(0, 1),
+        metavar="P",
+        callback=check,
+        help="Do not label texts with a confidence below P.",
+    )
+    @option(
+        "--max-error",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        metavar="E",
+        callback=check,
+        help="Choose P so that at most this fraction of the labels is wrong on texts like the held-out ones.",
+    )
+    @functools.wraps(function)
+    def wrapped(*args: Any, abstain: float | None, max_error: float | None, **kwargs: Any) -> Any:
+        if abstain is not None and max_error is not None:
+            raise click.UsageError("--max-error chooses the confidence that --abstain gives; give one of them.")
+        return function(*args, abstention=Abstention(abstain, max_error), **kwargs)
+
+    return wrapped
+
+
+def coverage_note(answered: int, texts: int, threshold: float) -> str:
+    """Return a note on how many texts were answered."""
+    share = f" ({answered / texts:.1%})" if texts else ""
+    return f"note: labelled {answered:,} of {texts:,} texts{share}, those with a confidence of at least {threshold:g}"
+
+
+def draw_coverage(curve: CoverageCurve, talk: Reporter) -> None:
+    """Print accuracy against coverage, as a table and as a curve."""
+    rows = [
+        (f"{point.coverage:.0%}", f"{point.confidence:.4f}", f"{point.accuracy:.2%}", point.texts)
+        for point in curve.table()
+    ]
+    talk.table("accuracy against coverage", ("coverage", "confidence", "accuracy", "texts"), rows)
+    points = [(float(percent), curve.at(percent / 100).accuracy) for percent in range(_FIRST_DRAWN, 101)]
+    title = f"accuracy from {_FIRST_DRAWN} % coverage (left) to 100 % (right); AURC {curve.aurc:.4f}"
+    talk.drawing(title, draw_curve(points))
+
+
+def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
+    """Yield (maximum error, coverage and threshold), from the smallest error to one at which every text is answered."""
+    smallest = curve.smallest_error()
+    if smallest is None:
+        yield "not attainable", "too few held-out texts, or too many errors on them"
+        return
+    for error in sorted({smallest, *(error for error in _ERRORS if error > smallest)}):
+        if threshold := curve.choose(error):
+            answers = f"answers {threshold.coverage:.0%} of texts (--abstain {threshold.confidence:g})"
+            yield f"at most {100 * error:g}%", answers
+            if threshold.coverage == 1:
+                return

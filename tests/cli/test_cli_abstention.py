@@ -1,0 +1,171 @@
+"""``--abstain`` and ``--max-error`` of predict and evaluate, and what evaluate and info show about them."""
+
+import json
+
+import pytest
+from calling import call, failure
+from sample_data import COUNT, PCA, TRAIN, make_rows, write_tsv
+
+from nlptx.classifier.abstention import ErrorCurve
+from nlptx.cli.abstention import attainable_errors
+
+LINES = "great lovely superb film\nthe film was long\nawful dull story\nzzz\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Models with 300 held-out texts and with none, and labelled texts that are hard to tell apart."""
+    path = tmp_path_factory.mktemp("abstention")
+    rows = [
+        *make_rows(("neg", "pos"), 500, seed=1, words=5),
+        *((text, "neg") for text, _ in make_rows(("pos",), 100, seed=2, words=5)),
+    ]
+    write_tsv(path / "train.tsv", rows[0::3] + rows[1::3])
+    write_tsv(path / "valid.tsv", rows[2::3])
+    call("cooccur", path / "train.tsv", *COUNT, "-q", "-o", path / "c.npz")
+    call("pca", path / "c.npz", *PCA, "-q", "-o", path / "e.npz")
+    train = ("train", path / "train.tsv", "-e", path / "e.npz", *TRAIN, "-q")
+    call(*train, "--valid", path / "valid.tsv", "-o", path / "m.npz")
+    call(*train, "--valid-share", "0", "-o", path / "bare.npz")
+    return path
+
+
+def predict(folder, *words, stdin=LINES, **options):
+    return call("predict", "-j", "1", "-m", folder / "m.npz", *words, stdin=stdin, **options)
+
+
+# ---------------------------------------------------------------- predict
+
+
+def test_texts_below_the_confidence_get_a_question_mark_and_keep_their_score(folder):
+    plain, abstained = (predict(folder, *words).rows for words in ((), ("--abstain", "0.65")))
+    assert [label for label, *_ in plain] == ["pos", "neg", "neg", "?"]
+    assert [label for label, *_ in abstained] == ["pos", "?", "neg", "?"]
+    assert [row[1:] for row in abstained] == [row[1:] for row in plain]
+
+
+@pytest.mark.parametrize("layout", ["csv", "tsv", "jsonl"])
+def test_in_tables_only_the_label_changes(layout, folder):
+    plain, abstained = (predict(folder, "--format", layout, *words).lines for words in ((), ("--abstain", "0.65")))
+    changed = [(before, after) for before, after in zip(plain, abstained, strict=True) if before != after]
+    ((before, after),) = changed
+    assert after.replace("?", "neg") == before
+
+
+def test_a_note_counts_the_labelled_texts(folder):
+    result = predict(folder, "--abstain", "0.65")
+    assert result.stderr.splitlines()[-1] == (
+        "note: labelled 2 of 4 texts (50.0%), those with a confidence of at least 0.65"
+    )
+    assert predict(folder, "--abstain", "0.65", "-q").stderr == ""
+    assert predict(folder, "--abstain", "0.65", stdin="").stderr.startswith("note: labelled 0 of 0 texts, those")
+
+
+def test_a_maximum_error_stands_for_the_confidence_that_info_names(folder):
+    shown = call("info", folder / "m.npz").text
+    assert "error of predict --max-error (95 % confidence, 200 held-out texts)" in shown
+    (line,) = [line for line in shown.splitlines() if "at most 20%" in line]
+    abstain = line.rpartition("--abstain ")[2].rstrip(")")
+    texts = "".join(f"{text}\n" for text, _ in make_rows(("neg", "pos"), 50, seed=4, words=5))
+    chosen, given = (predict(folder, *words, stdin=texts) for words in (("--max-error", "0.2"), ("--abstain", abstain)))
+    assert chosen.text == given.text
+    assert chosen.stderr == given.stderr
+
+
+def test_info_lists_maximum_errors_from_the_smallest_to_one_at_which_every_text_is_answered():
+    curve = ErrorCurve(1000, [0.5, 0.8, 0.9], [1000, 700, 400], [150, 30, 4])
+    assert list(attainable_errors(curve)) == [
+        ("at most 2.5%", "answers 40% of texts (--abstain 0.9)"),
+        ("at most 5%", "answers 40% of texts (--abstain 0.9)"),
+        ("at most 10%", "answers 70% of texts (--abstain 0.8)"),
+        ("at most 20%", "answers 100% of texts (--abstain 0.5)"),
+    ]
+    ((name, reason),) = attainable_errors(ErrorCurve(3, [0.5], [3], [3]))
+    assert (name, "too few held-out texts" in reason) == ("not attainable", True)
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+@pytest.mark.parametrize(
+    ("model", "words", "code", "says"),
+    [
+        ("m.npz", ("--max-error", "0.001"), 5, "Allow at least 0."),
+        ("bare.npz", ("--max-error", "0.1"), 4, "--valid-share above 0"),
+        ("m.npz", ("--max-error", "0.1", "--abstain", "0.9"), 2, "give one of them"),
+        ("m.npz", ("--max-error", "0"), 2, "--max-error"),
+        ("m.npz", ("--max-error", "nan"), 2, "--max-error"),
+        ("m.npz", ("--abstain", "1.1"), 2, "--abstain"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_done_is_refused(command, model, words, code, says, folder):
+    ended, message = failure(command, folder / "valid.tsv", "-m", folder / model, *words)
+    assert ended == code
+    assert says in message
+
+
+# ---------------------------------------------------------------- evaluate
+
+
+def test_evaluate_reports_on_the_answered_texts(folder):
+    words = ("evaluate", folder / "valid.tsv", "-m", folder / "m.npz", "-j", "1", "-q")
+    everything, answered = (call(*words, "--json", *more).json for more in ((), ("--abstain", "0.8")))
+    rows = [
+        json.loads(line)
+        for line in predict(folder, folder / "valid.tsv", "--format", "jsonl", "--abstain", "0.8").lines
+    ]
+    labelled = [(row["label"], row["predicted_label"]) for row in rows if row["predicted_label"] != "?"]
+    assert 0 < answered["texts"] == len(labelled) < everything["texts"] == len(rows)
+    assert answered["accuracy"] == sum(true == label for true, label in labelled) / len(labelled)
+    assert answered["coverage"] == len(labelled) / len(rows)
+    assert (answered["confidence"], everything["confidence"], everything["coverage"]) == (0.8, None, 1)
+    assert answered["coverage_curve"] == everything["coverage_curve"]
+    assert (
+        f"{answered['coverage']:.2%} of {len(rows)}, confidence at least 0.8" in call(*words, "--abstain", "0.8").text
+    )
+
+
+def test_evaluate_draws_accuracy_against_coverage(folder):
+    words = ("evaluate", folder / "valid.tsv", "-m", folder / "m.npz", "-j", "1")
+    report, shown = call(*words, "--json").json, call(*words).text
+    first = report["coverage_curve"][0]
+    assert first == {**first, "coverage": 1, "accuracy": report["accuracy"], "texts": report["texts"]}
+    assert all(
+        before["texts"] > after["texts"]
+        for before, after in zip(report["coverage_curve"], report["coverage_curve"][1:], strict=False)
+    )
+    assert 0 < report["aurc"] < 1 - report["accuracy"]
+    for point in report["coverage_curve"]:
+        assert f"{point['accuracy']:.2%}" in shown
+    assert f"AURC {report['aurc']:.4f}" in shown
+    assert shown.count("┤") == 10
+
+
+def test_evaluate_answers_no_text_without_a_known_word(folder, tmp_path):
+    path = write_tsv(tmp_path / "a.tsv", [("great superb film", "pos"), ("zzz", "neg"), ("", "neg")])
+    report = call("evaluate", path, "-m", folder / "m.npz", "--json", "--abstain", "0").json
+    assert (report["texts"], report["accuracy"], report["coverage"]) == (1, 1, pytest.approx(1 / 3))
+
+
+def test_nothing_answered_is_nothing_to_evaluate(folder):
+    code, message = failure("evaluate", folder / "valid.tsv", "-m", folder / "m.npz", "--abstain", "1")
+    assert (code, "no text has a confidence of 1" in message, "--abstain" in message) == (3, True, True)
+
+
+def test_min_accuracy_is_about_the_answered_texts(folder):
+    words = ("evaluate", folder / "valid.tsv", "-m", folder / "m.npz", "--json")
+    reached = call(*words, "--abstain", "0.8").json["accuracy"]
+    assert reached > call(*words).json["accuracy"]
+    call(*words, "--abstain", "0.8", "--min-accuracy", reached)
+    assert failure(*words, "--min-accuracy", reached)[0] == 5
+
+
+def test_the_curve_as_a_picture(folder):
+    pytest.importorskip("matplotlib", reason="pictures need the plot extra")
+    words = ("evaluate", folder / "valid.tsv", "-m", folder / "m.npz", "-q", "--plot")
+    call(*words, folder / "curve.svg")
+    assert b"coverage" in (folder / "curve.svg").read_bytes()
+
+
+def test_a_picture_of_another_format_is_refused_before_anything_is_scored(folder):
+    words = ("evaluate", folder / "none.tsv", "-m", folder / "m.npz", "--plot", "curve.gif")
+    assert failure(*words) == (2, "curve.gif: a picture ends in .png, .svg, .pdf\n")
