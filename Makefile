@@ -12,7 +12,7 @@ DATA ?= $(NLPTX_SHARED_DATA)/aclImdb_dev.tar.gz
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help demo test torture lowest audit check format bench imdb goldstraw bloem sst2 sst5 trec cr results default-model build ablations similarity pictures clean FORCE
+.PHONY: help demo test torture lowest audit check format bench imdb goldstraw bloem sst2 sst5 trec cr abstention results default-model build ablations similarity pictures clean FORCE
 
 help:  ## Show this help.
 	@echo "make TARGET [DATA=path/to/aclImdb.tar.gz]"; echo
@@ -199,6 +199,14 @@ build/trec/table.txt: build/trec.data build/trec/embeddings.npz build/trec/TRAIN
 build/trec/table.txt: tests/benchmarks/crossvalidate.py
 	$(VENV)/bin/python tests/benchmarks/crossvalidate.py $(TREC) --folds $(FOLDS) --embeddings build/trec/embeddings.npz \
 	  --work build/trec -- $(trec_TRAIN) > $@
+
+# Does predict --max-error keep its promise? On SST-2 by cross-validation, on films not seen in training, and on CR.
+abstention_TRAIN = --split train
+$(eval $(call RUN,abstention/imdb,abstention,imdb,imdb,$$(DATA),$$(DATA)))
+abstention: build/abstention/imdb/model.npz build/sst2.data build/cr.data  ## Errors of predict --max-error on new texts, against its promise.
+	$(VENV)/bin/python tests/benchmarks/abstention.py $(NLPTX_SHARED_DATA)/sst2/train.tsv --other $(CR) \
+	  --embeddings build/imdb/embeddings.npz --work build/abstention/sst2
+	$(VENV)/bin/python tests/benchmarks/abstention.py $(DATA) --model build/abstention/imdb/model.npz --other $(CR)
 
 build/cr/evaluate.json: build/cr.data nlptx/default_model.npz | $(INSTALLED)
 	@mkdir -p $(@D)
