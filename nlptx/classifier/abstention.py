@@ -10,8 +10,8 @@ The last threshold before the stop is chosen. The condition holds if and only if
 upper bound of the error is at most E. Because the order of the tests is fixed in advance and the first failure ends
 them, all of them together choose a threshold with an error above E with a probability of at most 5 % (fixed-sequence
 testing: Angelopoulos et al. 2021, "Learn then Test"; the problem: Geifman & El-Yaniv 2017, "Selective Classification
-for Deep Neural Networks"). Thresholds that only a few texts reach are skipped, because one or two errors of an
-overconfident model would end the tests there. With skipping, the proof needs one more assumption: the error does not
+for Deep Neural Networks"). Thresholds that only a few texts reach are skipped, because a few mislabelled texts or
+overconfident answers would end the tests there. With skipping, the proof needs one more assumption: the error does not
 fall when less confident texts are answered too.
 
 The new texts must be exchangeable with the held-out texts, as if both had been drawn at random from one source. Texts
@@ -34,7 +34,7 @@ from nlptx.errors import ArtifactError, CorruptError, QualityGateError, Settings
 RISK = 0.05
 # Thresholds are skipped while they answer less than this fraction of the held-out texts, or too few of them to pass the
 # test with this many errors.
-MIN_COVERAGE, MIN_ERRORS = 0.1, 1
+MIN_COVERAGE, MIN_ERRORS = 0.2, 1
 # Confidence thresholds, ascending; the steps are finer close to 1.
 GRID = (
     *(number / 100 for number in range(99)),
