@@ -4,7 +4,7 @@ Either DATA is cross-validated, with one model per fold, which is tested on its 
 same texts of another corpus (--train, --texts), spread evenly over its training part, each with another seed, which
 chooses the held-out texts, and tested on DATA. For each promised error the table shows, over all models that promise
 it: the mean threshold, coverage on the held-out texts, coverage and error on the test texts (with the 95 % Wilson
-interval of all of them together), and the number of models whose error on their test texts is above the promise.
+interval for as many different texts), and the number of models whose error on their test texts is above the promise.
 --other adds the same for another data set.
 """
 
@@ -84,8 +84,8 @@ class Trainer(NamedTuple):
             yield model, [texts[row] for row in np.flatnonzero(fold == number)]
 
 
-def table(models: list[Tested]) -> pd.DataFrame:
-    """Return one row per promised error."""
+def table(models: list[Tested], *, shared: bool) -> pd.DataFrame:
+    """Return one row per promised error; ``shared`` tells whether all models are tested on the same texts."""
     rows = {}
     for error in ERRORS:
         promises = [(threshold, tested) for tested in models if (threshold := tested.curve.choose(error))]
@@ -94,7 +94,8 @@ def table(models: list[Tested]) -> pd.DataFrame:
         texts = [int(mask.sum()) for mask in answered]
         row = [f"{len(promises)} of {len(models)}"]
         if sum(texts):
-            low, high = wilson_interval(sum(wrong), sum(texts))
+            repeats = len(promises) if shared else 1  # a text counts once, however many models answer it
+            low, high = wilson_interval(round(sum(wrong) / repeats), round(sum(texts) / repeats))
             row += [
                 f"{np.mean([threshold.confidence for threshold, _ in promises]):.2f}",
                 f"{np.mean([threshold.coverage for threshold, _ in promises]):.0%}",
@@ -106,12 +107,12 @@ def table(models: list[Tested]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=COLUMNS)
 
 
-def show(name: str, models: list[Tested]) -> None:
+def show(name: str, models: list[Tested], *, shared: bool) -> None:
     """Print the table, and the errors at full coverage, which show how optimistic the held-out texts are."""
     held_out = np.mean([tested.curve.wrong[0] / tested.curve.answered[0] for tested in models])
     new = np.mean([1 - tested.correct[tested.confidence > 0].mean() for tested in models])
     print(f"{name}, {len(models)} models; error of all answers: {held_out:.1%} held out, {new:.1%} here")
-    print(f"{table(models).to_string()}\n")
+    print(f"{table(models, shared=shared).to_string()}\n")
 
 
 def main() -> None:
@@ -134,10 +135,10 @@ def main() -> None:
         models = [(trainer.train(chosen, f"model{n}", n + 1), tests) for n in range(given.models)]
     else:
         models = [*trainer.cross_validate(read(given.data), given.models)]
-    show(given.data, [Tested.of(model, texts) for model, texts in models])
+    show(given.data, [Tested.of(model, texts) for model, texts in models], shared=bool(given.train))
     for name in given.other:
         other = read(name)
-        show(name, [Tested.of(model, other) for model, _ in models])
+        show(name, [Tested.of(model, other) for model, _ in models], shared=True)
 
 
 if __name__ == "__main__":
