@@ -118,7 +118,8 @@ def evaluate(
                 answered.append(scored.is_answered(threshold) or not abstention.wanted)
     if not any(answered):
         raise DataError(
-            f"there is nothing to evaluate: no text has a confidence of {threshold:g}", hint="Lower `abstain`."
+            f"there is nothing to evaluate: no text has a confidence of {threshold:g}",
+            hint="Lower `abstain`, or raise `max_error`.",
         )
     p, classes = np.array(probabilities), np.array(targets)
     predicted = classifier.choose(p)
