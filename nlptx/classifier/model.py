@@ -19,6 +19,7 @@ from nlptx.classifier.inference import infer
 from nlptx.classifier.label_types import Label, label_name
 from nlptx.classifier.model_details import read_details, write_details
 from nlptx.classifier.network import Network, unset_network
+from nlptx.classifier.prediction_frame import predict_frame
 from nlptx.classifier.scoring import Scored, score
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import ArtifactError, CorruptError, SettingsError
@@ -207,6 +208,8 @@ class Model:
         with Workers.of(jobs) as workers:
             batches = score(self, ((None, text) for text in texts), workers)
             return [scored for batch in batches for _, scored in batch]
+
+    predict_frame = predict_frame
 
     def scores(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return (B,) expected label values, in [-1, 1], for (B, C) probabilities; None if labels have no order."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from nlptx.classifier.prediction_columns import free_name, prediction_columns
 from nlptx.classifier.scoring import Scored
 from nlptx.cli.reporter import neutralised
 from nlptx.corpus.compression import compressed
@@ -133,17 +134,12 @@ class PredictionWriter:
 
     def _full(self, document: Document, scored: Scored) -> dict[str, Any]:
         shares = rounded(scored.probabilities)
-        result: dict[str, Any] = {"label": self._label(scored), "confidence": shares[scored.best]}
-        if self.model.values is not None and scored.score is not None:
-            result["score"] = round(scored.score, _DIGITS)
-        for label, probability in zip(self.labels, shares, strict=True):
-            result[f"prob_{label}"] = probability
+        score = None if self.model.values is None or scored.score is None else round(scored.score, _DIGITS)
+        result = prediction_columns(self.labels, self._label(scored), shares[scored.best], score, shares)
         result |= self._details(scored)
         row = dict(document.fields) if document.fields is not None else _place(document)
         for name, value in result.items():
-            free = self.renamed.get(name, name)
-            while free in row:
-                free = f"predicted_{free}"
+            free = free_name(self.renamed.get(name, name), row)
             if free != name:
                 self.renamed[name] = free
             row[free] = value

@@ -1,0 +1,40 @@
+"""The columns that predictions add to a table: label, confidence, score, and a probability per label."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from typing import Any, TypeVar
+
+V = TypeVar("V")
+
+
+def prediction_columns(
+    label_names: Sequence[str], label: Any, confidence: V, score: V | None, probabilities: Iterable[V]
+) -> dict[str, Any]:
+    """Return the columns by name, in order. Each value belongs to one text, or is an array with a value per text.
+
+    Args:
+        label_names: names of the C labels.
+        label: predicted label.
+        confidence: probability of the predicted label.
+        score: expected label value in [-1, 1]; None for labels without an order, which have no such column.
+        probabilities: probabilities of the C labels.
+
+    >>> prediction_columns(["neg", "pos"], "pos", 0.75, 0.5, [0.25, 0.75])
+    {'label': 'pos', 'confidence': 0.75, 'score': 0.5, 'prob_neg': 0.25, 'prob_pos': 0.75}
+    """
+    columns = {"label": label, "confidence": confidence}
+    if score is not None:
+        columns["score"] = score
+    return columns | {f"prob_{name}": p for name, p in zip(label_names, probabilities, strict=True)}
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return ``name`` with as many prefixes ``predicted_`` as it takes to differ from all column names in ``taken``.
+
+    >>> free_name("label", ["text", "label"])
+    'predicted_label'
+    """
+    while name in taken:
+        name = f"predicted_{name}"
+    return name

@@ -1,0 +1,84 @@
+"""Predictions as columns of a pandas DataFrame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nlptx.classifier.abstention import check_abstain
+from nlptx.classifier.prediction_columns import free_name, prediction_columns
+from nlptx.classifier.scoring import score
+from nlptx.errors import DataError, InputTypeError
+from nlptx.runtime.workers import Workers
+from nlptx.text.arguments import check_iterable, is_missing, iterate_texts, with_type
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from nlptx.classifier.model import Model
+
+
+def predict_frame(
+    model: Model,
+    frame: pd.DataFrame,
+    text_column: str = "text",
+    jobs: int | Workers | None = None,
+    *,
+    abstain: float = 0.0,
+) -> pd.DataFrame:
+    """Return a copy of a pandas DataFrame with the columns that ``nlptx predict`` adds to a table.
+
+    The columns are ``label``, ``confidence``, ``score`` (if the labels have an order) and one ``prob_<label>`` per
+    label. If a name is taken, the new column gets the prefix ``predicted_``. Labels have the same type as in training.
+    The label is missing, where ``nlptx predict`` prints ?, if the text is missing or has no known word, or if the
+    confidence is less than ``abstain``.
+
+    Args:
+        model: the classifier.
+        frame: table with one text per row; columns, order and index are kept.
+        text_column: name of the column that contains the texts.
+        jobs: number of threads, or workers; all cores by default. The number does not change the result.
+        abstain: minimum confidence of a label.
+
+    Raises:
+        ArtifactError: the model's weights are so large that a probability is not a number.
+        DataError: there is no column ``text_column``.
+        InputTypeError: ``frame`` is not a DataFrame, or an element of the column is neither missing nor a str.
+        SettingsError: ``abstain`` is not from 0 to 1.
+
+    >>> import pandas as pd
+    >>> from nlptx import Model
+    >>> Model.load().predict_frame(pd.DataFrame({"text": ["I loved it", "a bore"]})).round(2)
+             text label  confidence  score  prob_neg  prob_pos
+    0  I loved it   pos  ...
+    1      a bore   neg  ...
+    """
+    import pandas as pd
+
+    check_abstain(abstain)
+    if not isinstance(frame, pd.DataFrame):
+        raise InputTypeError(f"`frame` is {with_type(frame)}; expected a pandas DataFrame")
+    if text_column not in frame.columns:
+        raise DataError(
+            f"`frame` has no column {text_column!r}; its columns are {', '.join(map(str, frame.columns))}",
+            hint="Name the column with `text_column`.",
+        )
+    name = f"frame[{text_column!r}]"
+    given = check_iterable(frame[text_column], name, "texts")
+    texts = iterate_texts(("" if is_missing(text) else text for text in given), name)
+    with Workers.of(jobs) as workers:
+        rows = [one for batch in score(model, ((None, text) for text in texts), workers) for _, one in batch]
+    probabilities = np.array([one.probabilities for one in rows]).reshape(len(rows), len(model.labels))
+    labels = [model.labels[one.best] if one.is_answered(abstain) else None for one in rows]
+    # pandas would convert numbers beside None to floats.
+    with_none = None in labels and not isinstance(model.labels[0], str)
+    columns = prediction_columns(
+        model.label_names,
+        pd.Series(labels, frame.index, object if with_none else None),
+        np.array([one.confidence for one in rows], np.float64),
+        model.scores(probabilities),
+        probabilities.T,
+    )
+    added = pd.DataFrame({free_name(name, frame.columns): values for name, values in columns.items()}, frame.index)
+    return pd.concat([frame, added], axis=1)

@@ -1,0 +1,80 @@
+"""``predict_frame`` returns the table that ``nlptx predict`` writes, as a DataFrame."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from calling import call
+from reviews import make_reviews, small_fit
+
+import nlptx
+
+TEXTS = ["a great lovely film", "an awful dull film", "zzz", "tears and a horse"]
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    """A model whose labels are the numbers 0 and 1."""
+    texts, labels = make_reviews(40)
+    return small_fit(texts, [int(label == "pos") for label in labels])
+
+
+@pytest.mark.parametrize("name", ["model.npz", "kinds.npz"])
+@pytest.mark.parametrize("columns", [["text"], ["id", "text", "label", "prob_neg", "predicted_label"]])
+def test_the_columns_are_those_of_the_command_line(name, columns, work):
+    frame = pd.DataFrame({column: [f"{column}{row}" for row in range(4)] for column in columns} | {"text": TEXTS})
+    written = call("predict", "--input-format", "csv", "-m", work / name, stdin=frame.to_csv(index=False)).text
+    expected = pd.read_csv(io.StringIO(written))
+    result = nlptx.Model.load(work / name).predict_frame(frame).fillna("?")
+    pd.testing.assert_frame_equal(result, expected, check_dtype=False, atol=1e-6, rtol=0)
+
+
+def test_the_frame_is_copied_with_its_index_and_types(numbers):
+    frame = pd.DataFrame({"n": [1, 2], "review": ["good1 w3", "bad2 w4"]}, index=["b", "b"])
+    before = frame.copy()
+    result = numbers.predict_frame(frame, "review")
+    pd.testing.assert_frame_equal(frame, before)
+    pd.testing.assert_frame_equal(result[["n", "review"]], before)
+    assert result["label"].tolist() == numbers.predict(frame["review"])
+    assert result["label"].dtype == np.int64
+    assert np.array_equal(result[["prob_0", "prob_1"]], numbers.predict_proba(frame["review"]))
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, "", "unknown"])
+def test_a_text_without_known_words_has_no_label(missing, numbers):
+    result = numbers.predict_frame(pd.DataFrame({"text": ["good1", missing]}, dtype=object))
+    assert result["label"].tolist() == [numbers.predict(["good1"])[0], None]
+    assert type(result["label"][0]) is int
+    assert result["prob_1"][1] == numbers.priors[1]
+
+
+def test_labels_below_the_minimum_confidence_are_missing(numbers):
+    texts = make_reviews(20)[0]
+    median = float(np.median(numbers.predict_proba(texts).max(axis=1)))
+    result = numbers.predict_frame(pd.DataFrame({"text": texts}), abstain=median)
+    assert result["label"].tolist() == numbers.predict(texts, abstain=median)
+    assert 0 < result["label"].isna().sum() < 20
+    with pytest.raises(ValueError, match="abstain"):
+        numbers.predict_frame(result, abstain=2)
+
+
+def test_a_frame_without_rows_gets_the_columns(numbers):
+    result = numbers.predict_frame(pd.DataFrame({"text": []}))
+    assert list(result) == ["text", "label", "confidence", "score", "prob_0", "prob_1"]
+    assert len(result) == 0
+
+
+@pytest.mark.parametrize(
+    ("frame", "kind", "message"),
+    [
+        (["a text"], TypeError, "`frame` is .* expected a pandas DataFrame"),
+        (pd.Series(["a text"]), TypeError, "expected a pandas DataFrame"),
+        (pd.DataFrame({"a": [1], "b": [2]}), ValueError, "no column 'text'; its columns are a, b"),
+        (pd.DataFrame({"text": ["a", 3]}), TypeError, r"`frame\['text'\]\[1\]` is 3 \(int\); expected a str"),
+        (pd.DataFrame([["a", "b"]], columns=["text", "text"]), TypeError, "of 2 dimensions"),
+    ],
+)
+def test_unusable_frames_are_refused(frame, kind, message, numbers):
+    with pytest.raises(kind, match=message):
+        numbers.predict_frame(frame)
