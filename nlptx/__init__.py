@@ -4,9 +4,11 @@
     >>> nlptx.Model.load().predict(["I loved it"])           # the model that comes with nlptx
     ['pos']
 
-Or train your own model, in one step or in three:
+Or train your own model, as a scikit-learn estimator, in one step, or in three:
 
     >>> texts, labels = ["a good film", "a bad film", "so good", "so bad"] * 5, [1, 0, 1, 0] * 5
+    >>> nlptx.TextClassifier(epochs=5, lr=0.01, warmup=0).fit(texts, labels).predict(["so good"])
+    array([1])
     >>> model = nlptx.fit(texts, labels)
     >>> counts = nlptx.count(texts)                          # sparse word-by-word co-occurrence
     >>> embeddings = nlptx.fit_pca(counts, nlptx.PcaSettings(components=4))     # power-iteration PCA
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import Embeddings as Embeddings
     from nlptx.embeddings.embeddings import load_embeddings as load_embeddings
     from nlptx.errors import NlptxError as NlptxError
+    from nlptx.estimator.text_classifier import TextClassifier as TextClassifier
     from nlptx.pca.fit import fit_pca as fit_pca
     from nlptx.settings import CountSettings as CountSettings
     from nlptx.settings import PcaSettings as PcaSettings
@@ -50,6 +53,7 @@ _HOMES = {
     "Model": "classifier.model",
     "NlptxError": "errors",
     "PcaSettings": "settings",
+    "TextClassifier": "estimator.text_classifier",
     "TrainSettings": "settings",
     "count": "cooccurrence.matrix",
     "evaluate": "classifier.evaluation",

@@ -3,6 +3,7 @@
 NlptxError                1   something failed while running
 ├── OutputError           1   the result could not be written
 ├── DivergenceError       1   training produced a NaN or an infinity
+├── NotFittedError        1   an estimator was used before `fit` (a ValueError and an AttributeError too)
 ├── SettingsError         2   a setting has an impossible value (a ValueError too)
 ├── DataError             3   the input text or its labels cannot be used (a ValueError too)
 │   ├── DecodingError     3   bytes that are not UTF-8
@@ -52,6 +53,10 @@ class OutputError(NlptxError):
 
 class DivergenceError(NlptxError):
     """Training produced a NaN or an infinity."""
+
+
+class NotFittedError(NlptxError, ValueError, AttributeError):
+    """An estimator was used before it was fitted; with the bases of the error of this name in scikit-learn."""
 
 
 class SettingsError(NlptxError, ValueError):

@@ -248,6 +248,7 @@ def test_every_representation_fits_in_a_line(model):
     bundled = nlptx.Model.load()
     objects = [model, odd, bundled, bundled.vocabulary, bundled.embeddings(), bundled.ngram_features, bundled.network]
     objects += [counts, counts.to_artifact(), counts.settings, nlptx.PcaSettings(), EPOCH, bloem, nlptx.TrainSettings()]
+    objects += [nlptx.TextClassifier(embeddings=small_embeddings(), pca=nlptx.PcaSettings(), **bloem.to_dict())]
     objects += [nlptx.explain(model, TEXTS[0]), nlptx.evaluate(model, TEXTS, LABELS)]
     for each in objects:
         assert len(repr(each)) <= LINE, repr(each)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -92,9 +93,11 @@ def test_the_python_example_runs():
     import nlptx
 
     (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    texts = ["good good film", "bad bad film", "a good story", "a bad story"] * 5
-    scope = {"nlptx": nlptx, "texts": texts, "labels": ["pos", "neg", "pos", "neg"] * 5}
+    data = nlptx.read_training_data(ROOT / "data/train.tsv")
+    texts, labels = data.texts[::5], data.labels[::5]
+    scope = {"nlptx": nlptx, "texts": texts, "labels": labels, "frame": pd.DataFrame({"text": texts[:3]})}
     lines = [line.split("#")[0].rstrip() for line in example.splitlines()]
     scope["__name__"] = "example"
     exec(re.sub(r"(?m)^.*model\.npz.*$", "", "\n".join(lines)), scope)
-    assert scope["model"].predict(["good"])[0] in ("neg", "pos")
+    texts = ["a good film", "a dull book"]
+    assert scope["model"].predict(texts) == scope["classifier"].predict(texts).tolist()

@@ -51,7 +51,10 @@ def test_layers_import_only_numpy_and_each_other(path):
 def test_only_the_command_line_imports_click_and_rich(path):
     if path.is_relative_to(PACKAGE / "cli") or path.name == "__main__.py":
         return
-    assert not any(inside(name, "click", "rich", "nlptx.cli") for name in imports(path))
+    imported = {name for name in imports(path) if inside(name, "click", "rich", "nlptx.cli")}
+    # The estimator shows its progress as the command line does.
+    shared = ("nlptx.cli.reporter", "nlptx.cli.training_progress") if path.parent.name == "estimator" else ()
+    assert all(inside(name, *shared) for name in imported), imported
 
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "cli").glob("*.py")), ids=lambda path: path.name)
@@ -80,6 +83,7 @@ ROOMS = [
     "training",
     "plots",
     "cli",
+    "estimator",
 ]
 LOOSE = {"__init__", "__main__", "settings", "presets", "errors", "metrics", "plots"}
 
@@ -107,10 +111,10 @@ def test_there_are_no_circular_imports():
     TopologicalSorter(graph).prepare()
 
 
-def test_only_reading_parquet_imports_pandas():
+def test_only_parquet_and_data_frames_import_pandas():
     """Importing pandas takes longer than a small training."""
     importing = {path for path in MODULES if any(inside(name, "pandas") for name in imports(path))}
-    assert importing == {PACKAGE / "corpus/tables.py"}
+    assert importing == {PACKAGE / "corpus/tables.py", PACKAGE / "classifier/prediction_frame.py"}
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"]])

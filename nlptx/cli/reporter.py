@@ -143,14 +143,21 @@ class Reporter:
 
     @contextmanager
     def meter(self, what: str) -> Iterator[Meter]:
-        """Show progress: a bar on a terminal, otherwise a plain line from time to time."""
+        """Show progress: a bar on a terminal or in a notebook, otherwise a plain line from time to time."""
         if self.quiet:
             yield lambda share, state, keep=False, title="": None
-        elif sys.stderr.isatty():
+        elif sys.stderr.isatty() or _in_notebook():
             with _bar(self.console(), what) as meter:
                 yield meter
         else:
             yield _lines(what)
+
+
+def _in_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook in which Rich can draw, which takes ipywidgets."""
+    from importlib.util import find_spec
+
+    return "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
 
 
 def _plain(value: Any) -> str:

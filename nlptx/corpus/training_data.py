@@ -137,8 +137,7 @@ def _read_sorted(corpus: Corpus, on_document: Callable[[int], None], already: in
     # Digest of the labelled texts only, because ``evaluate`` reads only these.
     source = {"labelled_sha256": digest(known)} if free else {}
     if corpus.options.weight_column is not None:
-        # The digest of the data covers texts and labels.
-        source["weights_sha256"] = hashlib.sha256("".join(f"{row.weight!r}\n" for row in known).encode()).hexdigest()
+        source["weights_sha256"] = digest_of_weights(row.weight for row in known)
     known.sort(key=_natural)
     free.sort(key=_natural)
     return TrainingTexts(
@@ -150,6 +149,11 @@ def _read_sorted(corpus: Corpus, on_document: Callable[[int], None], already: in
         # Texts of weight 0 are not trained on either.
         left_out=documents.left_out + [document.text for document in known if not document.weight],
     )
+
+
+def digest_of_weights(weights: Iterable[float]) -> str:
+    """Return the digest of the weights of the training texts, which the digest of the texts does not cover."""
+    return hashlib.sha256("".join(f"{float(weight)!r}\n" for weight in weights).encode()).hexdigest()
 
 
 def _natural(document: Document) -> list[tuple[int, str]]:

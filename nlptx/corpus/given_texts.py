@@ -1,0 +1,59 @@
+"""Number and digest of training texts passed from Python, recorded as if the texts had been read from a table."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from nlptx.corpus.corpus import to_bytes
+from nlptx.corpus.document import Document
+from nlptx.corpus.training_data import digest_of_weights
+
+_WEIGHT_COLUMN = "weight"
+
+
+def describe_texts(
+    texts: Sequence[str],
+    names: Sequence[str],
+    weights: Iterable[float] | None = None,
+    unlabelled: Sequence[str] = (),
+    valid: tuple[Sequence[str], Sequence[str]] | None = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the number and the digest of training texts.
+
+    Args:
+        texts: training texts.
+        names: name of the label of each.
+        weights: weight of each, or None; they are recorded like those of a column ``weight``.
+        unlabelled: texts without labels.
+        valid: held-out texts and the names of their labels, or None.
+
+    Returns:
+        The attributes ``source`` and ``corpus`` that :class:`nlptx.corpus.training_data.TrainingTexts` would have.
+    """
+    sha256 = _hash(texts, names)
+    source: dict[str, Any] = {"documents": len(texts), "sha256": sha256.hexdigest(), "reading": {}}
+    if weights is not None:
+        source["reading"] = {"weight_column": _WEIGHT_COLUMN}
+        source["weights_sha256"] = digest_of_weights(weights)
+    if unlabelled:
+        no_names = [None] * len(unlabelled)
+        sha256.update(b"".join(_documents(unlabelled, no_names)))
+        source["unlabelled_documents"] = len(unlabelled)
+        source["unlabelled_sha256"] = _hash(unlabelled, no_names).hexdigest()
+        source["texts_sha256"] = sha256.hexdigest()
+    if valid is not None:
+        source["valid_documents"], source["valid_sha256"] = len(valid[0]), _hash(*valid).hexdigest()
+    return source, {"documents": len(texts) + len(unlabelled), "sha256": sha256.hexdigest(), "reading": {}}
+
+
+def _hash(texts: Sequence[str], names: Sequence[str | None]) -> hashlib._Hash:
+    sha256 = hashlib.sha256()
+    for document in _documents(texts, names):
+        sha256.update(document)
+    return sha256
+
+
+def _documents(texts: Sequence[str], names: Sequence[str | None]) -> Iterator[bytes]:
+    return (to_bytes(Document(text, name)) for text, name in zip(texts, names, strict=True))

@@ -1,0 +1,108 @@
+"""The arguments of ``TextClassifier.fit``, checked before any work starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.label_types import Label, label_name, list_labels
+from nlptx.corpus.given_texts import describe_texts
+from nlptx.errors import InputTypeError, LabelError
+from nlptx.estimator.parameters import to_plain
+from nlptx.text.arguments import check_iterable, check_one_label_each, list_texts, with_type
+from nlptx.training.sample_weights import list_weights
+
+
+@dataclass(frozen=True)
+class FitArguments:
+    """Training data without texts of weight 0, with labels as Python objects.
+
+    Args:
+        texts, labels: training texts, and the label of each.
+        weights: (texts,) weight of each, or None.
+        classes: (C,) distinct labels, sorted, with the dtype that the caller used.
+        unlabelled: texts without labels.
+        valid: texts and labels to validate on, or None.
+        left_out: texts of weight 0.
+        source, corpus: records of the texts; see :func:`describe_texts`.
+    """
+
+    texts: list[str]
+    labels: list[Label]
+    weights: NDArray[np.float64] | None
+    classes: NDArray
+    unlabelled: list[str]
+    valid: tuple[list[str], list[Label]] | None
+    left_out: list[str]
+    source: dict[str, Any]
+    corpus: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        X: Iterable[str],
+        y: Iterable[Label],
+        sample_weight: Iterable[float] | None,
+        unlabelled: Iterable[str],
+        valid: tuple[Iterable[str], Iterable[Label]] | None,
+    ) -> Self:
+        """Check the arguments. Raises DataError, InputTypeError and LabelError."""
+        texts, (labels, array) = list_texts(X, "X"), _labels_and_array(y)
+        check_one_label_each(texts, labels, ("X", "y"))
+        free, held_out = list_texts(unlabelled, "unlabelled"), _pair_of_lists(valid)
+        weights = None if sample_weight is None else list_weights(sample_weight, len(texts))
+        source, corpus = describe_texts(
+            texts, _names(labels), weights, free, held_out and (held_out[0], _names(held_out[1]))
+        )
+        left_out: list[str] = []
+        if weights is not None:
+            kept = weights > 0
+            left_out = list(compress(texts, ~kept))
+            texts, labels, array = list(compress(texts, kept)), list(compress(labels, kept)), array[kept]
+            weights = weights[kept]
+        return cls(texts, labels, weights, _classes(array), free, held_out, left_out, source, corpus)
+
+
+def list_plain_labels(y: Iterable[Label], name: str) -> list[Label]:
+    """Return labels as str, bool, int or float, after the checks of :func:`list_labels`."""
+    return [to_plain(label) for label in list_labels(y, name)]
+
+
+def _labels_and_array(y: Iterable[Label]) -> tuple[list[Label], NDArray]:
+    """Return labels as Python objects, and as an array with the dtype that ``y`` has or NumPy would give it."""
+    y = np.asarray(y) if hasattr(y, "__array__") else list(check_iterable(y, "y", "labels"))
+    labels = list_plain_labels(y, "y")
+    for position, label in enumerate(labels):
+        if type(label) is not type(labels[0]):
+            raise InputTypeError(
+                f"`y[0]` is {with_type(labels[0])} and `y[{position}]` is {with_type(label)}; expected one type",
+                hint="Give all labels the same type.",
+            )
+    return labels, np.asarray(y)
+
+
+def _classes(labels: NDArray) -> NDArray:
+    """Return the distinct labels, sorted. Raises LabelError if there is only one."""
+    classes = np.unique(labels)
+    if len(classes) == 1:
+        raise LabelError(f"`y` has only one class, {classes.tolist()[0]!r}; expected two or more")
+    return classes
+
+
+def _pair_of_lists(valid: tuple[Iterable[str], Iterable[Label]] | None) -> tuple[list[str], list[Label]] | None:
+    if valid is None:
+        return None
+    if not isinstance(valid, tuple | list) or len(valid) != 2:
+        raise InputTypeError(f"`valid` is {with_type(valid)}; expected a pair of texts and labels")
+    texts, labels = list_texts(valid[0], "valid[0]"), list_plain_labels(valid[1], "valid[1]")
+    check_one_label_each(texts, labels, ("valid[0]", "valid[1]"))
+    return texts, labels
+
+
+def _names(labels: list[Label]) -> list[str]:
+    return list(map(label_name, labels))

@@ -1,0 +1,120 @@
+"""Parameters of the estimator, by the conventions of scikit-learn: plain attributes, checked only by ``fit``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection, Iterable
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from nlptx.errors import InputTypeError
+from nlptx.settings import SEED, CountSettings, PcaSettings, Settings, TrainSettings
+
+if TYPE_CHECKING:
+    from nlptx.embeddings.embeddings import Embeddings
+
+# Parameters that hold the settings of a stage, whose fields have names such as `pca__components`.
+_STAGES: dict[str, type[Settings]] = {"cooccur": CountSettings, "pca": PcaSettings}
+# Parameters and their defaults.
+_DEFAULTS: dict[str, Any] = {
+    **{item.name: item.default for item in fields(TrainSettings)},
+    **dict.fromkeys(("cooccur", "pca", "embeddings", "jobs")),
+    "seed": SEED,
+    "verbose": False,
+}
+# Names that set_params accepts.
+_NAMES = [*_DEFAULTS, *(f"{stage}__{item.name}" for stage, cls in _STAGES.items() for item in fields(cls))]
+# Maximum length of the list of non-default parameters in a repr, in characters.
+_LONGEST_REPR = 90
+
+
+class Parameters:
+    """Base class that stores each parameter, unchecked and unchanged, in an attribute of the same name."""
+
+    cooccur: CountSettings | None
+    pca: PcaSettings | None
+    embeddings: Embeddings | None
+    seed: int
+    jobs: int | None
+    verbose: bool
+
+    def __init__(self, **parameters: Any) -> None:
+        self._check_names(parameters, _DEFAULTS)
+        vars(self).update(_DEFAULTS | parameters)
+
+    # For scikit-learn, help() and notebooks.
+    __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)]
+        + [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in _DEFAULTS.items()]
+    )
+
+    def __repr__(self) -> str:
+        changed = (
+            f"{name}={getattr(self, name)!r}"
+            for name, default in _DEFAULTS.items()
+            if type(getattr(self, name)) is not type(default) or getattr(self, name) != default
+        )
+        return f"{type(self).__name__}({shorten(', '.join(changed), _LONGEST_REPR, placeholder=' ...')})"
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Args:
+            deep: whether to include the fields of ``cooccur`` and ``pca``, if given, as ``pca__components``.
+        """
+        parameters = {name: getattr(self, name) for name in _DEFAULTS}
+        for stage in _STAGES if deep else ():
+            if isinstance(parameters[stage], Settings):
+                parameters |= {f"{stage}__{name}": value for name, value in parameters[stage].to_dict().items()}
+        return parameters
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change parameters and return the estimator, which stays fitted as before.
+
+        Fields of ``cooccur`` and ``pca`` have names such as ``pca__components``.
+
+        Raises:
+            InputTypeError: there is no such parameter (a ValueError too).
+            SettingsError: a field of ``cooccur`` or ``pca`` has an impossible value.
+        """
+        stages: dict[str, dict[str, Any]] = {stage: {} for stage in _STAGES}
+        changes = {}
+        self._check_names(parameters, _NAMES)
+        for name, value in parameters.items():
+            stage, nested, field = name.partition("__")
+            if nested:
+                stages[stage][field] = to_plain(value)
+            else:
+                changes[name] = value
+        for stage, values in stages.items():
+            if values:
+                before = changes.get(stage, getattr(self, stage))
+                changes[stage] = replace(_STAGES[stage]() if before is None else before, **values)
+        vars(self).update(changes)
+        return self
+
+    def _train_settings(self) -> TrainSettings:
+        """Return the training settings. Raises SettingsError if one has an impossible value."""
+        return TrainSettings(**{item.name: to_plain(getattr(self, item.name)) for item in fields(TrainSettings)})
+
+    def _check_names(self, names: Iterable[str], known: Collection[str]) -> None:
+        for name in names:
+            if name not in known:
+                near = get_close_matches(name, known, 1)
+                raise InputTypeError(
+                    f"{type(self).__name__} has no parameter `{name}`",
+                    hint=f"Did you mean `{near[0]}`?" if near else "get_params() lists the parameters.",
+                )
+
+
+def to_plain(value: Any) -> Any:
+    """Return a NumPy scalar as a Python object, and any other value unchanged.
+
+    >>> to_plain(np.int64(3)), to_plain("words")
+    (3, 'words')
+    """
+    return value.item() if isinstance(value, np.generic) else value

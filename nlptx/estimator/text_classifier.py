@@ -1,0 +1,204 @@
+"""``TextClassifier``: all stages from raw texts to predictions, as a scikit-learn estimator without scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.artifacts.container import build
+from nlptx.classifier.label_types import Label, find_labels
+from nlptx.classifier.model import Model
+from nlptx.cli.reporter import Reporter, print_note
+from nlptx.cli.training_progress import show
+from nlptx.errors import DataError, NotFittedError
+from nlptx.estimator.arguments import FitArguments, list_plain_labels
+from nlptx.estimator.parameters import Parameters, to_plain
+from nlptx.settings import CountSettings, PcaSettings
+from nlptx.text.arguments import check_one_label_each, iterate_texts, list_texts
+from nlptx.training.fit import fit
+from nlptx.training.own_embeddings import OwnEmbeddings
+from nlptx.training.sample_weights import list_weights
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Lower limit of the probabilities in the decision function, so that their logarithms are finite.
+_SMALLEST = np.finfo(np.float64).tiny
+
+
+class TextClassifier(Parameters):
+    """Text classifier with the interface of a scikit-learn estimator; it does not need scikit-learn.
+
+    ``fit`` runs all stages: it counts words, makes word vectors and trains. With the same texts, labels and settings it
+    makes, to the byte, the model of ``nlptx train``. The classifier works with ``clone``, pipelines,
+    ``cross_val_score``, ``GridSearchCV`` and pickle. To pass a model on, use ``model_.save``: unlike a pickle, such a
+    file cannot run code when it is loaded.
+
+    Args:
+        cooccur: settings of the counting, a :class:`nlptx.CountSettings`.
+        pca: settings of the PCA, a :class:`nlptx.PcaSettings`.
+        embeddings: initial word vectors, an :class:`nlptx.Embeddings`; by default they are made from the texts.
+        seed: seed for all random number generators.
+        jobs: number of threads; all cores by default. The number does not change the result.
+        verbose: whether ``fit`` shows progress and notes on standard error: bars in a terminal or notebook, otherwise
+            lines.
+        **parameters: any field of :class:`nlptx.TrainSettings`, such as ``epochs``. ``set_params`` and parameter grids
+            also accept fields of the other stages, such as ``pca__components``. ``fit`` checks the values.
+
+    Attributes:
+        classes_: (C,) distinct labels, sorted, with the dtype of ``y``.
+        model_: the trained :class:`nlptx.Model`.
+
+    >>> texts, labels = ["a good film", "a bad film", "so good", "so bad"] * 5, [1, 0, 1, 0] * 5
+    >>> classifier = TextClassifier(epochs=5, lr=0.01, warmup=0).fit(texts, labels)
+    >>> classifier
+    TextClassifier(epochs=5, lr=0.01, warmup=0)
+    >>> classifier.predict(["good", "bad"])
+    array([1, 0])
+    >>> classifier.predict_proba(["good", "bad"]).shape
+    (2, 2)
+    >>> classifier.model_.save("model.npz")
+    """
+
+    classes_: NDArray
+    model_: Model
+
+    def fit(
+        self,
+        X: Iterable[str],
+        y: Iterable[Label],
+        sample_weight: Iterable[float] | None = None,
+        *,
+        unlabelled: Iterable[str] = (),
+        valid: tuple[Iterable[str], Iterable[Label]] | None = None,
+    ) -> Self:
+        """Train on texts and their labels. If this fails or is interrupted, the classifier is not fitted.
+
+        Args:
+            X: training texts: a list, tuple, array, Series or any other iterable of str.
+            y: label of each text: str, bool, int or float, all of the same type.
+            sample_weight: weight of each text, see :func:`nlptx.fit`; texts of weight 0 are used only for word vectors.
+            unlabelled: texts without labels to learn from.
+            valid: texts and labels to validate on; by default a part of the training data.
+
+        Raises:
+            DataError, DivergenceError, InputTypeError, LabelError, SettingsError: as for :func:`nlptx.fit`.
+        """
+        vars(self).pop("model_", None)
+        vars(self).pop("classes_", None)
+        given = FitArguments.of(X, y, sample_weight, unlabelled, valid)
+        try:
+            with Reporter(quiet=not self.verbose).meter("training") as meter:
+                model = fit(
+                    given.texts,
+                    given.labels,
+                    settings=self._train_settings(),
+                    **self._vectors(given),
+                    valid=given.valid,
+                    unlabelled=given.unlabelled,
+                    sample_weight=given.weights,
+                    seed=to_plain(self.seed),
+                    jobs=to_plain(self.jobs),
+                    on_progress=lambda progress: show(progress, meter),
+                    on_note=print_note if self.verbose else lambda note: None,
+                )
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(f"{type(self).__name__}.fit was interrupted; the classifier is not fitted")
+            raise
+        model.source = given.source
+        self.classes_, self.model_ = given.classes, model
+        return self
+
+    def _vectors(self, given: FitArguments) -> dict[str, Any]:
+        """Return the arguments of :func:`nlptx.fit` on word vectors."""
+        if self.embeddings is not None:
+            return {"embeddings": self.embeddings, "cooccur": self.cooccur, "pca": self.pca}
+        cooccur = CountSettings() if self.cooccur is None else self.cooccur
+        pca = PcaSettings() if self.pca is None else self.pca
+        return {"embeddings": OwnEmbeddings(cooccur, pca, more_texts=given.left_out, record=given.corpus)}
+
+    def predict(self, X: Iterable[str]) -> NDArray:
+        """Return the predicted label of each text, (texts,) with the dtype of ``classes_``.
+
+        Raises:
+            InputTypeError: ``X`` is not a collection of str.
+            NotFittedError: the classifier is not fitted.
+        """
+        probabilities = self._probabilities(X)
+        return np.array(self.model_.labels, self.classes_.dtype)[self.model_.choose(probabilities)]
+
+    def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
+        """Return (texts, C) probabilities, with columns in the order of ``classes_``. Raises as :meth:`predict`."""
+        return self._sort_columns(self._probabilities(X))
+
+    def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
+        """Return logarithms of the probabilities, (texts, C); of two labels the log-odds of the second, (texts,).
+
+        With ``class_weight="balanced"`` each probability is divided by the fraction of the training texts with that
+        label, as in :meth:`nlptx.Model.choose`. So the largest value belongs to the predicted label. Raises as
+        :meth:`predict`.
+        """
+        probabilities = self._probabilities(X)
+        if self.model_.is_balanced:
+            probabilities = probabilities / self.model_.priors
+        logarithms = self._sort_columns(np.log(np.maximum(probabilities, _SMALLEST)))
+        return logarithms if len(self.classes_) > 2 else logarithms[:, 1] - logarithms[:, 0]
+
+    def score(self, X: Iterable[str], y: Iterable[Label], sample_weight: Iterable[float] | None = None) -> float:
+        """Return the accuracy: the fraction of the texts, or of their weight, whose predicted label is correct.
+
+        Raises:
+            DataError: there are no texts, or the numbers of texts, labels and weights differ.
+            InputTypeError, LabelError, NotFittedError: as for :meth:`predict` and :meth:`fit`.
+        """
+        texts, labels = list_texts(X, "X"), list_plain_labels(y, "y")
+        check_one_label_each(texts, labels, ("X", "y"))
+        if not texts:
+            raise DataError("there is nothing to score: `X` is empty")
+        hits = [label == predicted for label, predicted in zip(labels, self.predict(texts).tolist(), strict=True)]
+        weights = None if sample_weight is None else list_weights(sample_weight, len(texts))
+        return float(np.average(hits, weights=weights))
+
+    def predict_frame(self, frame: pd.DataFrame, text_column: str = "text", *, abstain: float = 0.0) -> pd.DataFrame:
+        """Return a copy of a DataFrame with columns for the predictions; see :meth:`nlptx.Model.predict_frame`."""
+        return self._fitted().predict_frame(frame, text_column, to_plain(self.jobs), abstain=abstain)
+
+    def _probabilities(self, X: Iterable[str]) -> NDArray[np.float64]:
+        """Return (texts, C) probabilities, with columns in the order of the model's labels."""
+        return self._fitted().predict_proba(iterate_texts(X, "X"), to_plain(self.jobs))
+
+    def _sort_columns(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return columns in the order of the model's labels, sorted as ``classes_``."""
+        return values[:, find_labels(self.classes_.tolist(), self.model_.labels)]
+
+    def _fitted(self) -> Model:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet", hint="Call fit(texts, labels) first.")
+        return self.model_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags by which scikit-learn, the only caller, recognises a classifier of texts."""
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(one_d_array=True, two_d_array=False, string=True),
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state to pickle, with the model as its arrays and plain values."""
+        return vars(self) | ({"model_": self.model_.to_artifact()} if self.__sklearn_is_fitted__() else {})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled state. Raises ArtifactError if the model is damaged."""
+        if "model_" in state:
+            state = state | {"model_": build(state["model_"], Model.from_artifact, "the pickled classifier")}
+        vars(self).update(state)
