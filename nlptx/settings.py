@@ -237,7 +237,7 @@ class TrainSettings(NetworkSettings):
     freeze: bool = setting(False, "Do not train the word vectors.", "Start")
     pretrain: int = setting(0, "Epochs of next-word prediction before training.", "Start", low=0)
     ngrams: int = setting(3, "Maximum length of the word n-gram features; 0: none.", "N-grams", low=0, high=3)
-    ngram_min_texts: int = setting(2, "Drop n-grams that occur in fewer training texts.", "N-grams", low=1)
+    ngram_min_texts: int = setting(0, "Drop n-grams that occur in fewer texts; 0: automatic.", "N-grams", low=0)
     lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", low=0)
     distill: int = setting(1, "Epochs of distillation on unlabelled texts.", "N-grams", low=0)
     batch: int = setting(32, "Texts per step.", "Training", low=1)

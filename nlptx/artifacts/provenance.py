@@ -43,7 +43,24 @@ def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
     if _is_one_step(headers):
         return headers, [command(headers[-1], one_step=True)]
     corpus = _inputs(headers[-1]) if _is_same_corpus(headers) else ["CORPUS"]
-    return headers, [command(header, corpus) for header in headers if is_made_here(header)]
+    outputs = [_start_file(header) if header["kind"] == "model" else "" for header in headers[:-1]] + [""]
+    pairs = zip(headers, outputs, strict=True)
+    return headers, [command(header, corpus, output=output) for header, output in pairs if is_made_here(header)]
+
+
+def _start_file(header: dict[str, Any]) -> str:
+    """Return a file name for a model that another one started from: start-1.npz for the first one."""
+    return f"start-{sum(before['kind'] == 'model' for before in chain(header))}.npz"
+
+
+def _start_options(parent: dict[str, Any] | None) -> list[str]:
+    """Return the option that names what a model was trained from."""
+    if parent is not None and parent["kind"] == "model":
+        return ["--start", _start_file(parent)]
+    if parent is None or is_made_here(parent):
+        return ["-e", "embeddings.npz"]
+    of_model = parent["details"]["source"] == "model" and parent.get("made_from")
+    return ["-e", _start_file(parent["made_from"]) if of_model else "vectors.txt"]
 
 
 def _is_same_corpus(headers: list[dict[str, Any]]) -> bool:
@@ -122,15 +139,18 @@ def is_made_here(header: dict[str, Any]) -> bool:
     return header["kind"] in _STAGES and (header["kind"] != "embeddings" or "source" not in header["details"])
 
 
-def command(header: dict[str, Any], corpus: Sequence[str] = ("CORPUS",), one_step: bool = False) -> str:
+def command(
+    header: dict[str, Any], corpus: Sequence[str] = ("CORPUS",), one_step: bool = False, output: str = ""
+) -> str:
     """Return the command line that makes this artifact from its input, without settings at their default.
 
     Args:
         header: header of the artifact.
         corpus: placeholders for the inputs of ``nlptx cooccur``.
         one_step: whether ``nlptx train`` makes the word vectors itself.
+        output: name of its file; that of the stage by default.
     """
-    name, cls, output = _STAGES[header["kind"]]
+    name, cls, default = _STAGES[header["kind"]]
     words = ["nlptx", name]
     if name == "cooccur":
         words += corpus
@@ -139,10 +159,7 @@ def command(header: dict[str, Any], corpus: Sequence[str] = ("CORPUS",), one_ste
     elif name == "pca":
         words.append("cooccur.npz")
     else:
-        parent = header.get("made_from")
-        words.append("DATA")
-        if not one_step:
-            words += ["-e", "embeddings.npz" if parent is None or is_made_here(parent) else "vectors.txt"]
+        words += ["DATA"] if one_step else ["DATA", *_start_options(header.get("made_from"))]
         if _source(header).get("valid_sha256"):
             words += ["--valid", "VALID"]
         if _source(header).get("unlabelled_sha256"):
@@ -160,4 +177,4 @@ def command(header: dict[str, Any], corpus: Sequence[str] = ("CORPUS",), one_ste
     words += _reading_options(header)
     if header["seed"] != SEED and name != "cooccur":
         words += ["--seed", str(header["seed"])]
-    return " ".join(shlex.quote(word) for word in [*words, "-o", output])
+    return " ".join(shlex.quote(word) for word in [*words, "-o", output or default])

@@ -219,7 +219,8 @@ class Model:
 
     def embeddings(self) -> Embeddings:
         """Return the word vectors after training."""
-        return Embeddings(self.table.astype(np.float32), self.vocabulary, made_from=self.made_from)
+        header = self.to_artifact().header
+        return Embeddings(self.table.astype(np.float32), self.vocabulary, details={"source": KIND}, made_from=header)
 
     def to_artifact(self) -> Artifact:
         """Return the model as an artifact, ready to be written to a file."""

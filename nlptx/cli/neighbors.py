@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,10 +10,8 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import BUNDLED, Run, run_options
 from nlptx.cli.reporter import print_json
+from nlptx.cli.start import load_vectors
 from nlptx.errors import DataError
-
-if TYPE_CHECKING:
-    from nlptx.embeddings.embeddings import Embeddings
 
 # First bytes of a zip file (an .npz file is one), and name endings of files with word vectors.
 _ZIP = b"PK\x03\x04"
@@ -48,7 +45,7 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
         raise click.UsageError(f"no word to look up in {model}: nlptx neighbors {model} WORD...")
     if analogy and len(words) != 3:
         raise click.UsageError(f"--analogy takes three words; got {len(words)}.")
-    vectors = _load(model)
+    vectors = load_vectors(model)
     try:
         if analogy:
             found = {" ".join(words): vectors.analogy(words[0], words[1], words[2], top)}
@@ -78,19 +75,3 @@ def _is_file(argument: str) -> bool:
         return False
     with open(argument, "rb") as file:
         return file.read(len(_ZIP)) == _ZIP
-
-
-def _load(path: str | None) -> Embeddings:
-    """Load word vectors; the default is the bundled model."""
-    from nlptx.artifacts import container
-    from nlptx.classifier.model import Model
-    from nlptx.embeddings.embeddings import TEXT_SUFFIXES, Embeddings, load_embeddings
-
-    if path is None:
-        return Model.load().embeddings()
-    if path.endswith(TEXT_SUFFIXES):
-        return load_embeddings(path)
-    artifact = container.read(path, "embeddings", "model")
-    if artifact.kind == "model":
-        return container.build(artifact, Model.from_artifact, path).embeddings()
-    return container.build(artifact, Embeddings.from_artifact, path)

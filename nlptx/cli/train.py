@@ -22,6 +22,7 @@ from nlptx.cli.options import (
 )
 from nlptx.cli.reading_options import reading_options
 from nlptx.cli.stage_run import StageRun
+from nlptx.cli.start import load_start, load_vectors, start_facts
 from nlptx.cli.stop_signal import StopSignal, Terminated
 from nlptx.cli.training_progress import show
 from nlptx.corpus.document import ReadOptions
@@ -46,7 +47,14 @@ if TYPE_CHECKING:
     type=PATH,
     show_default="made from DATA",
     metavar="FILE",
-    help="Word vectors from nlptx pca, or word2vec text.",
+    help="Word vectors: nlptx pca, a model, word2vec.",
+)
+@option(
+    "--start",
+    type=PATH,
+    metavar="MODEL",
+    group="Start",
+    help="Go on from this model; bundled: the bundled one.",
 )
 @output_option("model.npz", "Where the model goes; - for standard output.")
 @option(
@@ -82,6 +90,7 @@ if TYPE_CHECKING:
 def train(
     data: tuple[str, ...],
     embeddings: str | None,
+    start: str | None,
     unlabelled: tuple[str, ...],
     valid: tuple[str, ...],
     output: str,
@@ -97,20 +106,22 @@ def train(
 
     \b
     nlptx train reviews.csv -o model.npz
-    nlptx train aclImdb.tar.gz -e embeddings.npz --blocks 2 --epochs 3 --lr 5e-4 -o model.npz
+    nlptx train reviews.csv --start bundled --epochs 3 --lr 5e-4 -o model.npz
 
     DATA is a table with the columns text and label, or a folder or archive with a sub-folder per label (unsup: no
-    label). Without -e, nlptx cooccur and nlptx pca run on these texts first. Training stops when held-out results get
-    no better, and keeps the best weights; so does Ctrl-C. After a stop or a kill, --resume goes on from the
-    checkpoint, to the same bytes.
+    label). Without -e, nlptx cooccur and nlptx pca run on these texts first. The best
+    weights on held-out texts are kept, after Ctrl-C too; --resume goes on to the same bytes.
     """
     data = inputs_or_stdin(data)
-    given = (*data, *unlabelled, *valid) if embeddings is None else (*data, embeddings, *unlabelled, *valid)
+    if embeddings is not None and start is not None:
+        raise click.UsageError("-e gives word vectors, and --start a model to go on from; give one of them.")
+    origin = embeddings or start
+    given = (*data, *unlabelled, *valid) if origin is None else (*data, origin, *unlabelled, *valid)
     check_names(*given)
     stage = StageRun(run, output, given)
     run.talk.detail(f"settings: {settings.to_dict()}")
     context = click.get_current_context()
-    one_step = OneStep(context, run.talk) if embeddings is None else None
+    one_step = OneStep(context, run.talk) if origin is None else None
     stop = context.ensure_object(StopSignal)
 
     def stop_requested() -> bool:
@@ -121,7 +132,6 @@ def train(
 
     checkpoint: Checkpoint | None = None
     try:
-        from nlptx.embeddings.embeddings import load_embeddings
         from nlptx.runtime.workers import Workers
         from nlptx.training.checkpoint import Checkpoint
         from nlptx.training.fit import fit
@@ -130,7 +140,8 @@ def train(
             kept_card = read_card(card) if card else {}
             with run.talk.meter("reading") as meter:
                 meter(None, "word vectors" if embeddings else "")
-                vectors = load_embeddings(embeddings) if embeddings else None
+                vectors = load_vectors(embeddings) if embeddings else None
+                model_before = load_start(start, settings) if start else None
                 found = read_training_data(
                     data,
                     unlabelled,
@@ -145,6 +156,7 @@ def train(
                     found.labels,
                     one_step.embeddings(found.left_out, found.corpus) if one_step else vectors,
                     settings,
+                    start=model_before,
                     valid=found.valid,
                     unlabelled=found.unlabelled,
                     sample_weight=found.weights,
@@ -155,7 +167,7 @@ def train(
                     stop=stop_requested,
                     checkpoint=checkpoint,
                 )
-            model.source, model.card = found.source, kept_card
+            model.source, model.card = found.source | start_facts(start), kept_card
             _keep(model, found, stage, checkpoint, one_step.facts if one_step else {})
     except (KeyboardInterrupt, Terminated) as error:
         error.add_note(_what_is_left(stop, checkpoint))

@@ -41,7 +41,8 @@ class NgramFeatures:
         order: length of the longest n-gram.
         words: V.
         keys: (G,) int64 keys of the n-grams, sorted; see :func:`ngram_keys`.
-        ratios: (G, E) float32 log-count ratios.
+        ratios: (G, E) float32 log-count ratios. If training started from a model with other labels, their number per
+            n-gram is that of the model.
         slopes: (G, E) float32 weights of the n-grams in the first model; their sum over a text is divided by the square
             root of its number of words.
         bias: (M E,) float32 biases of the models.
@@ -64,7 +65,7 @@ class NgramFeatures:
 
     @property
     def width(self) -> int:
-        """E."""
+        """Number of ratios per n-gram: E, or that of the model that training started from."""
         return self.ratios.shape[1]
 
     def of(self, ids: NDArray[np.integer]) -> TextFeatures:
@@ -91,7 +92,7 @@ class NgramFeatures:
             return np.zeros((len(found), self.order * self.width), np.float32)
         ratios = self.ratios[np.where(unknown, 0, found)]
         ratios[unknown] = 0
-        return ratios.reshape(len(found), -1)
+        return ratios.reshape(len(found), self.order * self.width)
 
     def text_features_of(
         self, found: NDArray[np.integer], lengths: Lengths, words: Lengths | None = None

@@ -28,7 +28,7 @@ def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int,
         return None
     keys = need_array(artifact, "ngrams", "int64", (None,))
     width = feature_width(classes)
-    ratios = need_floats(artifact, "ratios", settings.float16, (len(keys), width))
+    ratios = need_floats(artifact, "ratios", settings.float16, (len(keys), None))
     slopes = need_floats(artifact, "slopes", settings.float16, (len(keys), width))
     latent = importance = None
     if "latent" in artifact.arrays:

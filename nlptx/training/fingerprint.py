@@ -12,6 +12,7 @@ import numpy as np
 
 from nlptx import __version__
 from nlptx.artifacts.container import Artifact
+from nlptx.classifier.model import Model
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.settings import TrainSettings
 from nlptx.training.labelled_texts import LabelledTexts
@@ -34,13 +35,13 @@ class Fingerprint:
     version: str = __version__
 
     @classmethod
-    def of(cls, given: LabelledTexts, embeddings: Embeddings, settings: TrainSettings, seed: int) -> Fingerprint:
-        """Return the fingerprint of a call to :func:`nlptx.fit`."""
+    def of(cls, given: LabelledTexts, start: Embeddings | Model, settings: TrainSettings, seed: int) -> Fingerprint:
+        """Return the fingerprint of a call to :func:`nlptx.fit`; ``start``: word vectors or model to start from."""
         digests = {
             "training data": _digest_rows(given.texts, given.names, *_weights(given)),
             "validation data": "" if given.valid is None else _digest_rows(*given.valid),
             "unlabelled data": _digest_rows(given.unlabelled) if given.unlabelled else "",
-            "embeddings": _digest_artifact(embeddings.to_artifact()),
+            "model to start from" if isinstance(start, Model) else "embeddings": _digest_artifact(start.to_artifact()),
         }
         return cls(settings.to_dict(), seed, digests)
 

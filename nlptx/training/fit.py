@@ -27,6 +27,7 @@ from nlptx.training.ngram_features import add_ngram_features
 from nlptx.training.own_embeddings import OwnEmbeddings
 from nlptx.training.pretraining import pretrain
 from nlptx.training.progress import Progress
+from nlptx.training.start import settings_from, start_from, with_vectors_of
 from nlptx.training.supervised import SupervisedTrainer
 
 
@@ -36,6 +37,7 @@ def fit(
     embeddings: Embeddings | OwnEmbeddings | None = None,
     settings: TrainSettings | None = None,
     *,
+    start: Model | None = None,
     cooccur: CountSettings | None = None,
     pca: PcaSettings | None = None,
     valid: tuple[Iterable[str], Iterable[Label]] | None = None,
@@ -56,6 +58,8 @@ def fit(
         embeddings: initial word vectors; by default they are made from the texts, with and without labels, as
             :func:`nlptx.count` and :func:`nlptx.fit_pca` make them.
         settings: training settings; see :class:`TrainSettings`.
+        start: trained model to go on from, in place of word vectors: with its words, vectors, n-gram features and
+            network, which determine the settings of the network. Its labels need not be those of ``labels``.
         cooccur: settings of the counting, if the word vectors are made.
         pca: settings of the PCA, if the word vectors are made.
         valid: texts and labels to validate on; by default a part of the training data.
@@ -89,12 +93,18 @@ def fit(
     >>> model.predict(["good", "bad"])
     [1, 0]
     """
+    if start is not None:
+        check_type(start, Model, "start")
+        if embeddings is not None:
+            raise SettingsError("`embeddings` and `start` are given; expected one of them")
+        embeddings = start.embeddings()
     if embeddings is None:
         embeddings = OwnEmbeddings(
             CountSettings() if cooccur is None else cooccur, PcaSettings() if pca is None else pca
         )
     elif cooccur is not None or pca is not None:
-        raise SettingsError("`cooccur` and `pca` are settings for making word vectors, but `embeddings` are given")
+        given_too = "`embeddings` are" if start is None else "`start` is"
+        raise SettingsError(f"`cooccur` and `pca` are settings for making word vectors, but {given_too} given")
     if not isinstance(embeddings, OwnEmbeddings):
         check_type(embeddings, Embeddings, "embeddings")
     check_settings(settings, TrainSettings)
@@ -104,25 +114,34 @@ def fit(
     if not given.texts:
         raise DataError("there are no training texts")
     check_several(given.names)
+    if start is not None:
+        settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
     if isinstance(embeddings, OwnEmbeddings):
         embeddings = embeddings.make(given.texts, given.unlabelled, seed, jobs, on_progress, on_note)
+    origin = start or embeddings
     checkpoint = checkpoint or Checkpoint(None)
-    checkpoint.begin(lambda: Fingerprint.of(given, embeddings, settings, seed))
+    checkpoint.begin(lambda: Fingerprint.of(given, origin, settings, seed))
     with Workers.of(jobs) as workers:
         context = TrainingContext(seed, workers, on_progress, stop, checkpoint, on_note)
         encoded = encode(given, embeddings, settings, context)
+        if start is not None:
+            encoded = with_vectors_of(start, encoded)
         data = split(encoded, settings, context)
-        data, ngram_features = add_ngram_features(data, encoded, settings, context)
-        model = initial_model(
-            encoded.vocabulary,
-            encoded.vectors,
-            [given.labels[name] for name in encoded.labels],
-            encoded.values,
-            encoded.priors,
-            settings,
-            seed,
-            ngram_features,
-        )
+        distinct = [given.labels[name] for name in encoded.labels]
+        if start is not None:
+            model, data = start_from(start, data, encoded, distinct, settings, context)
+        else:
+            data, ngram_features = add_ngram_features(data, encoded, settings, context)
+            model = initial_model(
+                encoded.vocabulary,
+                encoded.vectors,
+                distinct,
+                encoded.values,
+                encoded.priors,
+                settings,
+                seed,
+                ngram_features,
+            )
         try:
             pretraining = pretrain(model, data.train, context)
             distillation = distill(model, data.unlabelled, context)
@@ -131,7 +150,7 @@ def fit(
         except DivergenceError:
             checkpoint.discard()  # a training run resumed from it would diverge again
             raise
-        model.history = trainer.history()
+        model.history, model.settings = trainer.history(), settings
         if model.history["best_epoch"] and len(data.valid):
             outputs = outputs_of(model, data.valid, workers)
             if settings.calibrate:
@@ -140,5 +159,5 @@ def fit(
             if warning := find_uselessness(model, data, outputs):
                 model.history["warnings"] = [warning]
                 on_note(f"warning: {warning}. Give more texts or `epochs`, check the labels, or lower `lr`.")
-    model.made_from = embeddings.to_artifact().header
+    model.made_from = origin.to_artifact().header
     return model

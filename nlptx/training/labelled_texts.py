@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,12 @@ class LabelledTexts:
         name_of_each = [names[column] for column in find_labels(labels, distinct)]
         held_out = None if valid is None else _valid(valid, by_name)
         return cls(texts, name_of_each, held_out, list_texts(unlabelled, "unlabelled"), by_name, weights)
+
+    def without_unlabelled(self, on_note: Callable[[str], None]) -> LabelledTexts:
+        """Return the same data without the texts that have no label, from which a model to start from cannot learn."""
+        if self.unlabelled:
+            on_note("the texts without labels are left out: going on from a model needs only texts with labels")
+        return replace(self, unlabelled=[])
 
 
 def _valid(valid: tuple[Iterable[str], Iterable[Label]], by_name: dict[str, Label]) -> tuple[list[str], list[str]]:

@@ -16,6 +16,8 @@ from nlptx.training.encoding import EncodedTexts
 
 # Maximum number of labels with which n-gram features are used, because each label adds a column to them.
 _MAX_LABELS = 20
+# Default of ``--ngram-min-texts``.
+_MIN_TEXTS = 2
 
 
 def add_ngram_features(
@@ -37,7 +39,7 @@ def add_ngram_features(
         classes=len(encoded.labels),
         order=settings.ngrams,
         words=len(encoded.vocabulary),
-        min_texts=settings.ngram_min_texts,
+        min_texts=settings.ngram_min_texts or _MIN_TEXTS,
         components=settings.lsa_components,
     )
     ngram_features, of_examples = fit_ngram_features(

@@ -1,0 +1,65 @@
+"""What training starts from: the options ``--embeddings`` and ``--start``."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from nlptx.cli.options import BUNDLED
+from nlptx.settings import NetworkSettings, TrainSettings
+
+if TYPE_CHECKING:
+    from nlptx.classifier.model import Model
+    from nlptx.embeddings.embeddings import Embeddings
+
+
+def load_vectors(path: str | None) -> Embeddings:
+    """Load the word vectors of an artifact, a model or a text file; None or ``bundled`` is the bundled model."""
+    from nlptx.artifacts import container
+    from nlptx.classifier.model import Model
+    from nlptx.embeddings.embeddings import TEXT_SUFFIXES, Embeddings, load_embeddings
+
+    if path in (None, BUNDLED):
+        return Model.load().embeddings()
+    if path.endswith(TEXT_SUFFIXES):
+        return load_embeddings(path)
+    artifact = container.read(path, "embeddings", "model")
+    if artifact.kind == "model":
+        return container.build(artifact, Model.from_artifact, path).embeddings()
+    return container.build(artifact, Embeddings.from_artifact, path)
+
+
+def load_start(path: str, settings: TrainSettings) -> Model:
+    """Load the model to start from.
+
+    Raises:
+        click.UsageError: an option was given that contradicts the shape of its network.
+        ArtifactError: the file is not a model, or is damaged.
+    """
+    from nlptx.classifier.model import Model
+
+    start = Model.load(None if path == BUNDLED else path)
+    context = click.get_current_context()
+    for item in fields(NetworkSettings):
+        ours, theirs = getattr(settings, item.name), getattr(start.settings, item.name)
+        given = context.get_parameter_source(item.name) in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+        if given and ours != theirs and item.name != "dropout":
+            option = "--" + item.name.replace("_", "-")
+            raise click.UsageError(
+                f"{option} is {ours}, but the model to start from has {theirs}; leave {option} out, or give -e."
+            )
+    return start
+
+
+def start_facts(path: str | None) -> dict[str, str]:
+    """Return the SHA-256 of the file of the model to start from, to be stored; standard input has none."""
+    from nlptx.classifier.model import bundled_path
+
+    if path in (None, "-"):
+        return {}
+    with open(bundled_path() if path == BUNDLED else path, "rb") as file:
+        return {"start_sha256": hashlib.file_digest(file, "sha256").hexdigest()}

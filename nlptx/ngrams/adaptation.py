@@ -1,0 +1,194 @@
+"""A correction to the outputs of a trained model: a logistic regression with few assumptions and a prior around zero.
+
+A model that was trained on other texts already gives each new text outputs z0. The corrected outputs are
+
+    z = z0 + b + f B + sum over the distinct n-grams g of a text of T words of w_g i_g / sqrt(T)
+
+with numbers f that the network computes from the text, and the inverse document frequency i_g of an n-gram, divided by
+the mean over all n-grams. All of b, B and w have a normal prior around 0, that is, their squares are penalised. So
+without texts the outputs are those of the trained model, and the more texts there are, the more they may differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.ngrams.naive_bayes import find, ngram_keys
+from nlptx.runtime.workers import Workers
+from nlptx.sampling.splits import assign_folds
+
+FOLDS = 5
+# Prior variance of the weights of n-grams. That of the other weights is 1, so their inputs are scaled by the caller.
+_NGRAM_VARIANCE = 10.0
+_MAX_ITERATIONS = 100
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A fitted correction.
+
+    Args:
+        products: (G, E) float32 products w_g i_g of the n-grams.
+        weights: (K, E) float64 B.
+        bias: (E,) float64 b.
+    """
+
+    products: NDArray[np.float32]
+    weights: NDArray[np.float64]
+    bias: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NgramRows:
+    """The n-grams of a set of texts.
+
+    Args:
+        keys: (G,) int64 keys of the n-grams, sorted.
+        rows: (texts, G) float32 matrix with 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
+        importance: (G,) float32 i_g.
+    """
+
+    keys: NDArray[np.int64]
+    rows: sp.csr_matrix
+    importance: NDArray[np.float32]
+
+
+def ngram_rows(
+    texts: Sequence[NDArray[np.integer]],
+    counted: int,
+    order: int,
+    words: int,
+    min_texts: int,
+    text_weights: NDArray[np.float64] | None = None,
+) -> NgramRows:
+    """Return the n-grams that occur in at least ``min_texts`` of the first texts, and the rows of all texts.
+
+    Args:
+        texts: (T,) word ids of each text.
+        counted: number of texts that decide which n-grams there are, and how important each is.
+        order: length of the longest n-gram; 0 for none.
+        words: V.
+        min_texts: minimum number of texts that an n-gram must occur in.
+        text_weights: (counted,) number of texts that each text stands for, or None.
+    """
+    keys = [ngram_keys(ids, order, words) for ids in texts]
+    distinct = [np.unique(part[part >= 0]) for part in keys]
+    weights = np.ones(counted) if text_weights is None else text_weights
+    known, place = np.unique(np.concatenate(distinct[:counted]), return_inverse=True)
+    seen = np.bincount(place, np.repeat(weights, [len(part) for part in distinct[:counted]]), len(known))
+    known, seen = known[seen >= min_texts], seen[seen >= min_texts]
+    importance = np.log((weights.sum() + 1) / (seen + 1)) + 1
+    importance = (importance / importance.mean() if len(known) else importance).astype(np.float32)
+    columns = [places[places < len(known)] for places in (find(part, known) for part in distinct)]
+    sizes = [len(part) for part in columns]
+    values = np.repeat([1 / np.sqrt(max(len(ids), 1)) for ids in texts], sizes).astype(np.float32)
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    rows = sp.csr_matrix((values, np.concatenate(columns).astype(np.int32), indptr), (len(texts), len(known)))
+    return NgramRows(known, rows, importance)
+
+
+def cross_fit_correction(
+    ngrams: NgramRows,
+    outputs: NDArray[np.float64],
+    inputs: NDArray[np.float64],
+    targets: NDArray[np.int64],
+    text_of: NDArray[np.intp],
+    rng: np.random.Generator,
+    workers: Workers,
+    on_progress: Callable[[str, float, str], None],
+    text_weights: NDArray[np.float64] | None = None,
+) -> tuple[Correction, NDArray[np.float32]]:
+    """Fit a correction, and compute what it adds to the training texts by their n-grams, out of fold.
+
+    Args:
+        ngrams: n-grams of the N texts and of passages of them.
+        outputs: (N, E) outputs z0 of the trained model.
+        inputs: (N, K) f.
+        targets: (N,) class of each text.
+        text_of: (N + passages,) the text of each row of ``ngrams``.
+        rng: source of randomness for the folds.
+        workers: threads to use; they do not change the result.
+        on_progress: callback for the name of a step, its completed fraction and a description of the progress.
+        text_weights: (N,) weight of the loss of each text, or None.
+
+    Returns:
+        The correction fitted on all texts; and (N + passages, E) sums of the products of the n-grams of each row,
+        divided by sqrt(T), from corrections that were fitted without the text of the row.
+    """
+    count = len(targets)
+    folds = min(FOLDS, count)
+    fold = assign_folds(count, folds, rng)
+    weights = np.ones(count) if text_weights is None else text_weights
+    parts = [np.arange(count), *(np.flatnonzero(fold != number) for number in range(folds))]
+
+    def fit(rows: NDArray[np.intp]) -> Correction:
+        return _fit(ngrams.rows[rows], ngrams.importance, outputs[rows], inputs[rows], targets[rows], weights[rows])
+
+    found = []
+    for done, correction in enumerate(workers.map(fit, parts), start=1):
+        found.append(correction)
+        on_progress("going on from the model", done / len(parts), f"{done} of {len(parts)} linear models")
+    final, *outside = found
+    added = np.zeros((len(text_of), outputs.shape[1]), np.float32)
+    for number, correction in enumerate(outside):
+        rows = np.flatnonzero(fold[text_of] == number)
+        added[rows] = ngrams.rows[rows] @ correction.products
+    return final, added
+
+
+def _fit(
+    rows: sp.csr_matrix,
+    importance: NDArray[np.float32],
+    outputs: NDArray[np.float64],
+    inputs: NDArray[np.float64],
+    targets: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> Correction:
+    """Fit a correction; arguments as in :func:`cross_fit_correction`."""
+    from scipy.optimize import minimize  # slow to import; errors in the data should be reported before
+
+    (_, grams), width, scale = rows.shape, outputs.shape[1], importance[:, None]
+    transposed = rows.T.tocsr()
+    dense = np.hstack([inputs, np.ones((len(inputs), 1))])
+    variance = np.repeat([_NGRAM_VARIANCE, 1.0], [grams * width, dense.shape[1] * width])
+    loss_of = partial(_log_loss, targets=targets, weights=weights)
+
+    def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        of_grams = flat[: grams * width].reshape(grams, width)
+        others = flat[grams * width :].reshape(-1, width)
+        loss, error = loss_of(outputs + rows @ (of_grams * scale).astype(np.float32) + dense @ others)
+        of_rows = (transposed @ error.astype(np.float32)) * scale
+        gradient = np.concatenate([of_rows.ravel(), (dense.T @ error).ravel()])
+        return loss + float(flat @ (flat / variance)) / 2, gradient + flat / variance
+
+    found = minimize(
+        loss_and_gradient,
+        np.zeros(len(variance)),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": _MAX_ITERATIONS},
+    ).x
+    products = found[: grams * width].reshape(grams, width) * scale
+    others = found[grams * width :].reshape(-1, width)
+    return Correction(products.astype(np.float32), others[:-1], others[-1])
+
+
+def _log_loss(
+    z: NDArray[np.float64], targets: NDArray[np.int64], weights: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the weighted sum of the log-losses of outputs (B, E), and its gradient; E = 1: two classes."""
+    scores = np.hstack([np.zeros_like(z), z]) if z.shape[1] == 1 else z
+    scores = scores - scores.max(axis=1, keepdims=True)
+    p = np.exp(scores)
+    total = p.sum(axis=1, keepdims=True)
+    own = np.arange(len(z)), targets
+    loss = float((np.log(total[:, 0]) - scores[own]) @ weights)
+    error = p / total
+    error[own] -= 1
+    return loss, error[:, -z.shape[1] :] * weights[:, None]

@@ -1,0 +1,77 @@
+"""N-gram features of a trained model, made ready for more words, other outputs and more n-grams."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.ngrams.features import NgramFeatures
+
+
+def with_words(known: NgramFeatures, words: int) -> NgramFeatures:
+    """Return the same features for a vocabulary of ``words`` words, of which the first ones are the present words.
+
+    A key is a number in base V + 2 whose digits are word ids + 1, or V + 1 for the start of a text; see
+    :func:`nlptx.ngrams.naive_bayes.ngram_keys`.
+    """
+    keys, left, value = np.zeros_like(known.keys), known.keys.copy(), 1
+    for _ in range(known.order):
+        left, digit = np.divmod(left, known.words + 2)
+        keys += np.where(digit == known.words + 1, words + 1, digit) * value
+        value *= words + 2
+    return _sorted(replace(known, words=words, keys=keys))
+
+
+def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
+    """Return the same features with other outputs of the linear models: those of model m, multiplied by ``maps[m]``.
+
+    Args:
+        known: features; their ratios stay as they are.
+        maps: one (E, E') matrix per linear model.
+    """
+    biases = np.split(known.bias, len(maps))
+    return replace(
+        known,
+        slopes=(known.slopes @ maps[0]).astype(np.float32),
+        latent=None if known.latent is None else (known.latent @ maps[1]).astype(np.float32),
+        bias=np.concatenate([bias @ map_ for bias, map_ in zip(biases, maps, strict=True)]).astype(np.float32),
+    )
+
+
+def with_ngrams(known: NgramFeatures, keys: NDArray[np.int64], products: NDArray[np.float32]) -> NgramFeatures:
+    """Return features whose first linear model adds ``products`` (G', E) for the n-grams ``keys`` (G',), sorted.
+
+    N-grams that were unknown have the ratio 0 and do not take part in the second linear model.
+    """
+    every = np.union1d(known.keys, keys)
+    old, new = np.searchsorted(every, known.keys), np.searchsorted(every, keys)
+
+    def spread(values: NDArray[np.float32]) -> NDArray[np.float32]:
+        result = np.zeros((len(every), *values.shape[1:]), np.float32)
+        result[old] = values
+        return result
+
+    slopes = spread(known.slopes)
+    slopes[new] += products
+    return replace(
+        known,
+        keys=every,
+        ratios=spread(known.ratios),
+        slopes=slopes,
+        latent=None if known.latent is None else spread(known.latent),
+        importance=None if known.importance is None else spread(known.importance),
+    )
+
+
+def _sorted(known: NgramFeatures) -> NgramFeatures:
+    order = np.argsort(known.keys)
+    return replace(
+        known,
+        keys=known.keys[order],
+        ratios=known.ratios[order],
+        slopes=known.slopes[order],
+        latent=None if known.latent is None else known.latent[order],
+        importance=None if known.importance is None else known.importance[order],
+    )

@@ -1,0 +1,84 @@
+"""``train --start`` and ``train -e MODEL``: recipes that give the same bytes, digests, and wrong starts."""
+
+import hashlib
+import shlex
+
+import pytest
+from calling import call, failure
+from sample_data import make_rows, write_tsv
+
+from nlptx.classifier.model import bundled_path
+
+
+@pytest.fixture(scope="module")
+def started(work, tmp_path_factory):
+    """A folder with new.tsv, a model of it that goes on from model.npz, and one with the vectors of model.npz."""
+    folder = tmp_path_factory.mktemp("start")
+    write_tsv(folder / "new.tsv", make_rows(("neg", "pos"), 20, seed=8))
+    write_tsv(folder / "more.tsv", make_rows(("neg", "pos"), 12, seed=9))
+    call("train", folder / "new.tsv", "--start", work / "model.npz", "-o", folder / "model.npz", "-q")
+    vectors = ("-e", work / "model.npz", "--epochs", 1, "--width", 8)
+    call("train", folder / "new.tsv", *vectors, "-o", folder / "vectors.npz", "-q")
+    return folder
+
+
+def recipe(model):
+    """The words of the last command that info prints, without the name of the program."""
+    return shlex.split(call("info", model, "--json").json["commands"][-1])[1:]
+
+
+@pytest.mark.parametrize("name", ["model.npz", "vectors.npz"])
+def test_the_recipe_gives_the_same_bytes(name, started, work, tmp_path):
+    names = {"DATA": started / "new.tsv", "start-1.npz": work / "model.npz", "model.npz": tmp_path / "again.npz"}
+    words = recipe(started / name)
+    assert ("--start" if name == "model.npz" else "-e") in words
+    call(*(names.get(word, word) for word in words), "-q", "--jobs", 1)
+    assert (tmp_path / "again.npz").read_bytes() == (started / name).read_bytes()
+
+
+def test_the_chain_goes_back_through_every_model(started, tmp_path):
+    call("train", started / "more.tsv", "--start", started / "model.npz", "-o", tmp_path / "more.npz", "-q")
+    told = call("info", tmp_path / "more.npz", "--json").json
+    outputs = [shlex.split(command)[-1] for command in told["commands"]]
+    assert outputs == ["cooccur.npz", "embeddings.npz", "start-1.npz", "start-2.npz", "model.npz"]
+    assert "--start start-2.npz" in told["commands"][-1]
+    digest = hashlib.sha256((started / "model.npz").read_bytes()).hexdigest()
+    assert told["details"]["source"]["start_sha256"] == digest
+    shown = call("info", tmp_path / "more.npz").text
+    assert digest in "".join(shown.split())
+
+
+def test_the_bundled_model_is_named_so(started, tmp_path):
+    call("train", started / "new.tsv", "--start", "bundled", "-o", tmp_path / "model.npz", "-q", "--epochs", 1)
+    source = call("info", tmp_path / "model.npz", "--json").json["details"]["source"]
+    with open(bundled_path(), "rb") as file:
+        assert source["start_sha256"] == hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-e", "{work}/embeddings.npz", "--start", "{work}/model.npz"), "give one of them"),
+        (("--start", "{work}/model.npz", "--blocks", "2"), "--blocks is 2, but the model to start from has 1"),
+        (("--start", "{work}/model.npz", "--heads", "4"), "--heads is 4, but the model to start from has 2"),
+        (("--start", "{work}/model.npz", "--preset", "bloem"), "the model to start from has"),
+        (("--start", "{work}/model.npz", "--pretrain", "1"), "--pretrain trains a new network"),
+        (("--start", "{work}/nowhere.npz"), "nowhere.npz: no such file"),
+    ],
+)
+def test_wrong_uses_are_refused(words, message, started, work, tmp_path):
+    given = [word.format(work=work) for word in words]
+    code, told = failure("train", started / "new.tsv", *given, "-o", tmp_path / "model.npz")
+    assert code == 2
+    assert message in told
+    assert not (tmp_path / "model.npz").exists()
+
+
+def test_starts_that_are_no_sound_model_are_refused(started, work, tmp_path):
+    good = (work / "model.npz").read_bytes()
+    (tmp_path / "cut.npz").write_bytes(good[:-40])
+    (tmp_path / "newer.npz").write_bytes(good.replace(b'"format": 1,', b'"format": 9,'))
+    for start in (tmp_path / "cut.npz", tmp_path / "newer.npz", work / "embeddings.npz"):
+        code, told = failure("train", started / "new.tsv", "--start", start, "-o", tmp_path / "model.npz")
+        assert code == 4, told
+        assert start.name in told

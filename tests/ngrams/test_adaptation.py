@@ -1,0 +1,91 @@
+"""The correction to the outputs of a trained model: its optimum, and that no label leaks; more words, more n-grams."""
+
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+from reviews import make_reviews, small_fit
+from scipy.special import log_softmax
+
+from nlptx.ngrams.adaptation import cross_fit_correction, ngram_rows
+from nlptx.ngrams.extension import with_ngrams, with_words
+from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.runtime.workers import Workers
+
+RNG = np.random.default_rng(4)
+TEXTS = [RNG.integers(0, 6, RNG.integers(1, 9)).astype(np.int32) for _ in range(30)]
+WORDS = 6
+
+
+def fitted(targets, width, texts=TEXTS, min_texts=1, order=2):
+    ngrams = ngram_rows(texts, len(texts), order, WORDS, min_texts)
+    rng = np.random.default_rng(1)
+    outputs, inputs = rng.normal(size=(len(texts), width)), rng.normal(size=(len(texts), 3))
+    where = np.arange(len(texts))
+    told = (ngrams, outputs, inputs, targets, where, np.random.default_rng(2))
+    with Workers(1) as workers:
+        return (ngrams, outputs, inputs, *cross_fit_correction(*told, workers, lambda *report: None))
+
+
+def test_rows_hold_the_distinct_ngrams_of_a_text():
+    ngrams = ngram_rows(TEXTS, len(TEXTS), 2, WORDS, 2)
+    seen = [np.unique(keys[keys >= 0]) for keys in (ngram_keys(ids, 2, WORDS) for ids in TEXTS)]
+    counts = {key: sum(key in part for part in seen) for key in np.unique(np.concatenate(seen))}
+    assert_array_equal(ngrams.keys, [key for key, count in counts.items() if count >= 2])
+    dense = ngrams.rows.toarray()
+    for row, ids, part in zip(dense, TEXTS, seen, strict=True):
+        assert_allclose(row, np.isin(ngrams.keys, part) / np.sqrt(len(ids)), rtol=1e-6)
+    idf = np.array([np.log(31 / (counts[key] + 1)) + 1 for key in ngrams.keys])
+    assert_allclose(ngrams.importance, idf / idf.mean(), rtol=1e-6)
+
+
+def test_the_correction_is_the_most_probable_one():
+    """No small step away from it raises the posterior probability."""
+    for width in (1, 3):
+        targets = RNG.integers(0, max(width, 2), len(TEXTS))
+        ngrams, outputs, inputs, correction, _ = fitted(targets, width)
+
+        def loss(products, weights, bias, parts=(ngrams, outputs, inputs), targets=targets):
+            ngrams, outputs, inputs = parts
+            z = outputs + ngrams.rows @ products + inputs @ weights + bias
+            z = np.hstack([np.zeros_like(z), z]) if z.shape[1] == 1 else z
+            penalty = ((products / ngrams.importance[:, None]) ** 2).sum() / 10 + (weights**2).sum() + (bias**2).sum()
+            return penalty / 2 - log_softmax(z, axis=1)[np.arange(len(z)), targets].sum()
+
+        best = [correction.products.astype(float), correction.weights, correction.bias]
+        assert any(abs(part).max() > 0.05 for part in best)
+        for _ in range(20):
+            moved = [part + RNG.normal(0, 0.02, part.shape) for part in best]
+            assert loss(*moved) > loss(*best)
+
+
+def test_what_ngrams_add_to_a_text_does_not_depend_on_its_label():
+    targets = RNG.integers(0, 2, len(TEXTS))
+    added = fitted(targets, 1)[-1]
+    for text in range(5):
+        changed = targets.copy()
+        changed[text] = 1 - changed[text]
+        other = fitted(changed, 1)[-1]
+        assert other[text] == added[text]
+        assert (other != added).any()
+
+
+def test_without_ngrams_only_the_other_inputs_count():
+    _, _, _, correction, added = fitted(RNG.integers(0, 2, len(TEXTS)), 1, order=0)
+    assert correction.products.shape == (0, 1)
+    assert not added.any()
+
+
+def test_more_words_and_ngrams_leave_the_features_of_known_ones_alone():
+    texts, labels = make_reviews(40)
+    known = small_fit(texts, labels, ngrams=3).ngram_features
+    more = with_words(known, known.words + 7)
+    assert (np.diff(more.keys) > 0).all()
+    fresh = np.setdiff1d(ngram_keys(np.array([known.words + 2, 1]), 3, more.words), [-1, *more.keys])
+    extended = with_ngrams(more, fresh, np.full((len(fresh), 1), 2, np.float32))
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        ids = rng.integers(0, known.words, 12).astype(np.int32)
+        for features in (more, extended):
+            assert_array_equal(features.of(ids).token_features, known.of(ids).token_features)
+            assert_allclose(features.of(ids).text_features, known.of(ids).text_features, atol=1e-6)
+    new = np.array([known.words + 2], np.int32)
+    assert_allclose(extended.of(new).text_features[0] - more.of(new).text_features[0], 4)

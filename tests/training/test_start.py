@@ -1,0 +1,233 @@
+"""Going on from a trained model: what is kept, what is added, and that nothing depends on chance or on cores."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from reviews import make_reviews, small_embeddings
+
+import nlptx
+from nlptx.errors import ArtifactError, DataError, InputTypeError, SettingsError
+from nlptx.ngrams.adaptation import Correction
+from nlptx.settings import TrainSettings
+from nlptx.training import start as starting
+from nlptx.training.checkpoint import Checkpoint
+
+OLD = make_reviews(60)
+NEW = make_reviews(24, seed=5)
+TEST = make_reviews(60, seed=6)[0]
+SHAPE = {"width": 8, "heads": 2, "batch": 8, "epochs": 1}
+STILL = TrainSettings(epochs=1, lr=0.0)
+
+
+def in_three(labels):
+    """Call every third text neu."""
+    return ["neu" if number % 3 == 0 else label for number, label in enumerate(labels)]
+
+
+@cache
+def trained(kind="default"):
+    changes = {
+        "default": {},
+        "without n-grams": {"ngrams": 0},
+        "pairs": {"ngrams": 2, "lsa_components": 0},
+        "one output": {"loss": "squared-error"},
+        "balanced": {"class_weight": "balanced"},
+        "three": {},
+        "max": {"pool": "max", "norm": "post"},
+    }[kind]
+    texts, labels = OLD
+    if kind in ("three", "balanced"):
+        labels = in_three(labels)
+    return nlptx.fit(texts, labels, small_embeddings(), TrainSettings(**SHAPE | changes), jobs=1)
+
+
+def go_on(start, data=NEW, settings=STILL, **more):
+    texts, labels = data
+    return nlptx.fit(texts, labels, settings=settings, start=start, jobs=1, **more)
+
+
+def bytes_of(model, folder):
+    model.save(folder / "saved.npz")
+    return (folder / "saved.npz").read_bytes()
+
+
+@pytest.fixture
+def uncorrected(monkeypatch):
+    """No correction is learned."""
+
+    def nothing(ngrams, outputs, inputs, targets, text_of, *rest):
+        width = outputs.shape[1]
+        zeros = np.zeros((len(ngrams.keys), width), np.float32)
+        none = Correction(zeros, np.zeros((inputs.shape[1], width)), np.zeros(width))
+        return none, np.zeros((len(text_of), width), np.float32)
+
+    monkeypatch.setattr(starting, "cross_fit_correction", nothing)
+
+
+# ---------------------------------------------------------------- what is kept
+
+
+@pytest.mark.parametrize("kind", ["default", "without n-grams", "pairs", "one output", "balanced", "three", "max"])
+def test_without_a_correction_the_model_stays_what_it_was(kind, uncorrected, tmp_path):
+    start = trained(kind)
+    texts, labels = NEW
+    labels = in_three(labels) if len(start.labels) == 3 else labels
+    # New words, between others that are known, must not change what is known of the others.
+    texts = [f"{text} unheard" for text in texts]
+    model = go_on(start, (texts, labels))
+    assert len(model.vocabulary) == len(start.vocabulary) + 1
+    model.save(tmp_path / "model.npz")
+    again = nlptx.Model.load(tmp_path / "model.npz")
+    for found in (model, again):
+        assert_allclose(found.predict_proba(TEST, jobs=1), start.predict_proba(TEST, jobs=1), atol=2e-5)
+
+
+def test_labels_are_matched_by_their_names(uncorrected):
+    start = trained()
+    texts, labels = NEW
+    p = start.predict_proba(TEST, jobs=1)
+    more = go_on(start, (texts, in_three(labels)))
+    assert more.labels == ["neg", "neu", "pos"]
+    three = more.predict_proba(TEST, jobs=1)
+    assert_allclose(np.log(three[:, 2] / three[:, 0]), np.log(p[:, 1] / p[:, 0]), rtol=1e-3, atol=1e-4)
+    # A label without a predecessor has the output 0, half-way between those of two labels.
+    assert_allclose(three[:, 1] ** 2, three[:, 0] * three[:, 2], rtol=1e-3)
+    fewer = go_on(trained("three"), NEW)
+    of_three = trained("three").predict_proba(TEST, jobs=1)[:, [0, 2]]
+    assert_allclose(
+        fewer.predict_proba(TEST, jobs=1), of_three / of_three.sum(axis=1, keepdims=True), rtol=1e-3, atol=1e-5
+    )
+    other = go_on(start, (texts, [{"neg": "b", "pos": "a"}[label] for label in labels]))
+    assert_allclose(other.predict_proba(TEST, jobs=1), 0.5, atol=1e-6)
+
+
+def test_words_and_vectors_go_on():
+    start = trained()
+    model = go_on(start, ([f"unheard {text} once{i}" for i, text in enumerate(NEW[0])], NEW[1]))
+    words = len(start.vocabulary)
+    assert list(model.vocabulary.words) == [*start.vocabulary.words, "unheard"]
+    assert_array_equal(model.table[:words], start.table)
+    assert not model.table[words:].any()  # at a learning rate of 0
+    assert set(start.ngram_features.ratios.ravel()) <= set(model.ngram_features.ratios.ravel())
+
+
+def test_the_shape_of_the_network_is_that_of_the_model():
+    model = go_on(trained("pairs"))
+    assert (model.settings.width, model.settings.heads, model.settings.ngrams) == (8, 2, 2)
+    assert model.settings.lr == STILL.lr  # as it was given, not as few texts lower it
+
+
+# ---------------------------------------------------------------- what is learned
+
+
+def test_new_words_and_new_labels_are_learned():
+    start = trained()
+    texts = [f"{text} {('plum', 'pear')[number % 2]}" for number, text in enumerate(OLD[0])]
+    kinds = [("a", "b")[number % 2] for number in range(len(texts))]
+    model = go_on(start, (texts, kinds), TrainSettings(epochs=1))
+    unseen = [f"{text} {('plum', 'pear')[number % 2]}" for number, text in enumerate(TEST)]
+    hits = [label == ("a", "b")[number % 2] for number, label in enumerate(model.predict(unseen, jobs=1))]
+    assert sum(hits) > 0.8 * len(hits)
+
+
+def test_few_texts_change_little():
+    start = trained()
+    few = ([*NEW[0][:2]], ["pos", "neg"])  # both wrong
+    before, after = start.predict_proba(TEST, jobs=1), go_on(start, few, TrainSettings()).predict_proba(TEST, jobs=1)
+    assert 0 < np.abs(after - before).mean() < 0.1
+
+
+def test_a_text_of_weight_two_counts_as_two_equal_texts():
+    """At a learning rate of 0 only the correction is learned; what is out of fold does not change it."""
+    texts, labels = NEW
+    settings = TrainSettings(epochs=1, lr=0.0, valid_share=0.0)
+    once = go_on(trained(), (texts, labels), settings, sample_weight=[2.0] * 5 + [1.0] * 19)
+    twice = go_on(trained(), (texts + texts[:5], labels + labels[:5]), settings)
+    assert_allclose(once.predict_proba(TEST, jobs=1), twice.predict_proba(TEST, jobs=1), atol=2e-4)
+    plain = go_on(trained(), (texts, labels), settings)
+    assert np.abs(plain.predict_proba(TEST, jobs=1) - once.predict_proba(TEST, jobs=1)).max() > 1e-3
+
+
+def test_passages_have_features_too():
+    texts, labels = make_reviews(12, shortest=120, longest=130)
+    model = go_on(trained(), (texts, labels), TrainSettings(epochs=1, passages=1, valid_share=0.0))
+    assert model.history["passages"] == 12
+
+
+def test_more_of_the_same_goes_on_in_the_same_way(tmp_path):
+    once = go_on(trained(), settings=TrainSettings(epochs=1))
+    twice = go_on(once, make_reviews(24, seed=7), TrainSettings(epochs=1))
+    assert twice.made_from["made_from"] == once.made_from
+    assert twice.labels == ["neg", "pos"]
+
+
+def test_texts_without_labels_are_left_out_with_a_note():
+    notes = []
+    model = go_on(trained(), unlabelled=TEST, on_note=notes.append)
+    assert any("without labels are left out" in note for note in notes)
+    assert model.history["distill"] == []
+
+
+def test_other_labels_earn_a_note():
+    notes = []
+    go_on(trained(), (NEW[0], in_three(NEW[1])), on_note=notes.append)
+    assert any("(kept: neg, pos; new: neu)" in note for note in notes)
+
+
+# ---------------------------------------------------------------- same bytes
+
+
+def test_the_same_bytes_on_any_number_of_cores_and_after_a_stop(tmp_path):
+    settings = TrainSettings(epochs=2, batch=4)
+    texts, labels = make_reviews(40, seed=9)
+    whole = bytes_of(nlptx.fit(texts, labels, settings=settings, start=trained(), jobs=2), tmp_path)
+    left = [5]
+
+    def stop():
+        left[0] -= 1
+        return left[0] < 0
+
+    for stopped in (stop, lambda: False):
+        with Checkpoint(tmp_path / "m.npz", 0, resume=True) as checkpoint:
+            model = go_on(trained(), (texts, labels), settings, stop=stopped, checkpoint=checkpoint)
+    assert not model.history["interrupted"]
+    assert bytes_of(model, tmp_path) == whole
+    assert bytes_of(go_on(trained(), (texts, labels), settings, seed=2), tmp_path) != whole
+
+
+def test_a_checkpoint_of_another_start_is_refused(tmp_path):
+    for start in (trained(), trained("max")):
+        with Checkpoint(tmp_path / "m.npz", 0, resume=True) as checkpoint:
+            if start is trained():
+                go_on(start, stop=lambda: True, checkpoint=checkpoint)
+                continue
+            with pytest.raises(ArtifactError, match="the model to start from differs"):
+                go_on(start, checkpoint=checkpoint)
+
+
+# ---------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"width": 16}, "`width` is 16; the model to start from has 8"),
+        ({"pool": "max"}, "`pool` is 'max'; the model to start from has 'mean'"),
+        ({"ngrams": 0}, "`ngrams` is 0; the model to start from has 3"),
+        ({"pretrain": 1}, "`pretrain` trains a new network"),
+    ],
+)
+def test_settings_that_contradict_the_model_are_refused(settings, message):
+    with pytest.raises(SettingsError, match=message):
+        go_on(trained(), settings=TrainSettings(**settings))
+
+
+def test_arguments_that_do_not_fit_are_refused():
+    with pytest.raises(SettingsError, match="expected one of them"):
+        nlptx.fit(*NEW, small_embeddings(), start=trained())
+    with pytest.raises(InputTypeError, match="`start` is"):
+        nlptx.fit(*NEW, start="bundled")
+    with pytest.raises(DataError, match="no training text has a word"):
+        go_on(trained(), (["unheard", "unseen"], ["neg", "pos"]))
