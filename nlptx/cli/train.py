@@ -115,7 +115,7 @@ def train(
     data = inputs_or_stdin(data)
     if embeddings is not None and start is not None:
         raise click.UsageError("-e gives word vectors, and --start a model to go on from; give one of them.")
-    origin = embeddings or start
+    origin = start if embeddings is None else embeddings
     given = (*data, *unlabelled, *valid) if origin is None else (*data, origin, *unlabelled, *valid)
     check_names(*given)
     stage = StageRun(run, output, given)
