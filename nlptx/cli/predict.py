@@ -107,7 +107,7 @@ def predict(
             rows.write_missing_header(corpus.source)
     for name, free in rows.renamed.items():
         run.talk.note(f"note: the input has a column {name!r}; the prediction is in {free!r}")
-    corpus.tell_left_out()
+    corpus.note_left_out()
     for note in known_words.notes("labelled ?, with the share of each label in the training data"):
         run.talk.note(note)
     if abstention.wanted:

@@ -98,7 +98,7 @@ def test_a_map_to_one_label_leaves_nothing_to_learn(work, tmp_path):
     assert (code, "only the label 'pos'" in said) == (3, True)
     assert failure(*words, "--map", "neg=pos", "--map", "neg=neu")[0] == 2
     code, said = failure(*words, "--map", "NEG=pos")
-    assert (code, said.splitlines()[0]) == (3, "--map replaces 'NEG', and the data has only neg, pos")
+    assert (code, said.splitlines()[0]) == (3, "--map replaces 'NEG', but the data has only neg, pos")
 
 
 def test_one_column_alone_lacks_the_label(work, tmp_path):
