@@ -155,7 +155,7 @@ def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
 def log_loss(
     probabilities: NDArray[np.float64], targets: NDArray[np.int64], weights: NDArray[np.float64] | None = None
 ) -> float:
-    """Return the mean of -log P(true class), by weight, where P is at least the smallest normal float32."""
+    """Return the (weighted) mean of -log P(true class), where P is at least the smallest normal float32."""
     true = probabilities[np.arange(len(targets)), targets]
     logs = np.log(np.maximum(true, np.finfo(np.float32).tiny))
     return -float(np.average(logs, weights=weights))

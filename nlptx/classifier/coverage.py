@@ -49,7 +49,7 @@ class CoverageCurve:
 
     @property
     def aurc(self) -> float:
-        """Area under the risk-coverage curve: the mean over all coverages of the error, 1 - accuracy."""
+        """Area under the risk-coverage curve: the mean of the error, 1 - accuracy, over all coverages."""
         return float(1 - self.accuracy.mean())
 
     def at(self, coverage: float) -> CoveragePoint:

@@ -110,7 +110,7 @@ def _passes(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
 
 
 def _groups(lengths: NDArray[np.int64], max_sum: int) -> Iterator[slice]:
-    """Cut a sequence of lengths into groups with a sum of at most ``max_sum``; a greater length is a separate group."""
+    """Cut a sequence of lengths into groups with a sum of at most ``max_sum``; a greater length forms its own group."""
     ends = np.cumsum(lengths)
     first = before = 0
     while first < len(lengths):

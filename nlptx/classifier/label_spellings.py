@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 # Pairs of labels that mean negative and positive.
 _PAIRS = (("neg", "pos"), ("negative", "positive"), ("false", "true"), ("0", "1"), ("-1", "1"))
-# Pairs of which one label alone could also mean something else.
+# Pairs whose labels may mean something else if only one of them occurs.
 _NUMBERS = (("0", "1"), ("-1", "1"))
 # A model whose labels are one of these pairs distinguishes negative from positive texts.
 _WORDS = (("neg", "pos"), ("negative", "positive"))

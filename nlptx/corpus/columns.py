@@ -55,17 +55,17 @@ class Columns:
         return self._found
 
     def _find_text(self, names: Sequence[str], where: str) -> str:
-        wanted = self.options.text_column if self._text is None else self._text
-        found = single_match(matching_columns(wanted, names), wanted, where, "text_column")
+        name = self.options.text_column if self._text is None else self._text
+        found = single_match(matching_columns(name, names), name, where, "text_column")
         if self._text is not None:
             return found or self._text  # a row without it has an empty text
-        if found is not None and found != wanted:
+        if found is not None and found != name:
             self.on_guess(f"column {found!r} is read as the text")
         if found is None and self._is_one_text(names):
             found = names[0]
             self.on_guess(f"column {found!r} is the only one, and is read as the text")
         if found is None:
-            raise missing_column(wanted, names, where, "text_column")
+            raise missing_column(name, names, where, "text_column")
         self._text = found
         return found
 
@@ -77,13 +77,13 @@ class Columns:
         return bool(names[0].strip()) and not looks_undivided(names[0])
 
     def _find_weight(self, names: Sequence[str], where: str, first: bool) -> str | None:
-        wanted = self.options.weight_column
-        if wanted is None:
+        name = self.options.weight_column
+        if name is None:
             return None
-        found = single_match(matching_columns(wanted, names), wanted, where, "weight_column")
+        found = single_match(matching_columns(name, names), name, where, "weight_column")
         if found is None and first:
-            raise missing_column(wanted, names, where, "weight_column")
-        if found not in (None, wanted):
+            raise missing_column(name, names, where, "weight_column")
+        if found not in (None, name):
             self.on_guess(f"column {found!r} is read as the weight")
         return found
 
@@ -101,23 +101,23 @@ def matching_columns(name: str, names: Iterable[str]) -> list[str]:
     return [other for other in names if other.strip().casefold() == key]
 
 
-def single_match(found: Sequence[str], wanted: str, where: str, option: str) -> str | None:
+def single_match(found: Sequence[str], name: str, where: str, option: str) -> str | None:
     """Return the only match of :func:`matching_columns`, or None. Raise DataError if there are several matches."""
     if len(found) > 1:
         raise DataError(
-            f"columns {found[0]!r} and {found[1]!r} both match {wanted!r}",
+            f"columns {found[0]!r} and {found[1]!r} both match {name!r}",
             where=where,
             hint=f"Name one of them exactly with `{option}`.",
         )
     return found[0] if found else None
 
 
-def missing_column(wanted: str, names: Sequence[str], where: str, option: str) -> DataError:
+def missing_column(name: str, names: Sequence[str], where: str, option: str) -> DataError:
     """Return the error for a missing column, which lists the existing columns."""
     more = f", ... ({len(names):,} in all)" if len(names) > _NAMED else ""
     undivided = any(map(looks_undivided, names[:_NAMED]))
     return DataError(
-        f"no column {wanted!r}; the columns are {', '.join(names[:_NAMED])}{more}",
+        f"no column {name!r}; the columns are {', '.join(names[:_NAMED])}{more}",
         where=where,
         hint=f"Name the column with `{option}`"
         + (", or give the character between the columns with `delimiter`." if undivided else "."),

@@ -56,7 +56,7 @@ class ReadOptions:
     Args:
         text_column: name of the table column that contains the text.
         label_column: name of the column that contains the label; it may be absent.
-        format: one of FORMATS; ``auto`` means the format of the file name, and text for standard input.
+        format: one of FORMATS; ``auto`` selects it by the file name; standard input is text.
         splits: parts to read of a corpus with folders ``train/ test/ unsup/``; empty for all.
         encoding_errors: treatment of bytes that are not UTF-8, ``strict`` or ``replace``.
         skip_bad: whether to leave out rows that cannot be used: broken ones, and those without text or label.

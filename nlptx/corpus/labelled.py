@@ -52,7 +52,7 @@ class LabelledDocuments:
         column_is_missing = False
         if options.label_column not in fields:
             found = matching_columns(options.label_column, fields)
-            # Only the rows of JSON lines may have different columns.
+            # Only in JSON lines can different rows have different columns.
             column_is_missing = document.format != "jsonl" and len(found) != 1
             if len(found) == 1:
                 self.corpus.note_guess(document.source, f"column {found[0]!r} is read as the label")

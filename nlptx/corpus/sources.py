@@ -231,9 +231,9 @@ def _locate(path: PurePosixPath, root: str, options: ReadOptions) -> _Location |
 
 
 def _nothing_in(name: str, options: ReadOptions) -> DataError:
-    wanted = f" in split {' or '.join(options.splits)}" if options.splits else ""
+    splits = f" in split {' or '.join(options.splits)}" if options.splits else ""
     return DataError(
-        f"no .txt file here{wanted}",
+        f"no .txt file here{splits}",
         where=name,
         hint="A folder is read as one document per .txt file; give .csv, .tsv or .jsonl files by name."
         + (" `splits=()` reads every part." if options.splits else ""),

@@ -27,7 +27,7 @@ from nlptx.sampling.splits import assign_folds
 FOLDS = 5
 # Progress callback: name of a step, its completed fraction, description of the progress. It is also called in threads.
 OnProgress = Callable[[str, float, str], None]
-# The components use the n-grams that occur in at least one of this many texts, and in at least two texts.
+# The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two.
 _TEXTS_PER_OCCURRENCE = 3500
 # Minimum number of distinct n-grams in a text that is used for the components (a text of seven words has at most
 # eighteen). Shorter texts contain hardly any co-occurrences, and single phrases among long texts would distort the

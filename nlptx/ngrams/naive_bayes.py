@@ -9,8 +9,8 @@ where s_c = sum n_c / sum (n_c + n_r) is the share of the class in all counts, s
 n-grams. If two classes have equal shares, this is the ratio of Wang & Manning 2012, "Baselines and Bigrams", which adds
 1 to both counts. If the same number were added to the counts of a rare class and to those of all other classes, the
 ratios of neutral n-grams would differ from 0, and the difference would grow with the number of n-grams. In the form
-used here, an n-gram whose counts are distributed over the classes like all counts together has the ratio 0, whatever
-the shares are, and n-grams that occur in no labelled text do not affect the other ratios.
+used here, an n-gram has the ratio 0 if its counts are distributed over the classes in the same way as the sum of all
+counts, whatever the shares are, and n-grams that occur in no labelled text do not affect the other ratios.
 """
 
 from __future__ import annotations

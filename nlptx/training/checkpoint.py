@@ -47,8 +47,8 @@ class Checkpoint:
     call :meth:`remove` once the model is saved.
 
     Args:
-        output: path of the model file; the checkpoint is in the same folder. None, standard output, pipes and devices
-            have no checkpoint.
+        output: path of the model file; the checkpoint is in the same folder. There is no checkpoint for
+            None, standard output, pipes and devices.
         minutes: maximum time between two checkpoints; 0 to write them only at the ends of epochs.
         resume: whether to resume from the checkpoint if it exists.
         on_note: callback for remarks.
@@ -134,8 +134,8 @@ class Checkpoint:
         if self.path is None:
             return
         since = time.monotonic() - self._written
-        wanted = epoch_done or (self.minutes and since >= 60 * self.minutes)
-        if wanted and since >= _MIN_INTERVAL * self._cost:
+        due = epoch_done or (self.minutes and since >= 60 * self.minutes)
+        if due and since >= _MIN_INTERVAL * self._cost:
             self.save(state())
 
     def save(self, state: State) -> None:

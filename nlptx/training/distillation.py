@@ -69,7 +69,7 @@ class Distillation(UnsupervisedTrainer):
     def run(self) -> None:
         """Train, then halve the outputs of the network and of the linear models.
 
-        Both now predict about the same, so without halving their sum would be twice as large as it should be.
+        Both now make about the same predictions, so without halving their sum would be twice as large as it should be.
         """
         super().run()
         if not self.context.interrupted:
