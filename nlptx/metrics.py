@@ -97,7 +97,7 @@ def evaluate(
     hits = int(correct.sum())
     confidence = probabilities[np.arange(len(targets)), predicted]
     confusion = confusion_matrix(targets, predicted, len(labels))
-    classes = [_class_report(label, place, confusion, probabilities, targets) for place, label in enumerate(labels)]
+    classes = [_class_report(label, column, confusion, probabilities, targets) for column, label in enumerate(labels)]
     present = [row for row in classes if row.texts]
     defined = [row.auc for row in classes if not math.isnan(row.auc)]
     return Report(
@@ -118,39 +118,44 @@ def evaluate(
 
 
 def _class_report(
-    label: Any, place: int, confusion: NDArray[np.int64], probabilities: NDArray[np.float64], targets: NDArray[np.int64]
+    label: Any,
+    column: int,
+    confusion: NDArray[np.int64],
+    probabilities: NDArray[np.float64],
+    targets: NDArray[np.int64],
 ) -> ClassReport:
-    right = int(confusion[place, place])
-    said, true = int(confusion[:, place].sum()), int(confusion[place].sum())
-    auc = roc_auc(probabilities[:, place], targets == place)
-    f1 = 2 * right / (said + true) if said + true else 0.0
-    return ClassReport(label, right / said if said else 0.0, right / true if true else 0.0, f1, auc, true)
+    correct = int(confusion[column, column])
+    predicted, texts = int(confusion[:, column].sum()), int(confusion[column].sum())
+    precision = correct / predicted if predicted else 0.0
+    recall = correct / texts if texts else 0.0
+    f1 = 2 * correct / (predicted + texts) if predicted + texts else 0.0
+    return ClassReport(label, precision, recall, f1, roc_auc(probabilities[:, column], targets == column), texts)
 
 
-def confusion_matrix(targets: NDArray[np.int64], guesses: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
+def confusion_matrix(targets: NDArray[np.int64], predicted: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
     """Count texts by true class (row) and predicted class (column)."""
-    cells = targets * classes + guesses
+    cells = targets * classes + predicted
     return np.bincount(cells, minlength=classes**2).reshape(classes, classes)
 
 
 def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
-    """Return the probability that a positive scores above a negative; ties count half. NaN if either kind is missing.
+    """Return the probability that a positive scores above a negative (ties count half), or NaN if either is missing.
 
     This is the Mann-Whitney statistic of P positives and N negatives with ranks r:
     (sum of r over the positives - P (P + 1) / 2) / (P N).
     """
-    count, others = int(positive.sum()), int((~positive).sum())
-    if not count or not others:
+    positives, negatives = int(positive.sum()), int((~positive).sum())
+    if not positives or not negatives:
         return math.nan
     _, value_of, texts = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = np.cumsum(texts) - (texts - 1) / 2  # of each value: the mean rank of the texts that share it
-    return float((ranks[value_of[positive]].sum() - count * (count + 1) / 2) / (count * others))
+    ranks = np.cumsum(texts) - (texts - 1) / 2  # mean rank of the texts with each value
+    return float((ranks[value_of[positive]].sum() - positives * (positives + 1) / 2) / (positives * negatives))
 
 
 def log_loss(
     probabilities: NDArray[np.float64], targets: NDArray[np.int64], weights: NDArray[np.float64] | None = None
 ) -> float:
-    """Return the mean of -log P(true class), by weight, where P is at least the smallest normal float32."""
+    """Return the (weighted) mean of -log P(true class), where P is at least the smallest normal float32."""
     true = probabilities[np.arange(len(targets)), targets]
     logs = np.log(np.maximum(true, np.finfo(np.float32).tiny))
     return -float(np.average(logs, weights=weights))
@@ -168,10 +173,10 @@ def calibration_error(
     """
     bin_of = _bins(confidence, bins)
     total = float(len(confidence))
-    right: NDArray = correct
+    hits: NDArray = correct
     if weights is not None:
-        right, confidence, total = correct * weights, confidence * weights, float(weights.sum())
-    gaps = np.bincount(bin_of, right, bins) - np.bincount(bin_of, confidence, bins)
+        hits, confidence, total = correct * weights, confidence * weights, float(weights.sum())
+    gaps = np.bincount(bin_of, hits, bins) - np.bincount(bin_of, confidence, bins)
     return float(np.abs(gaps).sum() / total)
 
 

@@ -1,4 +1,4 @@
-"""Abstention: leave the texts with a low confidence unanswered, so that few of the answers are wrong.
+"""Abstention: leave texts with a low confidence unanswered, so that few of the answers are wrong.
 
 A model stores how many of its held-out texts it answers, and how many of these answers are wrong, for a fixed grid of
 confidence thresholds. From these counts alone, :meth:`ErrorCurve.choose` finds the threshold for a maximum error E:
@@ -7,16 +7,16 @@ confidence thresholds. From these counts alone, :meth:`ErrorCurve.choose` finds 
         stop unless P(X <= wrong) <= 5 %, where X is binomial(answered, E)
 
 The last threshold before the stop is chosen. The condition holds if and only if the one-sided 95 % Clopper-Pearson
-upper bound of the error is at most E. Because the order of the tests is fixed in advance and the first failure ends
-them, all of them together choose a threshold with an error above E with a probability of at most 5 % (fixed-sequence
-testing: Angelopoulos et al. 2021, "Learn then Test"; the problem: Geifman & El-Yaniv 2017, "Selective Classification
-for Deep Neural Networks"). Thresholds that only a few texts reach are skipped, because a few mislabelled texts or
-overconfident answers would end the tests there. With skipping, the proof needs one more assumption: the error does not
-fall when less confident texts are answered too.
+upper bound of the error is at most E. Because the order of the tests is fixed in advance and testing stops at the first
+failure, the probability of choosing a threshold with an error above E is at most 5 % in total (fixed-sequence testing:
+Angelopoulos et al. 2021, "Learn then Test"; the problem is described by Geifman & El-Yaniv 2017, "Selective
+Classification for Deep Neural Networks"). Thresholds that only a few texts reach are skipped, because a few mislabelled
+texts or overconfident answers would end the tests early. With skipping, the proof needs one more assumption: the error
+does not fall when less confident texts are answered too.
 
 The new texts must be exchangeable with the held-out texts, as if both had been drawn at random from one source. Texts
-of another domain are not. The held-out texts also chose the epoch and the temperature, which makes the counts slightly
-optimistic.
+of another domain are not. The held-out texts were also used to choose the epoch and the temperature, which makes the
+counts slightly optimistic.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from nlptx.errors import ArtifactError, CorruptError, QualityGateError, Settings
 
 # Probability of choosing a threshold with an error above the maximum.
 RISK = 0.05
-# Thresholds are skipped while they answer less than this fraction of the held-out texts, or too few of them to pass the
+# A threshold is skipped if it answers less than this fraction of the held-out texts, or too few of them to pass the
 # test with this many errors.
 MIN_COVERAGE, MIN_ERRORS = 0.2, 1
 # Confidence thresholds, ascending; the steps are finer close to 1.
@@ -41,7 +41,7 @@ GRID = (
     *(number / 1_000 for number in range(990, 999)),
     *(number / 10_000 for number in range(9_990, 10_000)),
 )
-# Step between the maximum errors that are tried to find the smallest one that can be held.
+# Step between the maximum errors that are tried to find the smallest attainable one.
 _STEP = 0.005
 
 
@@ -89,7 +89,7 @@ class ErrorCurve:
         return cls(texts, [GRID[i] for i in used], [answered[i] for i in used], [wrong[i] for i in used])
 
     def choose(self, max_error: float) -> Threshold | None:
-        """Return the threshold that holds the error of the answers to ``max_error``; None if there is none.
+        """Return the threshold that limits the error of the answers to ``max_error``; None if there is none.
 
         The error on new texts is at most ``max_error`` with a confidence of 95 %, under the assumptions above.
 
@@ -132,12 +132,12 @@ class ErrorCurve:
             or not all(0 <= wrong <= answered <= texts for _, answered, wrong in zip(*columns, strict=True))
             or not all(after <= before for counts in columns[1:] for before, after in pairwise(counts))
         ):
-            raise CorruptError("its errors on held-out texts are impossible")
+            raise CorruptError("its errors on held-out texts are inconsistent")
         return cls(texts, *columns)
 
 
 def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:
-    """Return the threshold of a model that holds the error of its answers to ``max_error``.
+    """Return the threshold of a model that limits the error of its answers to ``max_error``.
 
     Args:
         curve: errors of the model on its held-out texts, if it stores them.
@@ -145,7 +145,7 @@ def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:
 
     Raises:
         ArtifactError: the model stores no errors on held-out texts.
-        QualityGateError: no threshold holds the error to ``max_error``.
+        QualityGateError: no threshold limits the error to ``max_error``.
         SettingsError: ``max_error`` is not between 0 and 1.
     """
     if not 0 < max_error < 1:
@@ -160,8 +160,8 @@ def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:
         smallest = curve.smallest_error()
         advice = "" if smallest is None else f"Allow at least {smallest:g}, or train"
         raise QualityGateError(
-            f"no confidence threshold holds the error to {max_error:g} on the {curve.texts:,} texts that the model's"
-            " training held out",
+            f"no confidence threshold limits the error to {max_error:g} on the {curve.texts:,} texts that were held"
+            " out of the model's training",
             hint=f"{advice or 'Train'} with more texts held out (`valid_share`, `valid_max`).",
         )
     return threshold

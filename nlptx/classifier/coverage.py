@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 class CoveragePoint(NamedTuple):
-    """The result of answering only the texts with at least some confidence.
+    """The result of answering only the texts with at least a given confidence.
 
     Args:
         coverage: fraction of the texts that are answered.
@@ -49,16 +49,16 @@ class CoverageCurve:
 
     @property
     def aurc(self) -> float:
-        """Area under the risk-coverage curve: the mean over all coverages of the error, 1 - accuracy."""
+        """Area under the risk-coverage curve: the mean of the error, 1 - accuracy, over all coverages."""
         return float(1 - self.accuracy.mean())
 
     def at(self, coverage: float) -> CoveragePoint:
-        """Answer at least this fraction of the texts, the most confident, and those of equal confidence."""
+        """Return the result of answering the most confident texts: at least this fraction of all, and any ties."""
         count = max(math.ceil(round(coverage * len(self.confidence), 6)), 1)
         confidence = float(self.confidence[count - 1])
         texts = int((self.confidence >= confidence).sum())
         return CoveragePoint(texts / len(self.confidence), confidence, float(self.accuracy[texts - 1]), texts)
 
     def table(self) -> list[CoveragePoint]:
-        """Return the points at 100 %, 90 %, ..., 10 % coverage, each different point once."""
+        """Return the points at 100 %, 90 %, ..., 10 % coverage, without duplicates."""
         return list(dict.fromkeys(self.at(tenths / 10) for tenths in range(10, 0, -1)))

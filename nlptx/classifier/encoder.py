@@ -103,7 +103,7 @@ def _attention(settings: NetworkSettings, width: int, rng: np.random.Generator) 
         if width % settings.heads:
             raise SettingsError(
                 f"a model of width {width} cannot be divided among {settings.heads} narrow heads",
-                hint=f"Give a `width` that is a multiple of {settings.heads}, other `heads`, or `head_width=wide`.",
+                hint=f"Make `width` a multiple of {settings.heads}, change `heads`, or give `head_width=wide`.",
             )
         head_width = width // settings.heads
     return MultiHeadAttention(width, settings.heads, head_width, settings.attention == "scaled", rng)

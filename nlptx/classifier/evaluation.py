@@ -8,7 +8,7 @@ from nlptx.classifier.label_types import Label, find_labels, list_labels
 from nlptx.classifier.model import Model
 from nlptx.errors import DataError
 from nlptx.metrics import Report
-from nlptx.metrics import evaluate as compare
+from nlptx.metrics import evaluate as compute_report
 from nlptx.runtime.workers import Workers
 from nlptx.text.arguments import check_one_label_each, check_type, list_texts
 
@@ -47,4 +47,4 @@ def evaluate(
         raise DataError("there is nothing to evaluate: `texts` is empty")
     targets = find_labels(labels, model.labels)
     p = model.predict_proba(texts, jobs)
-    return compare(p, targets, model.labels, model.values is not None, model.choose(p))
+    return compute_report(p, targets, model.labels, model.values is not None, model.choose(p))

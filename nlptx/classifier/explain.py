@@ -77,26 +77,26 @@ def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
     check_text(text, "text")
     column = None if label is None else find_label(label, model.labels)
     tokens = model.vocabulary.tokenizer(text)
-    known = [place for place, token in enumerate(tokens) if token in model.vocabulary.index]
+    known = [position for position, token in enumerate(tokens) if token in model.vocabulary.index]
     known_ids = model.vocabulary.encode_tokens(tokens)
     ids = known_ids[: model.settings.most_words]
     if not len(ids):
         raise DataError("the text has no word that the model knows")
     overflow_safe = model.overflow_safe()
-    # Workers limit the number of BLAS threads, as in prediction, because BLAS may sum in another order on more threads.
-    # Overflow is detected by checking the probabilities.
+    # Workers limit the number of BLAS threads, as in prediction, because BLAS may sum in a different order on more
+    # threads. Overflow is detected by checking the probabilities.
     with Workers(1), np.errstate(all="ignore"):
         probabilities, worth, chosen = _leave_one_out(overflow_safe, known_ids, len(ids), column)
         x, layout, *ngram_features = network_inputs(overflow_safe, [ids], apart=True)
         _, cache = overflow_safe.network.forward(x, layout, None, *ngram_features)
     attention = []
-    for runs in overflow_safe.network.encoder.attention_weights(cache[0]):
-        whole = np.zeros((runs[0].shape[1], len(ids), len(ids)), runs[0].dtype)
-        for (row, count, length), weights in zip(layout.stack_shapes, runs, strict=True):
+    for stacks in overflow_safe.network.encoder.attention_weights(cache[0]):
+        matrix = np.zeros((stacks[0].shape[1], len(ids), len(ids)), stacks[0].dtype)
+        for (row, count, length), weights in zip(layout.stack_shapes, stacks, strict=True):
             for window in range(count):
                 span = slice(row + window * length, row + (window + 1) * length)
-                whole[:, span, span] = weights[window]
-        attention.append(whole)
+                matrix[:, span, span] = weights[window]
+        attention.append(matrix)
     words = [model.vocabulary.words[i] for i in ids]
     return Explanation(tokens, words, known[: len(ids)], probabilities, chosen, worth, attention)
 
@@ -112,6 +112,6 @@ def _leave_one_out(
     probabilities = model.probabilities([known[:count]])[0]
     chosen = int(model.choose(probabilities[None])[0]) if column is None else column
     read = known[: count + 1]
-    without = [np.delete(read, place)[:count] for place in range(count)]
+    without = [np.delete(read, position)[:count] for position in range(count)]
     batches = [model.probabilities(without[start : start + _BATCH]) for start in range(0, count, _BATCH)]
     return probabilities, probabilities[chosen] - np.concatenate(batches)[:, chosen], chosen

@@ -58,9 +58,9 @@ def network_inputs(
     ids = np.concatenate(encoded)
     token_features = text_features = None
     if ngram_features is not None:
-        found = ngram_features.find(ids, layout.lengths)
-        token_features = ngram_features.token_features_of(found)
-        text_features = ngram_features.text_features_of(found, layout.lengths)
+        ngrams = ngram_features.find(ids, layout.lengths)
+        token_features = ngram_features.token_features_of(ngrams)
+        text_features = ngram_features.text_features_of(ngrams, layout.lengths)
     return NetworkInputs(_vectors(model, ids), layout, token_features, text_features)
 
 
@@ -80,9 +80,9 @@ def infer(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]]) -> NDArra
     network, settings, ngram_features = model.network, model.settings, model.ngram_features
     texts = Layout(np.array([len(ids) for ids in encoded]), settings.attention_window)
     ids = np.concatenate(encoded)
-    found, text_features = np.empty((len(ids), 0), np.int32), None
+    ngrams, text_features = np.empty((len(ids), 0), np.int32), None
     if ngram_features is not None:
-        found, text_features = _ngram_features(ngram_features, ids, texts)
+        ngrams, text_features = _ngram_features(ngram_features, ids, texts)
     lengths = texts.windows
     starts = np.cumsum(lengths) - lengths
     parts = np.empty((len(lengths), network.pool.width), model.flat.dtype)
@@ -90,7 +90,7 @@ def infer(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]]) -> NDArra
     for rows in _passes(lengths):
         layout = Layout(lengths[rows], settings.attention_window, settings.causal, apart=True)
         words = np.arange(layout.tokens) + np.repeat(starts[rows] - layout.starts, layout.lengths)
-        token_features = None if ngram_features is None else ngram_features.token_features_of(found[words])
+        token_features = None if ngram_features is None else ngram_features.token_features_of(ngrams[words])
         x = network.encode(_vectors(model, ids[words]), layout, token_features)
         parts[rows] = network.pool.apply(x, layout)
         log_weights[rows] = network.pool.log_weights(x, layout)
@@ -103,18 +103,18 @@ def _vectors(model: TrainedNetwork, ids: NDArray[np.int32]) -> NDArray:
 
 
 def _passes(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Group windows by length into passes of at most CHUNK words; a longer window has a pass to itself."""
+    """Group windows by length into passes of at most CHUNK words; a longer window gets a separate pass."""
     order = np.argsort(lengths, kind="stable")
     for rows in _groups(lengths[order], CHUNK):
         yield order[rows]
 
 
-def _groups(lengths: NDArray[np.int64], most: int) -> Iterator[slice]:
-    """Cut a sequence of lengths into groups with a sum of at most ``most``; a greater length is a separate group."""
+def _groups(lengths: NDArray[np.int64], max_sum: int) -> Iterator[slice]:
+    """Cut a sequence of lengths into groups with a sum of at most ``max_sum``; a greater length forms its own group."""
     ends = np.cumsum(lengths)
     first = before = 0
     while first < len(lengths):
-        after = max(int(np.searchsorted(ends, before + most, side="right")), first + 1)
+        after = max(int(np.searchsorted(ends, before + max_sum, side="right")), first + 1)
         yield slice(first, after)
         first, before = after, int(ends[after - 1])
 
@@ -123,22 +123,22 @@ def _ngram_features(
     ngram_features: NgramFeatures, ids: NDArray[np.int32], texts: Layout
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Return the indices (N, order) of the n-grams that end at each word, and the text features (B, M E)."""
-    found = np.empty((len(ids), ngram_features.order), np.int32)
+    ngrams = np.empty((len(ids), ngram_features.order), np.int32)
     text_features = np.empty((len(texts.lengths), len(ngram_features.bias)), np.float32)
     for rows in _groups(texts.lengths, SPAN):
         lengths = texts.lengths[rows]
         first = int(texts.starts[rows][0])
         after = first + int(lengths.sum())
         if after - first <= SPAN:
-            found[first:after] = ngram_features.find(ids[first:after], lengths)
-            text_features[rows] = ngram_features.text_features_of(found[first:after], lengths)
+            ngrams[first:after] = ngram_features.find(ids[first:after], lengths)
+            text_features[rows] = ngram_features.text_features_of(ngrams[first:after], lengths)
             continue
-        heard = np.zeros(len(ngram_features.keys) + 1, bool)
+        present = np.zeros(len(ngram_features.keys) + 1, bool)
         for start in range(first, after, SPAN):
             end = min(start + SPAN, after)
-            before = max(first, start - ngram_features.order + 1)  # include the words before, which n-grams may contain
-            found[start:end] = ngram_features.find(ids[before:end], [end - before])[start - before :]
-            heard[found[start:end]] = True
-        distinct = np.flatnonzero(heard[:-1])[:, None]
+            before = max(first, start - ngram_features.order + 1)  # include preceding words, which n-grams may contain
+            ngrams[start:end] = ngram_features.find(ids[before:end], [end - before])[start - before :]
+            present[ngrams[start:end]] = True
+        distinct = np.flatnonzero(present[:-1])[:, None]
         text_features[rows] = ngram_features.text_features_of(distinct, [len(distinct)], [after - first])
-    return found, text_features
+    return ngrams, text_features

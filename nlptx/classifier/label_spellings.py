@@ -6,18 +6,18 @@ from collections.abc import Collection, Sequence
 
 # Pairs of labels that mean negative and positive.
 _PAIRS = (("neg", "pos"), ("negative", "positive"), ("false", "true"), ("0", "1"), ("-1", "1"))
-# Of these, one alone could also mean something else.
+# Pairs whose labels may mean something else if only one of them occurs.
 _NUMBERS = (("0", "1"), ("-1", "1"))
-# A model with one of these pairs tells negative from positive.
+# A model whose labels are one of these pairs distinguishes negative from positive texts.
 _WORDS = (("neg", "pos"), ("negative", "positive"))
 
 
 def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str] | None:
     """Return the label of the model for each label of some data, or None if that is not certain.
 
-    Labels may differ by case if they stay distinct. If the model tells neg from pos, or negative from positive, the
-    labels may also be any one of the pairs neg and pos, negative and positive, false and true, 0 and 1, -1 and 1. Of
-    the pairs of numbers, both must occur: 1 alone may be the lowest of several grades.
+    Labels may differ in case if they remain distinct. If the labels of the model are neg and pos, or negative and
+    positive, those of the data may also be any one of the pairs neg and pos, negative and positive, false and true,
+    0 and 1, -1 and 1. Of a pair of numbers both must occur, because 1 alone may be the lowest of several grades.
 
     Args:
         found: distinct labels of the data.
@@ -29,19 +29,19 @@ def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str]
     by_case: dict[str, list[str]] = {}
     for label in known:
         by_case.setdefault(label.casefold(), []).append(label)
-    alike = {label: [label] if label in known else by_case.get(label.casefold(), []) for label in found}
-    if all(len(labels) == 1 for labels in alike.values()):
-        return {label: labels[0] for label, labels in alike.items()}
+    candidates = {label: [label] if label in known else by_case.get(label.casefold(), []) for label in found}
+    if all(len(labels) == 1 for labels in candidates.values()):
+        return {label: labels[0] for label, labels in candidates.items()}
     pair = _sorted_pair(known)
     return None if pair is None else _as_pair(found, pair)
 
 
 def _sorted_pair(known: Sequence[str]) -> tuple[str, str] | None:
     """Return the negative and the positive label of a model, if its labels are such words."""
-    places = {label.casefold(): label for label in known}
+    spellings = {label.casefold(): label for label in known}
     for negative, positive in _WORDS:
-        if len(known) == 2 and places.keys() == {negative, positive}:
-            return places[negative], places[positive]
+        if len(known) == 2 and spellings.keys() == {negative, positive}:
+            return spellings[negative], spellings[positive]
     return None
 
 
@@ -55,7 +55,7 @@ def _as_pair(found: Collection[str], pair: tuple[str, str]) -> dict[str, str] | 
 
 
 def _plain(label: str) -> str:
-    """Return a label in lower case; a whole number without sign, point and zeros that say nothing.
+    """Return a label in lower case, and a number that equals -1, 0 or 1 in its shortest form.
 
     >>> _plain("+1"), _plain("0.0"), _plain("POS")
     ('1', '0', 'pos')

@@ -89,7 +89,7 @@ def labels_by_name(labels: Sequence[Label], name: str = "labels") -> dict[str, L
 def _clash(labels: Sequence[Label], before: int, position: int, name: str) -> LabelError:
     return LabelError(
         f"`{name}[{before}]` is {with_type(labels[before])} and `{name}[{position}]` is {with_type(labels[position])};"
-        " expected labels that cannot be taken for each other",
+        " expected labels that cannot be mistaken for each other",
         hint="Give all labels the same type.",
     )
 

@@ -43,7 +43,7 @@ def read_details(details: dict[str, Any]) -> dict[str, Any]:
     if values is not None and (len(values) != len(names) or not all(-1 <= value <= 1 for value in values)):
         raise CorruptError(f"its label values are {values!r}")
     if not isinstance(source, dict):
-        raise CorruptError("what it says of its training data is damaged")
+        raise CorruptError("its record of the training data is damaged")
     temperature, card = details.get("temperature"), details.get("card")
     if type(temperature) is not float or not 1e-3 <= temperature <= 1e3:
         raise CorruptError(f"its temperature is {temperature!r}")

@@ -57,8 +57,8 @@ class Network(Layer):
             self.token_projection = Linear(token_feature_width, components, rng, bias=False)  # U
         if text_feature_width:
             self.text_projection = Linear(text_feature_width, self.loss.outputs, rng, bias=False)  # W
-            # With two outputs, the number from a linear model is added to the second class and subtracted from the
-            # first, half each.
+            # With two outputs, half of the number from a linear model is added to the second class, and half of it is
+            # subtracted from the first.
             mean = np.array([[-0.5, 0.5]]) if self.loss.outputs == 2 else np.eye(self.loss.outputs)
             models = text_feature_width // len(mean)
             self.text_projection.weight.value[...] = np.tile(mean, (models, 1)) / models
@@ -158,9 +158,9 @@ def unset_network(
     """
     width = settings.width or components
     outputs = 1 if settings.loss == "squared-error" else classes
-    at_least = settings.blocks * 2 * width * (settings.hidden or 4 * width) + feature_widths[1] * outputs
-    if not components or at_least > parameters:
-        raise CorruptError(f"it has {parameters} parameters; its settings need at least {at_least}")
+    min_parameters = settings.blocks * 2 * width * (settings.hidden or 4 * width) + feature_widths[1] * outputs
+    if not components or min_parameters > parameters:
+        raise CorruptError(f"it has {parameters} parameters; its settings need at least {min_parameters}")
     network = Network(settings, components, classes, cast("np.random.Generator", _Unset()), *feature_widths)
     needed = sum(parameter.value.size for _, parameter in network.parameters())
     if needed != parameters:

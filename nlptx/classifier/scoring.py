@@ -24,7 +24,7 @@ K = TypeVar("K")
 # Maximum number of texts that are scored together.
 BATCH = 512
 # A text may be cut at white space before a letter or digit, so that the parts can be tokenised separately. Such a
-# position is never inside an HTML line break, in any spelling.
+# position is never inside an HTML line break, however the tag is written.
 _GAP = re.compile(r"(?<!\s)\s++(?=[^\W_])")
 
 
@@ -82,8 +82,8 @@ def score(
     """Yield batches of scores in the order of the texts, each score paired with the key of its text.
 
     Texts are scored as soon as they arrive, without waiting for a full batch, and the results of a batch are yielded
-    without waiting for those of later ones. So results for a slow source appear at once. The scores do not depend on
-    how texts are grouped into batches, not even in the last bit.
+    without waiting for those of later ones, so results for a slow source appear immediately. The scores do not depend
+    on how texts are grouped into batches, not even in the last bit.
 
     Args:
         model: the classifier.
@@ -107,8 +107,8 @@ def score(
 
 
 def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner) -> list[Scored]:
-    whole, tokens = _encode(model, texts, scanner)
-    read = [ids[: model.settings.most_words] for ids in whole]
+    encoded, tokens = _encode(model, texts, scanner)
+    read = [ids[: model.settings.most_words] for ids in encoded]
     probabilities = model.probabilities(read)
     scores = model.scores(probabilities)
     columns = (
@@ -116,7 +116,7 @@ def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner) ->
         model.choose(probabilities).tolist(),
         [None] * len(texts) if scores is None else scores.tolist(),
         map(len, read),
-        [len(ids) < len(all_ids) for ids, all_ids in zip(read, whole, strict=True)],
+        [len(ids) < len(all_ids) for ids, all_ids in zip(read, encoded, strict=True)],
         tokens.tolist(),
     )
     return [Scored(*row) for row in zip(*columns, strict=True)]
@@ -136,9 +136,9 @@ def _encode(
     ids = known[chunk.ids]
     text = np.repeat(np.arange(len(texts)), [len(cut) for cut in parts])
     lengths = np.bincount(text, chunk.lengths, len(texts)).astype(np.int64)
-    places = np.flatnonzero(ids >= 0)
-    ends = np.searchsorted(places, np.cumsum(lengths))
-    return np.split(ids[places], ends[:-1]), lengths
+    positions = np.flatnonzero(ids >= 0)
+    ends = np.searchsorted(positions, np.cumsum(lengths))
+    return np.split(ids[positions], ends[:-1]), lengths
 
 
 def pieces(text: str, size: int = BLOCK) -> Iterator[str]:

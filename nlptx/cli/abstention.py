@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Maximum errors for which `nlptx info` shows the coverage.
 _ERRORS = (0.01, 0.02, 0.05, 0.1, 0.2)
 # Smallest coverage that is drawn, in percent; below it, the accuracy depends on a few texts.
-_FIRST_DRAWN = 10
+_MIN_DRAWN = 10
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Abstention:
     max_error: float | None
 
     @property
-    def wanted(self) -> bool:
+    def is_given(self) -> bool:
         """Whether one of the options is given."""
         return self.abstain is not None or self.max_error is not None
 
@@ -71,7 +71,7 @@ def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapped(*args: Any, abstain: float | None, max_error: float | None, **kwargs: Any) -> Any:
         if abstain is not None and max_error is not None:
-            raise click.UsageError("--max-error chooses the confidence that --abstain gives; give one of them.")
+            raise click.UsageError("--max-error chooses the confidence that --abstain gives; give only one of them.")
         return function(*args, abstention=Abstention(abstain, max_error), **kwargs)
 
     return wrapped
@@ -90,8 +90,8 @@ def draw_coverage(curve: CoverageCurve, talk: Reporter) -> None:
         for point in curve.table()
     ]
     talk.table("accuracy against coverage", ("coverage", "confidence", "accuracy", "texts"), rows)
-    points = [(float(percent), curve.at(percent / 100).accuracy) for percent in range(_FIRST_DRAWN, 101)]
-    title = f"accuracy from {_FIRST_DRAWN} % coverage (left) to 100 % (right); AURC {curve.aurc:.4f}"
+    points = [(float(percent), curve.at(percent / 100).accuracy) for percent in range(_MIN_DRAWN, 101)]
+    title = f"accuracy from {_MIN_DRAWN} % coverage (left) to 100 % (right); AURC {curve.aurc:.4f}"
     talk.drawing(title, draw_curve(points))
 
 

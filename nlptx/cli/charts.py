@@ -32,7 +32,7 @@ def curve(points: Sequence[tuple[float, float]], width: int = 60, height: int = 
     cells = [[0] * width for _ in range(height)]
     columns, rows = 2 * width - 1, 4 * height - 1
 
-    def place(x: float, y: float) -> tuple[int, int]:
+    def to_dot(x: float, y: float) -> tuple[int, int]:
         across = (x - xs[0]) / ((xs[-1] - xs[0]) or 1)
         up = (y - low) / ((high - low) or 1)
         return round(across * columns), round((1 - up) * rows)
@@ -40,14 +40,14 @@ def curve(points: Sequence[tuple[float, float]], width: int = 60, height: int = 
     def dot(column: int, row: int) -> None:
         cells[row // 4][column // 2] |= _DOTS[row % 4][column % 2]
 
-    last = place(*points[0])
-    dot(*last)
+    previous = to_dot(*points[0])
+    dot(*previous)
     for point in points[1:]:
-        here = place(*point)
-        steps = max(abs(here[0] - last[0]), abs(here[1] - last[1]), 1)
+        current = to_dot(*point)
+        steps = max(abs(current[0] - previous[0]), abs(current[1] - previous[1]), 1)
         for step in range(1, steps + 1):
-            dot(*(round(a + (b - a) * step / steps) for a, b in zip(last, here, strict=True)))
-        last = here
+            dot(*(round(a + (b - a) * step / steps) for a, b in zip(previous, current, strict=True)))
+        previous = current
     labels = {0: f"{high:.3f}", height - 1: f"{low:.3f}"}
     margin = max(len(label) for label in labels.values())
     return [

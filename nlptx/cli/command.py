@@ -1,4 +1,4 @@
-"""Click classes of all commands: grouped help, no repeated options, a note on unknown environment variables."""
+"""Click classes of all commands: grouped help, errors for repeated options, notes on unknown environment variables."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ def _refuse_repeated(ctx: click.Context, order: Sequence[click.Parameter]) -> No
     given = [parameter for parameter in order if isinstance(parameter, click.Option) and not parameter.multiple]
     if any("--help" in option.opts for option in given):
         return
-    for place, option in enumerate(given):
-        if option in given[:place]:
+    for position, option in enumerate(given):
+        if option in given[:position]:
             names = " / ".join(option.opts + option.secondary_opts)
             raise click.UsageError(f"{names} is given twice; give it once.", ctx)
 

@@ -18,8 +18,8 @@ def complete(command: click.Command, instruction: str) -> int:
 def _join_values() -> None:
     """Remove the = of ``--option=value``, which bash passes as a separate word, so that the value can be completed."""
     words, current = os.environ["COMP_WORDS"].split("\n"), int(os.environ["COMP_CWORD"])
-    for place in range(min(current, len(words)) - 1, 0, -1):
-        if words[place] == "=" and words[place - 1].startswith("--"):
-            del words[place]
+    for index in range(min(current, len(words)) - 1, 0, -1):
+        if words[index] == "=" and words[index - 1].startswith("--"):
+            del words[index]
             current -= 1
     os.environ |= {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(current)}

@@ -32,7 +32,9 @@ def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
     def read(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if context.resilient_parsing:
             return
-        if value is not None and CONFIGURED not in context.meta:  # else another command has read it, see one_step.py
+        if (
+            value is not None and CONFIGURED not in context.meta
+        ):  # otherwise another command has read it, see one_step.py
             context.meta[CONFIGURED] = read_config(value, context)
             context.meta[CONFIG_FILE] = value
         context.default_map = {**(context.default_map or {}), **configured(context)}
@@ -45,7 +47,7 @@ def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
         callback=read,
         group="Start",
         metavar="FILE",
-        help="Options in TOML: [cooccur], [pca], [train]. They win over variables.",
+        help="Options in TOML: [cooccur], [pca], [train]. They override variables.",
     )(function)
 
 
@@ -121,7 +123,7 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def _check(found: Option, value: Any, cls: type[Settings], context: click.Context) -> Any:
-    """Return the value if the option can take it. Numbers, strings and booleans do not stand for each other.
+    """Return the value if the option can take it. Numbers, strings and booleans are not interchangeable.
 
     Raises:
         SettingsError, click.BadParameter: it has another type, or is out of range.

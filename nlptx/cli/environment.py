@@ -1,4 +1,4 @@
-"""Environment variables named NLPTX_*: each sets one option of one command. Unknown ones cause a note."""
+"""Environment variables named NLPTX_*: each sets one option of one command. Unknown ones are reported in a note."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from nlptx.cli.reporter import print_note
 
-# Variables that are not options: one enables tracebacks, the other is the path of the test data.
+# Variables that do not set options: one enables tracebacks, the other is the path of the test data.
 _NO_OPTIONS = ("NLPTX_DEBUG", "NLPTX_SHARED_DATA")
 # Minimum similarity for suggesting a variable of the same command.
 _SIMILAR = 0.8
@@ -21,16 +21,16 @@ def note_unknown_variables(ctx: click.Context) -> None:
         return
     prefix, names = f"{parent.auto_envvar_prefix}_", parent.command.list_commands(parent)
     elsewhere = tuple(f"{prefix}{name.upper()}_" for name in names if name != ctx.info_name)
-    own = _variables(ctx.command, prefix)
+    known = _variables(ctx.command, prefix)
     unknown = [name for name in sorted(os.environ) if name.startswith(prefix) and not name.startswith(elsewhere)]
     for name in unknown:
-        if name in own or name in _NO_OPTIONS:
+        if name in known or name in _NO_OPTIONS:
             continue
         from difflib import get_close_matches
 
         commands = filter(None, (parent.command.get_command(parent, other) for other in names))
-        every = [variable for command in commands for variable in _variables(command, prefix)]
-        nearest = get_close_matches(name, own, 1, _SIMILAR) or get_close_matches(name, every, 1)
+        all_known = [variable for command in commands for variable in _variables(command, prefix)]
+        nearest = get_close_matches(name, known, 1, _SIMILAR) or get_close_matches(name, all_known, 1)
         hint = f"; did you mean {nearest[0]}?" if nearest else ""
         print_note(f"note: the environment variable {name} has no effect{hint}")
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from nlptx.classifier.model import Model
     from nlptx.metrics import Report
 
-# Maximum number of labels for which the confusion matrix is drawn, and number of confusions listed if there are more.
-_LARGEST_SHOWN, _SHOWN = 12, 10
+# Maximum number of labels for which the confusion matrix is drawn, and number of entries in other lists.
+_MAX_DRAWN, _MAX_LISTED = 12, 10
 
-# Notes about the measures if the model has seen the data before.
+# Notes about the results if the model has seen the data before.
 _SEEN = {
     "training": "the model was trained on this data: expect worse figures on other texts",
     "validation": "the model was validated on this data, which chose its epoch and its temperature:"
@@ -60,12 +60,12 @@ def evaluate(
     The report contains model, training seed and data, accuracy with its 95 % interval, balanced accuracy (mean
     recall of the labels), macro-F1, ROC-AUC, log-loss, calibration error (ECE), precision, recall and F1 of each
     label, and the confusion matrix. It also gives the calibration error that a perfectly calibrated model would
-    show by chance on as many texts. A text without a known word gets the most frequent label in the training
+    show by chance on the same number of texts. A text without a known word gets the most frequent label in the training
     data and, as its probabilities, the fraction of each label there; the report gives the number of such
     texts.
 
     Accuracy against coverage shows how accurate the answers are if only the most confident part of the texts is
-    answered; AURC is the mean error over all coverages. With --abstain or --max-error, which are those of nlptx
+    answered; AURC is the mean error over all coverages. With --abstain or --max-error, which work as in nlptx
     predict, everything else in the report is about the answered texts, and so is --min-accuracy.
     """
     data = inputs_or_stdin(data)
@@ -82,7 +82,7 @@ def evaluate(
     from nlptx.corpus.corpus import Corpus
     from nlptx.corpus.label_map import label_map_notes, map_labels
     from nlptx.corpus.labelled import LabelledDocuments
-    from nlptx.metrics import evaluate as judge
+    from nlptx.metrics import evaluate as compute_report
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
 
@@ -94,28 +94,28 @@ def evaluate(
     classifier = Model.load(model)
     threshold = abstention.threshold(classifier)
     corpus = Corpus(data, reading, run.talk.note)
-    texts, labels, places_in_data = [], [], []
+    texts, labels, positions = [], [], []
     for document in LabelledDocuments(corpus):
         texts.append(document.text)
         labels.append(document.label or "")
-        places_in_data.append(document.where)
+        positions.append(document.where)
     if not texts:
         raise DataError("there is nothing to evaluate: no text was found")
     for note in label_map_notes(reading.label_map, labels):
         run.talk.note(note)
     labels = map_labels(labels, reading.label_map)
-    targets = _targets(labels, classifier.label_names, places_in_data, run.talk)
+    targets = _targets(labels, classifier.label_names, positions, run.talk)
     known_words = KnownWords()
     probabilities: list[list[float]] = []
     confidence: list[float] = []
     answered: list[bool] = []
     with Workers(run.jobs, processes=True) as workers:
-        for batch in score(classifier, zip(places_in_data, texts, strict=True), workers):
+        for batch in score(classifier, zip(positions, texts, strict=True), workers):
             for where, scored in batch:
                 known_words.add(where, scored)
                 probabilities.append(scored.probabilities)
                 confidence.append(scored.confidence if scored.known_words else 0.0)
-                answered.append(scored.is_answered(threshold) or not abstention.wanted)
+                answered.append(scored.is_answered(threshold) or not abstention.is_given)
     if not any(answered):
         raise DataError(
             f"there is nothing to evaluate: no text has a confidence of {threshold:g}",
@@ -125,14 +125,14 @@ def evaluate(
     predicted = classifier.choose(p)
     curve = CoverageCurve.of(np.array(confidence), predicted == classes)
     ordered = classifier.values is not None
-    report = judge(p[answered], classes[answered], classifier.label_names, ordered, predicted[answered])
+    report = compute_report(p[answered], classes[answered], classifier.label_names, ordered, predicted[answered])
     seen_in = _seen_in(classifier, corpus.sha256)
     names = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
     if run.json:
         about_data = {
             "unknown_texts": known_words.unknown,
             "seen_in": seen_in,
-            "confidence": threshold if abstention.wanted else None,
+            "confidence": threshold if abstention.is_given else None,
             "coverage": sum(answered) / len(texts),
             "coverage_curve": [point._asdict() for point in curve.table()],
             "aurc": curve.aurc,
@@ -140,7 +140,7 @@ def evaluate(
         cost = {"seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
         print_json({**names, **_as_json(report), **about_data, **cost})
     else:
-        if abstention.wanted:
+        if abstention.is_given:
             names["answered"] = f"{sum(answered) / len(texts):.2%} of {len(texts):,}, confidence at least {threshold:g}"
         _draw(names, report, known_words.unknown, run.talk)
         draw_coverage(curve, run.talk)
@@ -154,7 +154,7 @@ def evaluate(
         raise QualityGateError(f"accuracy is {report.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")
 
 
-def _targets(labels: list[str], known: list[str], places_in_data: list[str], talk: Reporter) -> list[int]:
+def _targets(labels: list[str], known: list[str], positions: list[str], talk: Reporter) -> list[int]:
     """Return the class of each label of the data. Print a note if labels are spelled differently in the model."""
     from nlptx.classifier.label_spellings import match_labels
 
@@ -164,16 +164,16 @@ def _targets(labels: list[str], known: list[str], places_in_data: list[str], tal
         label = next(label for label in distinct if label not in known)
         raise LabelError(
             f"label {label!r} is not one of the model's: {', '.join(known)}",
-            where=places_in_data[labels.index(label)],
-            hint=f"Say which of these it means: `label_map={label}=NEW`.",
+            where=positions[labels.index(label)],
+            hint=f"Map it to one of these: `label_map={label}=NEW`.",
         )
     understood = {old: new for old, new in matches.items() if old != new}
     if understood:
-        told = [f"{old} as {new}" for old, new in sorted(understood.items())]
-        more = ", ..." if len(told) > _SHOWN else ""
+        pairs = [f"{old} as {new}" for old, new in sorted(understood.items())]
+        more = ", ..." if len(pairs) > _MAX_LISTED else ""
         talk.note(
-            f"labels of the data are read as those of the model: {', '.join(told[:_SHOWN])}{more};"
-            " if that is wrong, say what they mean with `label_map=OLD=NEW`"
+            f"labels of the data are read as those of the model: {', '.join(pairs[:_MAX_LISTED])}{more};"
+            " if that is wrong, map them with `label_map=OLD=NEW`"
         )
     classes = {label: number for number, label in enumerate(known)}
     return [classes[matches[label]] for label in labels]
@@ -209,7 +209,7 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
         for predicted, count in enumerate(row)
         if count and true != predicted
     ]
-    return sorted(wrong, key=lambda row: -row[2])[:_SHOWN]
+    return sorted(wrong, key=lambda row: -row[2])[:_MAX_LISTED]
 
 
 def _draw(names: dict[str, Any], report: Report, unknown: int, talk: Reporter) -> None:
@@ -238,7 +238,7 @@ def _draw(names: dict[str, Any], report: Report, unknown: int, talk: Reporter) -
     ]
     talk.table("by label", ("label", "precision", "recall", "F1", "texts"), rows)
     labels = [row.label for row in report.classes]
-    if len(labels) > _LARGEST_SHOWN:
+    if len(labels) > _MAX_DRAWN:
         talk.table(
             "most frequent confusions",
             ("true", "predicted", "texts"),

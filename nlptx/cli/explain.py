@@ -29,19 +29,19 @@ _WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
 @click.argument("text", required=False)
 @model_option
 @option("--label", metavar="LABEL", show_default="the predicted one", help="Label to explain.")
-@option("--attention", is_flag=True, help="With --json: the whole attention matrices too.")
+@option("--attention", is_flag=True, help="With --json: add the complete attention matrices.")
 @run_options(json_help="Print one JSON object.")
 def explain(text: str | None, model: str | None, label: str | None, attention: bool, run: Run) -> None:
-    """Show how much each word of a text is worth to its label, and how much attention it gets.
+    """Show how much each word of a text contributes to its label, and how much attention it gets.
 
     \b
     nlptx explain "The plot is thin, but the acting is wonderful."
     head -1 reviews.txt | nlptx explain -m model.npz --json
 
-    The worth of a word is how much the label's probability falls when the text is scored without it. The columns
+    The worth of a word is the decrease in the label's probability when the text is scored without it. The columns
     b1h1, b1h2, ... (block, head) show the fraction of attention the word gets, averaged over all query words.
     Attention shows where information can flow; worth shows its effect. Words that the model does not know are marked
-    "unknown". Words after the part of the text that the model reads are marked "not read".
+    "unknown". Words beyond the part of the text that the model reads are marked "not read".
 
     --json prints label, probability and words: word, known, worth and attention[block][head] of each. The latter two
     are null for a word that was not read. --attention adds attention[block][head][query word][key word] of the words
@@ -55,20 +55,26 @@ def explain(text: str | None, model: str | None, label: str | None, attention: b
             raise click.UsageError("nothing to explain: give a text, or pipe one in.")
         text = _decoded(sys.stdin.buffer.read())
     elif os.path.isfile(text):
-        run.talk.note(f"note: this explains the name {text}; for what the file holds: nlptx explain < {text}")
-    from nlptx.classifier.explain import explain as look_inside
+        run.talk.note(
+            f"note: this explains the name {text}; to explain the contents of the file: nlptx explain < {text}"
+        )
+    from nlptx.classifier.explain import explain as explain_text
     from nlptx.classifier.model import Model
 
     classifier = Model.load(model)
     by_name = dict(zip(classifier.label_names, classifier.labels, strict=True))
-    seen = look_inside(classifier, text, None if label is None else by_name.get(label, label))
-    chosen = classifier.label_names[seen.label]
-    words = _words(classifier, seen)
+    explanation = explain_text(classifier, text, None if label is None else by_name.get(label, label))
+    chosen = classifier.label_names[explanation.label]
+    words = _words(classifier, explanation)
     if run.json:
-        told = {"label": chosen, "probability": float(seen.probabilities[seen.label]), "words": _as_json(words)}
-        print_json(told | _matrices(seen) if attention else told)
+        report = {
+            "label": chosen,
+            "probability": float(explanation.probabilities[explanation.label]),
+            "words": _as_json(words),
+        }
+        print_json(report | _matrices(explanation) if attention else report)
     else:
-        _draw(f"{chosen}: {seen.probabilities[seen.label]:.2%}", words, run)
+        _draw(f"{chosen}: {explanation.probabilities[explanation.label]:.2%}", words, run)
 
 
 class _Word(NamedTuple):
@@ -80,12 +86,12 @@ class _Word(NamedTuple):
     attention: list[list[float]] | None = None
 
 
-def _words(model: Model, seen: Explanation) -> list[_Word]:
+def _words(model: Model, explanation: Explanation) -> list[_Word]:
     """Return all words of the text, known or not."""
-    words = [_Word(token, token in model.vocabulary.index) for token in seen.tokens]
-    received = [block.mean(axis=1).T.tolist() for block in seen.attention]  # (T, H) per block
-    for row, (place, worth) in enumerate(zip(seen.positions, seen.worth.tolist(), strict=True)):
-        words[place] = words[place]._replace(worth=worth, attention=[block[row] for block in received])
+    words = [_Word(token, token in model.vocabulary.index) for token in explanation.tokens]
+    received = [block.mean(axis=1).T.tolist() for block in explanation.attention]  # (T, H) per block
+    for row, (position, worth) in enumerate(zip(explanation.positions, explanation.worth.tolist(), strict=True)):
+        words[position] = words[position]._replace(worth=worth, attention=[block[row] for block in received])
     return words
 
 
@@ -100,10 +106,13 @@ def _as_json(words: list[_Word]) -> list[dict[str, Any]]:
     return rows
 
 
-def _matrices(seen: Explanation) -> dict[str, Any]:
+def _matrices(explanation: Explanation) -> dict[str, Any]:
     """Return the output that --attention adds: the (H, T, T) matrices of each block, and their common shape."""
-    matrices = [block.astype(float).round(_ATTENTION_DIGITS).tolist() for block in seen.attention]
-    return {"attention_shape": [len(matrices), *(seen.attention[0].shape if matrices else ())], "attention": matrices}
+    matrices = [block.astype(float).round(_ATTENTION_DIGITS).tolist() for block in explanation.attention]
+    return {
+        "attention_shape": [len(matrices), *(explanation.attention[0].shape if matrices else ())],
+        "attention": matrices,
+    }
 
 
 def _decoded(data: bytes) -> str:

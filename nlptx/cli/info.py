@@ -44,7 +44,7 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
 
     The default is the bundled model. For a model the output includes its card, if it has one, and the loss curve of
     the training. The corpus is identified by the SHA-256 of its texts. For a UTF-8 text file whose lines all end in
-    a line feed, sha256sum prints the same.
+    a line feed, sha256sum prints the same digest.
     """
     from nlptx.artifacts import container, provenance
     from nlptx.classifier.model import Model, bundled_path
@@ -95,9 +95,9 @@ def _draw(
     if found.kind == "model":
         card = {name: value for name, value in found.details["card"].items() if name not in _FIRST}
         talk.facts(path, [*_rows(_purpose(found.details)), *facts])
-        for title, told in (("card", card), ("calibration", _calibration(found))):
-            if told:
-                talk.facts(title, _rows(told))
+        for title, entries in (("card", card), ("calibration", _calibration(found))):
+            if entries:
+                talk.facts(title, _rows(entries))
         if "held_out" in found.details:
             held_out = ErrorCurve.from_dict(found.details["held_out"])
             talk.facts(
@@ -127,8 +127,8 @@ def _purpose(details: dict[str, Any]) -> dict[str, Any]:
     """Return the purpose, accuracy and labels of a model, from its card or else from its training."""
     labels = [str(label) for label in details["labels"]]
     several = f"{', '.join(labels[:-1])} and {labels[-1]}" if len(labels) <= _NAMED else f"{len(labels):,} labels"
-    told = {
-        "purpose": f"Tell {several} apart.",
+    entries = {
+        "purpose": f"Distinguish {several}.",
         "accuracy": "Not measured: no texts were held out.",
         "labels": ", ".join(labels),
     }
@@ -139,19 +139,19 @@ def _purpose(details: dict[str, Any]) -> dict[str, Any]:
     if "valid_accuracy" in epoch:
         texts = history.get("valid_texts")
         held_out = f"{texts:,} held-out texts" if type(texts) is int else "held-out texts"
-        told["accuracy"] = f"{epoch['valid_accuracy']:.2%} of {held_out}"
-    return {name: details["card"].get(name, value) for name, value in told.items()}
+        entries["accuracy"] = f"{epoch['valid_accuracy']:.2%} of {held_out}"
+    return {name: details["card"].get(name, value) for name, value in entries.items()}
 
 
 def _calibration(found: Artifact) -> dict[str, Any]:
     """Return the calibration results recorded by the training."""
-    told = found.details["history"].get("calibration", {})
-    return told if isinstance(told, dict) else {}
+    entries = found.details["history"].get("calibration", {})
+    return entries if isinstance(entries, dict) else {}
 
 
-def _rows(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _rows(entries: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the entries of a card as (name, value) lines. The name is empty in further lines of the same entry."""
-    for name, value in told.items():
+    for name, value in entries.items():
         if isinstance(value, dict):
             lines = [f"{part}: {fact}" for part, fact in value.items()]
         else:

@@ -41,8 +41,8 @@ class KnownWords:
     def notes(self, consequence: str) -> Iterator[str]:
         """Yield notes for the user; ``consequence`` describes how texts without known words are treated."""
         if self.unknown:
-            places = ", ".join(self._named) + (", ..." if self.unknown > len(self._named) else "")
-            yield f"note: no known word in {self.unknown:,} text{'s' * (self.unknown > 1)} ({places}): {consequence}"
+            positions = ", ".join(self._named) + (", ..." if self.unknown > len(self._named) else "")
+            yield f"note: no known word in {self.unknown:,} text{'s' * (self.unknown > 1)} ({positions}): {consequence}"
         if self._known < _FEW * self._words:
             yield (
                 f"note: the model knows only {self._known:,} of the {self._words:,} words in the other texts"

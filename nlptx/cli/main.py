@@ -31,7 +31,7 @@ COMMANDS = {
     "info": "Describe an artifact and where it came from.",
 }
 INTERRUPTED, READER_GONE = 130, 141
-# Error codes of the system for a device that cannot be written to any more.
+# Operating-system error codes for a device that can no longer be written to.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -88,7 +88,7 @@ def main() -> NoReturn:
     """Run the command line and exit with its exit code."""
     stop = StopSignal()
     stop.install()
-    closed = _mend_streams()
+    closed = _repair_streams()
     code = 0
     try:
         code = _complete() or run_command(sys.argv[1:], stop)
@@ -100,14 +100,16 @@ def main() -> NoReturn:
         if os.environ.get("NLPTX_DEBUG"):
             raise
         _drop_stdout()
-        if code == 0:  # else an error was printed already, maybe this one: the buffer keeps unwritten data
-            where = _place_of(error, closed)
+        if (
+            code == 0
+        ):  # otherwise an error has been printed already, perhaps this one: unwritten data stays in the buffer
+            where = _name_of_cause(error, closed)
             print_error(f"error: {where}: {error.strerror}" if where else f"error: {error.strerror or error}")
             code = 1
     _leave(code)
 
 
-def _place_of(error: OSError, closed: bool) -> str | None:
+def _name_of_cause(error: OSError, closed: bool) -> str | None:
     """Return a description of the file or stream that caused a system error, or None if unknown.
 
     Args:
@@ -130,8 +132,8 @@ def _place_of(error: OSError, closed: bool) -> str | None:
 def _leave(code: int) -> NoReturn:
     """Exit without waiting for a thread that may still be reading standard input.
 
-    After a Ctrl-C that arrived inside exec(), as dataclasses use it, CPython would end by the signal, although it was
-    handled (exit status -2 in place of 130).
+    If Ctrl-C arrived inside exec(), which dataclasses use, CPython would terminate itself by the signal, although the
+    signal was handled (exit status -2 instead of 130).
     """
     if code == INTERRUPTED or any(thread.daemon for thread in threading.enumerate()):
         with contextlib.suppress(OSError, ValueError):
@@ -140,8 +142,8 @@ def _leave(code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _mend_streams() -> bool:
-    """Replace closed standard streams, and let unencodable characters be replaced instead of raising errors.
+def _repair_streams() -> bool:
+    """Replace closed standard streams, and make all streams replace unencodable characters instead of raising errors.
 
     Returns:
         whether standard output is closed.
@@ -192,7 +194,7 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
     except (KeyboardInterrupt, click.Abort, Terminated) as error:
         return _report_stop(error)
     except Exception as error:
-        # Up to Python 3.11, a signal that arrives in a __set_name__, while a class is made, becomes a RuntimeError.
+        # Up to Python 3.11, a signal that arrives in __set_name__, while a class is created, becomes a RuntimeError.
         if isinstance(error.__cause__, KeyboardInterrupt | Terminated):
             return _report_stop(error.__cause__)
         shortage = describe_shortage(error, context.invoked_subcommand if context else None)

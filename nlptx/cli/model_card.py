@@ -8,7 +8,7 @@ from typing import Any
 from nlptx.errors import DataError, SettingsError
 from nlptx.io import strict_json
 
-_LARGEST_CARD = 1 << 16
+_MAX_BYTES = 1 << 16
 
 
 def read_card(path: str) -> dict[str, Any]:
@@ -22,10 +22,10 @@ def read_card(path: str) -> dict[str, Any]:
         raise SettingsError(f"{path}: no such file")
     try:
         with open(path, "rb") as file:
-            data = file.read(_LARGEST_CARD + 1)
-        card = strict_json.loads(data.decode()) if len(data) <= _LARGEST_CARD else None
+            data = file.read(_MAX_BYTES + 1)
+        card = strict_json.loads(data.decode()) if len(data) <= _MAX_BYTES else None
     except (OSError, ValueError) as error:
         raise DataError(f"cannot be read as JSON: {error}", where=path) from error
     if not isinstance(card, dict):
-        raise DataError(f"expected one JSON object of at most {_LARGEST_CARD >> 10} KiB", where=path)
+        raise DataError(f"expected one JSON object of at most {_MAX_BYTES >> 10} KiB", where=path)
     return card

@@ -1,4 +1,4 @@
-"""``nlptx train`` without word vectors: the options of counting and PCA, and what is shown of these stages."""
+"""``nlptx train`` without word vectors: the options of counting and PCA, and the reports of these stages."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class OneStep:
         _note_unused(context, talk)
 
     def embeddings(self, more_texts: list[str], record: dict[str, Any]) -> OwnEmbeddings:
-        """Say that word vectors will be made, and return how.
+        """Report that word vectors will be made, and return the settings for making them.
 
         Args:
             more_texts: texts to count in addition to those of the training.
@@ -74,7 +74,7 @@ class OneStep:
         )
 
     def _show(self, result: Cooccurrence | Embeddings) -> None:
-        """Note the outcome of a stage."""
+        """Report the result of a stage."""
         from nlptx.cooccurrence.matrix import Cooccurrence
 
         words = f"{len(result.vocabulary):,} words"

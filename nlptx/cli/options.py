@@ -43,7 +43,7 @@ def run_options(
         @option("--json", is_flag=True, group="Output", help=json_help)
         @option("-q", "--quiet", is_flag=True, group="Output", help="Print nothing but errors and the result.")
         @option("-v", "--verbose", is_flag=True, group="Output", help="Print more.")
-        @option("--no-color", is_flag=True, group="Output", help="No colours; the variable NO_COLOR does the same.")
+        @option("--no-color", is_flag=True, group="Output", help="Disable colours, like the variable NO_COLOR.")
         @functools.wraps(function)
         def wrapped(
             *args: Any, json: bool, jobs: int | None, quiet: bool, verbose: bool, no_color: bool, **kwargs: Any
@@ -76,7 +76,7 @@ seed_option = option(
     default=SEED,
     show_default=True,
     group="Output",
-    help="Seed of all random numbers.",
+    help="Seed for all random number generators.",
 )
 
 
@@ -91,10 +91,10 @@ class Size(click.ParamType):
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
         if isinstance(value, int):
             return value
-        found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?)(?:i?B)?", value.strip(), re.IGNORECASE)
-        if found is None:
+        match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?)(?:i?B)?", value.strip(), re.IGNORECASE)
+        if match is None:
             self.fail(f"{value!r} is not a size; expected a number of bytes such as 512M or 2G.", parameter, context)
-        return int(float(found[1]) * _UNITS[found[2].upper()])
+        return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
 def memory_options(function: Function) -> Function:
@@ -119,8 +119,8 @@ def memory_options(function: Function) -> Function:
         type=click.Path(exists=True, file_okay=False, writable=True),
         metavar="FOLDER",
         group="Output",
-        show_default="that of the system",
-        help="Folder of temporary files.",
+        show_default="system default",
+        help="Folder for temporary files.",
     )
     return memory(folder(function))
 
@@ -142,8 +142,8 @@ def settings_options(cls: type[Settings]) -> Callable[[Function], Function]:
             if isinstance(item.default, bool):
                 name = f"{name}/--no-{name[2:]}"
             kind = click.Choice(choices) if choices else type(item.default)
-            told = {"group": item.metadata["group"], "help": as_options(item.metadata["help"])}
-            result = option(name, type=kind, default=item.default, show_default=True, **told)(result)
+            details = {"group": item.metadata["group"], "help": as_options(item.metadata["help"])}
+            result = option(name, type=kind, default=item.default, show_default=True, **details)(result)
         return result
 
     return decorate

@@ -17,14 +17,14 @@ from nlptx.cli.reading_options import reading_options
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import SettingsError
 
-# Maximum length, in characters, of a text that the hint on scoring text repeats.
+# Maximum length, in characters, of a text that is repeated in a hint.
 _LONGEST_QUOTED = 60
 
 
 @command()
 @click.argument("inputs", nargs=-1, type=PATH, metavar="[INPUT...]")
 @model_option
-@output_option("-", "Where the scores go; its ending decides the format.")
+@output_option("-", "Where the scores go; the suffix selects the format.")
 @option(
     "--format",
     type=click.Choice(FORMATS),
@@ -74,7 +74,7 @@ def predict(
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, model)
-    _check_there(inputs)
+    _check_exist(inputs)
     by_variable = click.get_current_context().get_parameter_source("format") is ParameterSource.ENVIRONMENT
     layout = choose_format(format, run.json, output, by_variable=by_variable)
     from nlptx.classifier.model import Model
@@ -107,14 +107,14 @@ def predict(
             rows.write_missing_header(corpus.source)
     for name, free in rows.renamed.items():
         run.talk.note(f"note: the input has a column {name!r}; the prediction is in {free!r}")
-    corpus.tell_left_out()
+    corpus.note_left_out()
     for note in known_words.notes("labelled ?, with the share of each label in the training data"):
         run.talk.note(note)
-    if abstention.wanted:
+    if abstention.is_given:
         run.talk.note(coverage_note(answered, texts, threshold))
 
 
-def _check_there(inputs: tuple[str, ...]) -> None:
+def _check_exist(inputs: tuple[str, ...]) -> None:
     """Raise SettingsError for an input that does not exist, with a hint on scoring a text directly."""
     for name in inputs:
         if name != "-" and not os.path.exists(name):

@@ -29,12 +29,14 @@ def choose_format(asked: str, json: bool, output: str, *, by_variable: bool = Fa
     ending = os.path.splitext(name)[1].lower()
     if ending in _NOT_WRITTEN:
         raise click.UsageError(
-            f"{output} would not hold {ending[1:]}; name it *.csv, *.tsv, *.jsonl or *.txt (and .gz, .bz2 or .xz)."
+            f"{output} would not contain {ending[1:]}; name it *.csv, *.tsv, *.jsonl or *.txt (and .gz, .bz2 or .xz)."
         )
-    wanted = {"--json": "jsonl" if json else None, f"-o {output}": _BY_ENDING.get(ending)}
+    formats = {"--json": "jsonl" if json else None, f"-o {output}": _BY_ENDING.get(ending)}
     if not by_variable:
-        wanted[f"--format {asked}"] = asked if asked != "auto" else None
-    said = {source: format for source, format in wanted.items() if format is not None}
-    if len(set(said.values())) > 1:
-        raise click.UsageError(f"{' and '.join(said)} ask for different formats ({', '.join(said.values())}).")
-    return next(iter(said.values()), asked)
+        formats[f"--format {asked}"] = asked if asked != "auto" else None
+    requested = {source: format for source, format in formats.items() if format is not None}
+    if len(set(requested.values())) > 1:
+        raise click.UsageError(
+            f"{' and '.join(requested)} ask for different formats ({', '.join(requested.values())})."
+        )
+    return next(iter(requested.values()), asked)

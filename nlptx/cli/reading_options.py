@@ -45,8 +45,8 @@ def reading_options(
     """
 
     def decorate(function: Function) -> Function:
-        @option("--text-column", default="text", show_default=True, help="Column of a table that holds the text.")
-        @option("--label-column", default="label", show_default=True, help="Column of a table that holds the label.")
+        @option("--text-column", default="text", show_default=True, help="Column of a table that contains the text.")
+        @option("--label-column", default="label", show_default=True, help="Column of a table that contains the label.")
         @option(
             "--input-format",
             type=click.Choice(FORMATS),
@@ -61,7 +61,7 @@ def reading_options(
             metavar="CHAR",
             group="Data",
             show_default="by the header",
-            help="Between the columns of CSV; or tab.",
+            help="Character between CSV columns; or tab.",
         )
         @option(
             "--split",
@@ -79,7 +79,7 @@ def reading_options(
             show_default=True,
             metavar="MODE",
             group="Data",
-            help="Bytes that are not UTF-8: strict, replace.",
+            help="How to treat invalid UTF-8: strict, replace.",
         )
         @functools.wraps(function)
         def wrapped(
@@ -108,12 +108,12 @@ def reading_options(
             return function(*args, reading=reading, **kwargs)
 
         result: Function = wrapped
-        for wanted, add in (
+        for enabled, add in (
             (weighted, _weight_column),
             (labelled, _label_map),
             (skip_bad, _skip_bad(help=_SKIP_BAD[labelled])),
         ):
-            result = add(result) if wanted else result
+            result = add(result) if enabled else result
         return result
 
     return decorate

@@ -7,7 +7,7 @@ import errno
 from nlptx.runtime.allocator import address_space_limit
 
 # Messages of the dynamic loader if there is not enough memory for a library; Python raises them as ImportError.
-_LOADER_SAYS = ("failed to map segment", "cannot allocate memory", "cannot map")
+_LOADER_MESSAGES = ("failed to map segment", "cannot allocate memory", "cannot map")
 _NO_THREAD = "can't start new thread"
 # Command -> advice on using less memory, with options of that command only.
 _ADVICE = {
@@ -43,7 +43,7 @@ def _is_memory_error(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
             return True
-        if isinstance(error, ImportError) and any(text in str(error).lower() for text in _LOADER_SAYS):
+        if isinstance(error, ImportError) and any(text in str(error).lower() for text in _LOADER_MESSAGES):
             return True
         error = error.__cause__ or error.__context__
     return False

@@ -33,6 +33,6 @@ def note_dropped_words(details: dict[str, Any], on_note: Callable[[str], None]) 
     """Report words that were dropped for lack of memory."""
     if "dropped_up_to" in details:
         on_note(
-            f"more distinct words than --memory has room for: words seen up to {details['dropped_up_to']} times"
-            " were dropped on the way, and counted anew when they came again"
+            f"more distinct words than fit into --memory: words seen up to {details['dropped_up_to']} times"
+            " were dropped while counting, and counted from 0 when they occurred again"
         )

@@ -35,14 +35,16 @@ class StageRun:
 
     def __init__(self, run: Run, output: str, inputs: Iterable[str]) -> None:
         if output == STDOUT and run.json:
-            raise click.UsageError("--json prints on standard output, so -o - cannot go there too.")
+            raise click.UsageError("--json prints to standard output, so the artifact cannot be written there (-o -).")
         if output == STDOUT and sys.stdout.isatty():
-            raise click.UsageError("an artifact is not written to a terminal; give -o FILE, or pipe it on.")
+            raise click.UsageError(
+                "an artifact is not written to a terminal; give -o FILE, or pipe it to another command."
+            )
         for name in inputs:
             if os.path.isfile(name) and os.path.exists(output) and os.path.samefile(name, output):
-                raise click.UsageError(f"{output} is an input, and the output would take its place; name another.")
+                raise click.UsageError(f"{output} is also an input, which the output would replace; give another name.")
         if output.lower().endswith(_OTHER_FORMATS):
-            raise click.UsageError(f"{output} would hold an artifact, which is an .npz file; name it *.npz.")
+            raise click.UsageError(f"{output} would contain an artifact, which is an .npz file; name it *.npz.")
         check_writable(output)
         self.run = run
         self.output = output

@@ -43,11 +43,11 @@ class StopSignal:
 
     def __init__(self) -> None:
         self.number: int | None = None
-        self._came = 0.0
+        self._received_at = 0.0
         self.waits = False  # whether a signal is only recorded, for requested()
 
     def install(self) -> None:
-        """Install the signal handlers. Call this in the main thread of a program that ends with its command."""
+        """Install the signal handlers. Call this in the main thread, in a program that exits after its command."""
         for number in STOP_SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, self._handle)
@@ -64,9 +64,9 @@ class StopSignal:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.number is None:
-            self.number, self._came = number, time.monotonic()
+            self.number, self._received_at = number, time.monotonic()
             if self.waits:
                 return
-        elif number != signal.SIGINT or time.monotonic() - self._came < _FORCE_AFTER:
+        elif number != signal.SIGINT or time.monotonic() - self._received_at < _FORCE_AFTER:
             return
         raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)

@@ -14,7 +14,7 @@ _NAMED = 40
 
 
 class FoundColumns(NamedTuple):
-    """Names of the columns in a table; label and weight are None if the table lacks them."""
+    """Names of the columns in a table; label and weight are None if the table does not have them."""
 
     text: str
     label: str | None
@@ -32,7 +32,7 @@ class Columns:
     def __init__(self, options: ReadOptions, on_guess: Callable[[str], None]) -> None:
         self.options = options
         self.on_guess = on_guess
-        self._text: str | None = None  # as in the first row
+        self._text: str | None = None  # name of the text column in the first row
         self._names: tuple[str, ...] | None = None
         self._found = FoundColumns("", None, None)
 
@@ -45,7 +45,7 @@ class Columns:
         names = tuple(names)
         if names != self._names:
             first = self._names is None
-            label = alike(self.options.label_column, names)
+            label = matching_columns(self.options.label_column, names)
             found = FoundColumns(
                 self._find_text(names, where),
                 label[0] if len(label) == 1 else None,
@@ -55,43 +55,43 @@ class Columns:
         return self._found
 
     def _find_text(self, names: Sequence[str], where: str) -> str:
-        wanted = self.options.text_column if self._text is None else self._text
-        found = the_only(alike(wanted, names), wanted, where, "text_column")
+        name = self.options.text_column if self._text is None else self._text
+        found = single_match(matching_columns(name, names), name, where, "text_column")
         if self._text is not None:
             return found or self._text  # a row without it has an empty text
-        if found is not None and found != wanted:
+        if found is not None and found != name:
             self.on_guess(f"column {found!r} is read as the text")
         if found is None and self._is_one_text(names):
             found = names[0]
             self.on_guess(f"column {found!r} is the only one, and is read as the text")
         if found is None:
-            raise no_column(wanted, names, where, "text_column")
+            raise missing_column(name, names, where, "text_column")
         self._text = found
         return found
 
     def _is_one_text(self, names: Sequence[str]) -> bool:
-        """Return whether there is only one column, none was asked for, and nothing suggests that it is no text."""
-        asked = self.options.text_column != ReadOptions.text_column
-        if asked or len(names) != 1 or alike(self.options.label_column, names):
+        """Return whether the only column, unnamed by the user, can be read as the text, judging by its name."""
+        named = self.options.text_column != ReadOptions.text_column
+        if named or len(names) != 1 or matching_columns(self.options.label_column, names):
             return False
         return bool(names[0].strip()) and not looks_undivided(names[0])
 
     def _find_weight(self, names: Sequence[str], where: str, first: bool) -> str | None:
-        wanted = self.options.weight_column
-        if wanted is None:
+        name = self.options.weight_column
+        if name is None:
             return None
-        found = the_only(alike(wanted, names), wanted, where, "weight_column")
+        found = single_match(matching_columns(name, names), name, where, "weight_column")
         if found is None and first:
-            raise no_column(wanted, names, where, "weight_column")
-        if found not in (None, wanted):
+            raise missing_column(name, names, where, "weight_column")
+        if found not in (None, name):
             self.on_guess(f"column {found!r} is read as the weight")
         return found
 
 
-def alike(name: str, names: Iterable[str]) -> list[str]:
+def matching_columns(name: str, names: Iterable[str]) -> list[str]:
     """Return the column with this name, or else all that differ from it only by case or by spaces around it.
 
-    >>> alike("text", ["Text", "text"]), alike("text", ["Text", " TEXT"])
+    >>> matching_columns("text", ["Text", "text"]), matching_columns("text", ["Text", " TEXT"])
     (['text'], ['Text', ' TEXT'])
     """
     names = list(names)
@@ -101,24 +101,24 @@ def alike(name: str, names: Iterable[str]) -> list[str]:
     return [other for other in names if other.strip().casefold() == key]
 
 
-def the_only(found: Sequence[str], wanted: str, where: str, option: str) -> str | None:
-    """Return the result of :func:`alike`, or None if it is empty. Raise DataError if there are several columns."""
+def single_match(found: Sequence[str], name: str, where: str, option: str) -> str | None:
+    """Return the only match of :func:`matching_columns`, or None. Raise DataError if there are several matches."""
     if len(found) > 1:
         raise DataError(
-            f"columns {found[0]!r} and {found[1]!r} both match {wanted!r}",
+            f"columns {found[0]!r} and {found[1]!r} both match {name!r}",
             where=where,
             hint=f"Name one of them exactly with `{option}`.",
         )
     return found[0] if found else None
 
 
-def no_column(wanted: str, names: Sequence[str], where: str, option: str) -> DataError:
-    """Return the error for a missing column, which lists the columns that there are."""
+def missing_column(name: str, names: Sequence[str], where: str, option: str) -> DataError:
+    """Return the error for a missing column, which lists the existing columns."""
     more = f", ... ({len(names):,} in all)" if len(names) > _NAMED else ""
     undivided = any(map(looks_undivided, names[:_NAMED]))
     return DataError(
-        f"no column {wanted!r}; the columns are {', '.join(names[:_NAMED])}{more}",
+        f"no column {name!r}; the columns are {', '.join(names[:_NAMED])}{more}",
         where=where,
         hint=f"Name the column with `{option}`"
-        + (", or what separates the columns with `delimiter`." if undivided else "."),
+        + (", or give the character between the columns with `delimiter`." if undivided else "."),
     )

@@ -1,6 +1,6 @@
 """Read and write compressed files.
 
-Reading takes little memory, whatever the file asks for. A truncated or damaged file is an error.
+Reading takes little memory, however much the file asks for. A truncated or damaged file is an error.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _BY_MAGIC = {b"\x1f\x8b": _open_gzip, b"BZh": _open_bz2, b"\xfd7zXZ\0": _open_xz
 
 
 def is_packed(name: str) -> bool:
-    """Return whether the name is that of a compressed file."""
+    """Return whether a file is compressed, judging by its name."""
     return os.path.splitext(name)[1].lower() in _BY_SUFFIX
 
 
@@ -50,7 +50,7 @@ def open_by_name(name: str) -> BinaryIO:
 
 
 def open_by_content(name: str) -> BinaryIO:
-    """Open a file for reading, decompressed if it starts like a compressed file."""
+    """Open a file for reading, decompressed if its first bytes are those of a compressed file."""
     with open(name, "rb") as file:
         start = file.read(6)
     return next((opener for magic, opener in _BY_MAGIC.items() if start.startswith(magic)), open_whole)(name)
@@ -92,18 +92,18 @@ class _GzipDecompressor:
     def unused_data(self) -> bytes:
         return self._inner.unused_data
 
-    def decompress(self, packed: bytes, most: int) -> bytes:
-        data = self._inner.decompress(self._inner.unconsumed_tail + packed, most)
+    def decompress(self, packed: bytes, max_length: int) -> bytes:
+        data = self._inner.decompress(self._inner.unconsumed_tail + packed, max_length)
         # If the output has reached its maximum size, more may follow, even after all input has been consumed.
-        self.needs_input = not self._inner.unconsumed_tail and len(data) < most
+        self.needs_input = not self._inner.unconsumed_tail and len(data) < max_length
         return data
 
 
 class _Streams(io.RawIOBase):
     """The decompressed contents of a file, which is a sequence of compressed streams.
 
-    The classes of the standard library accept an empty .gz file as valid, treat damage after the first stream of
-    a .bz2 or .xz file as its end, and allocate all the memory that an .xz file asks for.
+    The classes of the standard library accept an empty .gz file as valid, mistake damage after the first
+    stream of a .bz2 or .xz file for its end, and allocate all the memory that an .xz file asks for.
 
     Args:
         file: compressed file; closed together with this object.

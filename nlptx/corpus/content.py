@@ -1,4 +1,4 @@
-"""Recognise, by their first bytes, inputs that are not text and tables that would be read as text."""
+"""Recognise inputs that are not text, and tables that would be read as text, by their first bytes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nlptx.corpus.columns import alike
+from nlptx.corpus.columns import matching_columns
 
-# Number of bytes to look at. One read of a file returns at least as many.
+# Number of bytes to examine. The first read of a longer file returns at least this many.
 HEAD = 4096
 
 
@@ -38,7 +38,7 @@ _SIGNATURES = {
     b"Rar!\x1a\x07": NotText("a RAR archive", "Unpack it first."),
     b"%PDF-": NotText("a PDF document", "Extract its text first, for example with pdftotext."),
     b"{\\rtf1": NotText("an RTF document", _AS_TEXT),
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": NotText("an Excel or Word file of the old format", _AS_CSV),
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": NotText("an Excel or Word file in the old format", _AS_CSV),
     b"PAR1\x15": NotText("a Parquet table", "Give the file itself, with a name that ends in .parquet."),
     b"ARROW1\0": NotText("an Arrow table", "Save it as CSV or JSON lines, and give that file."),
     b"SQLite format 3\0": NotText("an SQLite database", "Export a table: sqlite3 -header -csv FILE 'SELECT ...'."),
@@ -64,8 +64,8 @@ _ZIP_ENTRIES = (
     (b"header.npy", NotText("an artifact of nlptx", "Text is expected here; nlptx info FILE describes the artifact.")),
 )
 _ZIP_ENTRY = re.compile(rb"PK\x03\x04.{26}", re.DOTALL)
-# Minimum number of bytes for statistics, and the bytes that are very rare in text.
-_FEWEST = 16
+# Minimum number of bytes for statistics, and control characters, which are very rare in text.
+_MIN_BYTES = 16
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r\f\x1b"})
 # File name suffix -> kind of file that does not contain plain text.
 _NAMES = {
@@ -122,12 +122,12 @@ def _binary(head: bytes) -> NotText | None:
         return _zip(head) or kind if head.startswith(b"PK") else kind
     if head[257:262] == b"ustar":
         return NotText("a tar archive", "Give the file itself, with a name that ends in .tar.")
-    if len(head) < _FEWEST or b"\0" not in head:
+    if len(head) < _MIN_BYTES or b"\0" not in head:
         return None
     if encoding := _unmarked_utf16(head):
         return NotText("UTF-16 text", _CONVERT.format(encoding))
     controls = len(head) - len(head.translate(None, _CONTROLS))
-    return NotText("a binary file", _NO_TEXT) if controls > _FEWEST + len(head) / 20 and not _is_utf8(head) else None
+    return NotText("a binary file", _NO_TEXT) if controls > _MIN_BYTES + len(head) / 20 and not _is_utf8(head) else None
 
 
 def _zip(head: bytes) -> NotText | None:
@@ -192,7 +192,7 @@ def table_note(head: bytes, text_column: str) -> str | None:
     for delimiter, format in ((",", "csv"), ("\t", "tsv"), (";", "csv"), ("|", "csv")):
         cells = line.split(delimiter)
         names = [cell.strip('"') for cell in cells]
-        usual = bool(alike(text_column, names)) or any(map(_USUAL_COLUMN.fullmatch, names))
+        usual = bool(matching_columns(text_column, names)) or any(map(_USUAL_COLUMN.fullmatch, names))
         if len(cells) > 1 and usual and all(map(_COLUMN_NAME.fullmatch, cells)):
             what = f"looks like the header of a table ({', '.join(names)})"
             return _to_read_columns(format, what, names, text_column)
@@ -208,5 +208,5 @@ def _json_object(line: str) -> list[str]:
 
 
 def _to_read_columns(format: str, what: str, names: Sequence[str], text_column: str) -> str:
-    column = "" if alike(text_column, names) else " `text_column=NAME`"
+    column = "" if matching_columns(text_column, names) else " `text_column=NAME`"
     return f"the first line {what}, but it is read as text; `format={format}`{column} reads the columns"

@@ -26,20 +26,20 @@ class Corpus:
 
     After the iteration, ``documents`` is the number of documents, ``sha256`` their digest, and ``source`` the last
     source that was read. The digest covers texts and labels, not file names or compression. So a corpus has the same
-    digest as one file, through a pipe, or split into several files. ``left_out`` counts the rows that ``skip_bad`` left
-    out because they cannot be read.
+    digest whether it is read from one file, a pipe or several files. ``left_out`` counts the rows that ``skip_bad``
+    left out because they cannot be read.
 
     Args:
         inputs: paths of files, folders and archives, or ``-`` for standard input.
         options: options for reading.
         on_note: called with notes about an input, for example that a text file looks like a table.
-        told: guesses that were noted already; each is noted once.
+        noted: guesses that have been reported; each is reported only once.
     """
 
     inputs: Iterable[str]
     options: ReadOptions = ReadOptions()
     on_note: Callable[[str], None] = field(default=lambda note: None, repr=False)
-    told: set[str] = field(default_factory=set, repr=False)
+    noted: set[str] = field(default_factory=set, repr=False)
     documents: int = field(default=0, init=False)
     source: Source | None = field(default=None, init=False, repr=False)
     left_out: LeftOut = field(default_factory=LeftOut, init=False, repr=False)
@@ -50,12 +50,12 @@ class Corpus:
 
     def blocks(self) -> Iterator[bytes]:
         """Yield only the texts, as blocks of lines (see :mod:`nlptx.text.blocks`)."""
-        for some in cut(self._from_each_source(self._lines), BLOCK // 2):
-            yield b"".join(some)
+        for lines in cut(self._from_each_source(self._lines), BLOCK // 2):
+            yield b"".join(lines)
 
     def _from_each_source(self, read: Callable[[Source], Iterator[T]]) -> Iterator[T]:
         for name in self.inputs:
-            # Damage may be detected while an input is opened or at any of its documents.
+            # Damage may be detected when an input is opened or while its documents are read.
             with damage_reported(name):
                 for source in open_input(name, self.options):
                     self.source = source
@@ -72,11 +72,11 @@ class Corpus:
             raise DataError(f"this is {found.kind}, not text", where=source.name, hint=found.advice)
         if source.format != "text" or self.options.format != "auto":
             return
-        if claimed := kind_by_name(source.name):
+        if kind := kind_by_name(source.name):
             raise DataError(
-                f"its name is that of {claimed}, but it holds plain text",
+                f"the name suggests {kind}, but the file contains plain text",
                 where=source.name,
-                hint="Rename it (.txt, .csv, .tsv, .jsonl), or say what it is with `format`.",
+                hint="Rename it (.txt, .csv, .tsv, .jsonl), or give its `format`.",
             )
         if note := table_note(head, self.options.text_column):
             self.on_note(f"{source.name}: {note}")
@@ -98,20 +98,20 @@ class Corpus:
                 hint="`weight_column` is for tables: .csv, .tsv or .jsonl.",
             )
 
-    def tell_guess(self, where: str, guess: str) -> None:
-        """Add a note about a guess, unless an equal one has been noted."""
-        if guess not in self.told:
-            self.told.add(guess)
+    def note_guess(self, where: str, guess: str) -> None:
+        """Add a note about a guess, unless the same guess has been reported."""
+        if guess not in self.noted:
+            self.noted.add(guess)
             self.on_note(f"{where}: {guess}")
 
-    def tell_left_out(self) -> None:
+    def note_left_out(self) -> None:
         """Add a note about the rows that were left out, if there are any."""
         if note := self.left_out.note():
             self.on_note(note)
 
     def _documents(self, source: Source) -> Iterator[Document]:
         for document in self._read(source):
-            self._note(document)
+            self._record(document)
             yield document
 
     def _read(self, source: Source) -> Iterator[Document]:
@@ -122,7 +122,7 @@ class Corpus:
             self.left_out.add("that cannot be read", error.where)
 
         on_bad = leave_out if self.options.skip_bad else None
-        return read_table(source, self.options, lambda guess: self.tell_guess(source.name, guess), on_bad)
+        return read_table(source, self.options, lambda guess: self.note_guess(source.name, guess), on_bad)
 
     def _lines(self, source: Source) -> Iterator[bytes]:
         if source.format != "text":
@@ -134,17 +134,17 @@ class Corpus:
             self._digest.update(block)
             yield block
 
-    def _note(self, document: Document) -> None:
+    def _record(self, document: Document) -> None:
         self.documents += 1
         self._digest.update(to_bytes(document))
 
     @property
     def sha256(self) -> str:
-        """Digest of the documents read so far; for an unlabelled text file with LF line ends, that of its bytes."""
+        """Digest of the documents read so far; for an unlabelled text file with LF line ends, that of the file."""
         return self._digest.hexdigest()
 
     def copy_hash(self) -> hashlib._Hash:
-        """Return the hash of the documents read so far, to be continued with those of another corpus."""
+        """Return a copy of the hash of the documents read so far, so that other documents can be added."""
         return self._digest.copy()
 
 
@@ -157,6 +157,6 @@ def digest(documents: Iterable[Document]) -> str:
 
 
 def to_bytes(document: Document) -> bytes:
-    """Return the bytes of a document that count for the digest of its corpus."""
+    """Return the bytes that a document adds to the digest of its corpus."""
     label = "" if document.label is None else document.label + "\t"
     return f"{label}{document.text}\n".encode("utf-8", "surrogatepass")

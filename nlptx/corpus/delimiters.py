@@ -1,4 +1,4 @@
-"""The character between the columns of a CSV table."""
+"""Delimiters: the characters between the columns of CSV tables."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _OTHERS = ";|\t"
 _QUOTED = re.compile(rf'(?:^|(?<=[,{_OTHERS}]))"(?:[^"]++|"")*+"?')
 
 
-def notice_delimiter(header: str) -> str:
-    r"""Return the delimiter that the first line of a CSV table shows.
+def detect_delimiter(header: str) -> str:
+    r"""Detect the delimiter of a CSV table from its first line.
 
-    It is the only one of ``;``, ``|`` and tab that occurs outside quotes, if no comma does; otherwise a comma.
+    If no comma and exactly one of ``;``, ``|`` and tab occurs outside quotes, it is that one; otherwise it is a comma.
 
-    >>> notice_delimiter("Review;Stars"), notice_delimiter('"a;b",c'), notice_delimiter("a;b|c")
+    >>> detect_delimiter("Review;Stars"), detect_delimiter('"a;b",c'), detect_delimiter("a;b|c")
     (';', ',', ',')
     """
     outside = _QUOTED.sub("", header)

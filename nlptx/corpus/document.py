@@ -12,7 +12,7 @@ SPLITS = ("train", "test", "unsup")
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
 # Maximum weight of a text. Sums of larger ones could overflow.
 LARGEST_WEIGHT = 1e9
-# Characters that have another meaning in CSV.
+# Characters that have a different meaning in CSV.
 _NO_DELIMITERS = '"\r\n\0'
 
 
@@ -28,7 +28,7 @@ class Document(NamedTuple):
         format: format of the input: text, document, csv, tsv, jsonl or parquet.
         split: part of a corpus with folders ``train/ test/ unsup/`` that contains the document, or None.
         delimiter: character between the columns of a CSV table.
-        weight: number of texts that it counts as in training.
+        weight: weight in training; a text of weight 2 counts as two equal texts.
     """
 
     text: str
@@ -56,11 +56,11 @@ class ReadOptions:
     Args:
         text_column: name of the table column that contains the text.
         label_column: name of the column that contains the label; it may be absent.
-        format: one of FORMATS; ``auto`` goes by the file name and reads standard input as text.
+        format: one of FORMATS; ``auto`` selects it by the file name; standard input is text.
         splits: parts to read of a corpus with folders ``train/ test/ unsup/``; empty for all.
         encoding_errors: treatment of bytes that are not UTF-8, ``strict`` or ``replace``.
         skip_bad: whether to leave out rows that cannot be used: broken ones, and those without text or label.
-        delimiter: character between the columns of CSV tables; None for the one that the header shows.
+        delimiter: character between the columns of CSV tables; None to detect it from the header.
         label_map: labels to replace, and their replacements; other labels are kept.
         weight_column: name of the column that contains the weights of the rows, or None.
     """
@@ -87,9 +87,9 @@ class ReadOptions:
 def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[str, Any]:
     """Return the reading options that differ from a command's defaults, to be recorded in the artifact.
 
-    Format and delimiter are left out, because they do not change the texts: a corpus gives the same artifact from a
-    file of any format and from a pipe, whose format must be given.
+    Format and delimiter are left out, because they do not change the texts: a corpus gives the same artifact
+    whether it is read from a file of any format or from a pipe, whose format must be given.
     """
-    usual = ReadOptions(splits=splits)
+    defaults = ReadOptions(splits=splits)
     kept = {name: value for name, value in vars(reading).items() if name not in ("format", "delimiter")}
-    return {name: value for name, value in kept.items() if value != getattr(usual, name)}
+    return {name: value for name, value in kept.items() if value != getattr(defaults, name)}

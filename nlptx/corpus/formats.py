@@ -36,15 +36,15 @@ def read_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[bytes, i
             block = block.removeprefix(_BOM)
         if not _is_plain(block):
             lines = enumerate(block.split(b"\n")[:-1], start=number)
-            block = as_lines(_decode(line, source.name, place, options).rstrip("\r") for place, line in lines)
+            block = as_lines(_decode(line, source.name, index, options).rstrip("\r") for index, line in lines)
         yield block, count
         number += count
 
 
 def _whole_lines(source: Source) -> Iterator[tuple[bytes, int]]:
-    """Yield blocks of lines and the number of lines in each; a missing line feed at the end is added."""
+    """Yield blocks of lines and the number of lines in each; a line feed is added at the end if it is missing."""
     number = 1  # number of the current, incomplete line
-    begun: list[bytes] = []
+    partial_line: list[bytes] = []
     length = 0  # number of bytes of that line read so far
     while data := source.stream.read(BLOCK):
         first, last = data.find(b"\n") + 1, data.rfind(b"\n") + 1
@@ -52,13 +52,13 @@ def _whole_lines(source: Source) -> Iterator[tuple[bytes, int]]:
             _too_long(source, number)
         if last:
             count = data.count(b"\n")
-            yield b"".join([*begun, data[:last]]), count
+            yield b"".join([*partial_line, data[:last]]), count
             number += count
-            begun, length = [], 0
-        begun.append(data[last:])
+            partial_line, length = [], 0
+        partial_line.append(data[last:])
         length += len(data) - last
     if length:
-        yield b"".join([*begun, b"\n"]), 1
+        yield b"".join([*partial_line, b"\n"]), 1
 
 
 def _is_plain(block: bytes) -> bool:
@@ -79,7 +79,7 @@ def _decode(data: bytes, name: str, line: int, options: ReadOptions) -> str:
             f"byte 0x{data[error.start]:02x} is not UTF-8",
             where=f"{name}:{line}",
             hint="Convert it from its encoding, which is often Windows-1252 (iconv -f CP1252 -t UTF-8),"
-            " or read on with `encoding_errors=replace`.",
+            " or replace such bytes with `encoding_errors=replace`.",
         ) from error
 
 
@@ -92,9 +92,9 @@ def read_lines(source: Source, options: ReadOptions) -> Iterator[tuple[int, str]
             line = line.removeprefix(_BOM)
             if source.format != "text" and b"\r" in line.rstrip(b"\r") and not line.endswith(b"\n"):
                 raise DataError(
-                    "its lines end in a carriage return alone",
+                    "its lines end in carriage returns only",
                     where=source.name,
-                    hint="Give them line feeds first: tr '\\r' '\\n'.",
+                    hint="Convert them to line feeds first: tr '\\r' '\\n'.",
                 )
         yield number, _decode(line, source.name, number, options)
 
@@ -112,5 +112,5 @@ def _whole(source: Source) -> bytes:
 
 def _too_long(source: Source, number: int) -> NoReturn:
     where = f"{source.name}:{number}" if number else source.name
-    hint = "Unpack it first if it is not damaged." if source.packed else "Put one document on a line."
+    hint = "If it is not damaged, unpack it first." if source.packed else "Put one document on each line."
     raise DataError(f"a text of more than {source.longest >> 20} MiB", where=where, hint=hint)

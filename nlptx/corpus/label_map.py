@@ -13,7 +13,7 @@ _EQUALS_SIGN = re.compile(r"(?<!\\)=")
 
 
 def parse_label_map(pairs: Iterable[str]) -> dict[str, str]:
-    r"""Return the labels to replace and their replacements from words ``OLD=NEW``.
+    r"""Parse words ``OLD=NEW``; return the replacement of each old label.
 
     The first equals sign is the separator; one inside OLD is written ``\=``.
 
@@ -42,7 +42,7 @@ def map_labels(labels: Iterable[str], label_map: Mapping[str, str]) -> list[str]
 
 
 def label_map_notes(label_map: Mapping[str, str], labels: Iterable[str]) -> Iterator[str]:
-    """Yield a note on the labels to replace that do not occur.
+    """Yield a note on the labels to replace that do not occur in the data.
 
     Args:
         label_map: labels to replace, and their replacements.
@@ -57,8 +57,8 @@ def label_map_notes(label_map: Mapping[str, str], labels: Iterable[str]) -> Iter
     if missing and len(missing) == len(label_map):
         more = ", ..." if len(distinct) > _NAMED else ""
         raise LabelError(
-            f"`label_map` replaces {named}, and the data has only {', '.join(sorted(distinct)[:_NAMED])}{more}",
+            f"`label_map` replaces {named}, but the data has only {', '.join(sorted(distinct)[:_NAMED])}{more}",
             hint="Write the labels as they are in the data.",
         )
     if missing:
-        yield f"`label_map` replaces {named}, which the data does not have"
+        yield f"`label_map` replaces {named}, but the data has no such label"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nlptx.corpus.columns import alike, no_column, the_only
+from nlptx.corpus.columns import matching_columns, missing_column, single_match
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document
 from nlptx.errors import LabelError
@@ -42,28 +42,28 @@ class LabelledDocuments:
                 where=left_out.first,
                 hint="Name the columns with `text_column` and `label_column`.",
             )
-        self.corpus.tell_left_out()
+        self.corpus.note_left_out()
 
     def _is_kept(self, document: Document) -> bool:
         options = self.corpus.options
         if self.unlabelled is not None and document.split == self.unlabelled:
             return True
         fields = document.fields or {}
-        all_lack_it = False
+        column_is_missing = False
         if options.label_column not in fields:
-            found = alike(options.label_column, fields)
-            # Only in JSON lines may the columns differ from row to row.
-            all_lack_it = document.format != "jsonl" and len(found) != 1
+            found = matching_columns(options.label_column, fields)
+            # Only in JSON lines can different rows have different columns.
+            column_is_missing = document.format != "jsonl" and len(found) != 1
             if len(found) == 1:
-                self.corpus.tell_guess(document.source, f"column {found[0]!r} is read as the label")
-        if not options.skip_bad or (all_lack_it and document.label is None):
+                self.corpus.note_guess(document.source, f"column {found[0]!r} is read as the label")
+        if not options.skip_bad or (column_is_missing and document.label is None):
             check_label(document, options.label_column)
             return True
-        lacking = "label" if document.label is None else "text" if not document.text.strip() else ""
-        if lacking:
+        missing = "label" if document.label is None else "text" if not document.text.strip() else ""
+        if missing:
             self.left_out.append(document.text)
-            self.corpus.left_out.add(f"without a {lacking}", document.where)
-        return not lacking
+            self.corpus.left_out.add(f"without a {missing}", document.where)
+        return not missing
 
 
 def documents_with_text(corpus: Corpus) -> Iterator[Document]:
@@ -86,10 +86,10 @@ def check_label(document: Document, label_column: str) -> None:
             hint="Give .csv, .tsv or .jsonl files with a label column (`label_column`),"
             " or a folder with one sub-folder per label.",
         )
-    column = the_only(alike(label_column, document.fields), label_column, document.where, "label_column")
+    column = single_match(matching_columns(label_column, document.fields), label_column, document.where, "label_column")
     if column is None:
         raise LabelError(
-            no_column(label_column, list(document.fields), document.where, "label_column").message,
+            missing_column(label_column, list(document.fields), document.where, "label_column").message,
             where=document.where,
             hint="Name the column with `label_column`, or leave rows without a label out with `skip_bad`.",
         )

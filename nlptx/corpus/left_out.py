@@ -9,7 +9,7 @@ _NAMED = 3
 
 
 class LeftOut:
-    """Counts the rows that are left out, and remembers where the first ones are."""
+    """Counts the rows that are left out, and stores the positions of the first ones."""
 
     def __init__(self) -> None:
         self._causes: Counter[str] = Counter()
@@ -42,5 +42,5 @@ class LeftOut:
     def note(self) -> str:
         """Return a note that gives number, causes and the first positions; an empty string if there are no rows."""
         total = len(self)
-        places = ", ".join(self._named) + (", ..." if total > len(self._named) else "")
-        return f"left out {total:,} row{'s' * (total > 1)}: {self.causes} ({places})" if total else ""
+        positions = ", ".join(self._named) + (", ..." if total > len(self._named) else "")
+        return f"left out {total:,} row{'s' * (total > 1)}: {self.causes} ({positions})" if total else ""

@@ -22,7 +22,7 @@ from nlptx.io.whole_file import open_whole
 STDIN = "-"
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-# Starts of the names of text files that are not documents, but come with corpora, mainly with aclImdb.
+# Prefixes of the names of text files that come with corpora, mainly with aclImdb, but are not documents.
 _NO_DOCUMENTS = (".", "urls_", "imdbEr.", "README.")
 _BLOCK = 1 << 20
 # Maximum number of bytes of a text or row in uncompressed and in compressed input. Some corpora are a single long line,
@@ -101,7 +101,7 @@ def _standard_input(options: ReadOptions) -> Source:
     if sys.stdin is None or sys.stdin.closed:
         raise SettingsError("standard input is closed", hint="Give a file, or pipe text in.")
     stream: BinaryIO = sys.stdin.buffer
-    with suppress(OSError, ValueError):  # a program may have replaced it by an object without a file
+    with suppress(OSError, ValueError):  # a program may have replaced it with an object without a file
         stream = open_whole(stream.fileno(), "<stdin>")
     if not hasattr(stream, "peek"):  # a program has replaced standard input
         stream = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream)))
@@ -128,11 +128,11 @@ def _file(name: str, options: ReadOptions) -> Iterator[Source]:
 def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:
     found = False
     for path in sorted(_texts_in(folder)):
-        place = _place(PurePosixPath(path.relative_to(folder).as_posix()), folder.name, options)
-        if place is not None and path.is_file():
+        location = _locate(PurePosixPath(path.relative_to(folder).as_posix()), folder.name, options)
+        if location is not None and path.is_file():
             found = True
             with open_whole(str(path)) as stream:
-                yield Source(str(path), stream, "document", place.label, place.split)
+                yield Source(str(path), stream, "document", location.label, location.split)
     if not found:
         raise _nothing_in(str(folder), options)
 
@@ -140,10 +140,10 @@ def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:
 def _texts_in(folder: Path) -> Iterator[Path]:
     """Yield the .txt files below a folder. Raise OSError for a folder that cannot be listed; rglob would skip it."""
 
-    def refuse(error: OSError) -> NoReturn:
+    def fail(error: OSError) -> NoReturn:
         raise error
 
-    for parent, _, names in os.walk(folder, onerror=refuse):
+    for parent, _, names in os.walk(folder, onerror=fail):
         yield from (Path(parent, name) for name in names if name.endswith(".txt"))
 
 
@@ -167,15 +167,15 @@ class _Member(tarfile.TarInfo):
             raise tarfile.ReadError(str(error)) from error
 
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
-        """Process the data after a header. Its size is checked, because tarfile reads that much into memory."""
+        """Process the data after a header. Check its size first, because tarfile reads all of it into memory."""
         if self.type in _ABOUT_THE_NEXT and self.size > _LONGEST_MEMBER_HEADER:
-            raise tarfile.ReadError(f"{self.size} bytes about a member")
+            raise tarfile.ReadError(f"{self.size} bytes of metadata for a member")
         if self.type == tarfile.GNUTYPE_SPARSE:
-            raise tarfile.ReadError("a file with holes")
+            raise tarfile.ReadError("a sparse file")
         return super()._proc_member(archive)  # type: ignore[misc]
 
     def _proc_gnusparse_10(self, *arguments: object) -> None:
-        raise tarfile.ReadError("a file with holes")
+        raise tarfile.ReadError("a sparse file")
 
 
 def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
@@ -183,17 +183,17 @@ def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
     found = False
     with open_by_content(name) as file, tarfile.open(fileobj=file, mode="r|", tarinfo=_Member) as archive:
         for member in archive:
-            place = _place(PurePosixPath(member.name), "", options) if member.isreg() else None
-            stream = archive.extractfile(member) if place is not None else None
-            if place is not None and stream is not None:
+            location = _locate(PurePosixPath(member.name), "", options) if member.isreg() else None
+            stream = archive.extractfile(member) if location is not None else None
+            if location is not None and stream is not None:
                 found = True
                 where = f"{name}:{member.name}"
-                yield Source(where, cast(BinaryIO, stream), "document", place.label, place.split, packed=True)
-            # Otherwise these would grow with the archive.
+                yield Source(where, cast(BinaryIO, stream), "document", location.label, location.split, packed=True)
+            # These would otherwise grow with the archive.
             archive.members.clear()  # type: ignore[attr-defined]
             archive.pax_headers.clear()  # type: ignore[attr-defined]
-            _pass_over(archive)
-        # Read to the end, because the checksum of the compressed data is there. Damage or a second archive may follow.
+            _skip_contents(archive)
+        # Read to the end, where the checksum of the compressed data is. Damage or a second archive may follow.
         while rest := archive.fileobj.read(_BLOCK):
             if rest.strip(b"\0"):
                 raise tarfile.ReadError("data after its end")
@@ -201,22 +201,22 @@ def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
         raise _nothing_in(name, options)
 
 
-def _pass_over(archive: tarfile.TarFile) -> None:
+def _skip_contents(archive: tarfile.TarFile) -> None:
     """Read to the last byte before the next header. tarfile itself trusts the size stated in the header."""
     stream: Any = archive.fileobj
-    while (left := archive.offset - 1 - stream.tell()) > 0:
-        if not stream.read(min(left, _BLOCK)):
+    while (remaining := archive.offset - 1 - stream.tell()) > 0:
+        if not stream.read(min(remaining, _BLOCK)):
             raise tarfile.ReadError("unexpected end of data")
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Location:
     label: str | None
     split: str | None
 
 
-def _place(path: PurePosixPath, root: str, options: ReadOptions) -> _Place | None:
-    """Return the label and split of a file by its folders, or None if the file is not to be read.
+def _locate(path: PurePosixPath, root: str, options: ReadOptions) -> _Location | None:
+    """Return the label and split of a file by its folders, or None if the file should not be read.
 
     The innermost folder is the label, unless it is a split or the file is at the top level.
     """
@@ -227,14 +227,14 @@ def _place(path: PurePosixPath, root: str, options: ReadOptions) -> _Place | Non
     if options.splits and split is not None and split not in options.splits:
         return None
     parent = " ".join(path.parent.name.split())  # empty at the top level; a label must not contain line breaks
-    return _Place(None if parent in (*SPLITS, "", "..") else parent, split)
+    return _Location(None if parent in (*SPLITS, "", "..") else parent, split)
 
 
 def _nothing_in(name: str, options: ReadOptions) -> DataError:
-    wanted = f" in split {' or '.join(options.splits)}" if options.splits else ""
+    splits = f" in split {' or '.join(options.splits)}" if options.splits else ""
     return DataError(
-        f"no .txt file here{wanted}",
+        f"no .txt file here{splits}",
         where=name,
-        hint="A folder is read as one document per .txt file; name .csv, .tsv or .jsonl files themselves."
+        hint="A folder is read as one document per .txt file; give .csv, .tsv or .jsonl files by name."
         + (" `splits=()` reads every part." if options.splits else ""),
     )

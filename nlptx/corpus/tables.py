@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from nlptx.corpus.columns import Columns
-from nlptx.corpus.delimiters import delimiter_name, notice_delimiter
+from nlptx.corpus.delimiters import delimiter_name, detect_delimiter
 from nlptx.corpus.document import LARGEST_WEIGHT, Document, ReadOptions
 from nlptx.corpus.formats import read_lines
 from nlptx.corpus.sources import Source
@@ -27,7 +27,7 @@ class BadRowError(DataError):
     """A single row cannot be read."""
 
 
-# Line number of a row, and its fields or what is wrong with it.
+# Line number of a row, and its fields or the reason why it cannot be read.
 Row = tuple[int, dict[str, Any] | BadRowError]
 
 
@@ -69,7 +69,7 @@ def _document(source: Source, columns: Columns, number: int, fields: dict[str, A
     if _is_missing(text):
         text = ""
     if not isinstance(text, str):
-        raise BadRowError(f"column {found.text!r} holds {text!r}; expected a text", where=where)
+        raise BadRowError(f"column {found.text!r} contains {text!r}; expected a text", where=where)
     label = None if found.label is None else _label(fields[found.label], where)
     document = Document(text, label, source.name, number, fields, source.format, delimiter=source.delimiter)
     if columns.options.weight_column is not None:
@@ -118,7 +118,7 @@ def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
     lines = (line for _, line in read_lines(source, options))
     if not (first := next(lines, "")):
         return
-    source.delimiter = options.delimiter or notice_delimiter(first)
+    source.delimiter = options.delimiter or detect_delimiter(first)
     if options.delimiter is None and source.delimiter != ",":
         name = delimiter_name(source.delimiter)
         columns.on_guess(f"the columns are read as separated by {name!r}; if that is wrong, give `delimiter=,`")
@@ -132,9 +132,9 @@ def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
             bad = BadRowError(
                 f"not valid CSV: {error} (the row starts here)",
                 where=f"{source.name}:{number}",
-                hint='A quote inside a quoted field is written twice (""), and every opened quote is closed.',
+                hint='Write a quote inside a quoted field twice (""), and close every quoted field.',
             )
-            # A quote that is not closed takes in the lines after it. They must not be lost with the row.
+            # The lines after a quote that is not closed become part of the row, and must not be lost with it.
             if header is None or reader.line_num > number:
                 raise DataError(bad.message, where=bad.where, hint=bad.hint) from error
             yield number, bad
@@ -161,7 +161,7 @@ def _tsv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
 def _header(names: list[str], source: Source, columns: Columns) -> list[str]:
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
-        raise DataError(f"the header names column {repeated[0]!r} twice", where=f"{source.name}:1")
+        raise DataError(f"duplicate column {repeated[0]!r} in the header", where=f"{source.name}:1")
     columns.find(names, f"{source.name}:1")
     source.columns.extend(names)
     return names

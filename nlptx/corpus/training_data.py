@@ -69,8 +69,8 @@ def read_training_data(
         on_note: called with notes about the inputs.
 
     Raises:
-        DataError, LabelError: a text cannot be read or has no label; the error gives file and line. Or the label map
-            replaces no label.
+        DataError, LabelError: a text cannot be read or has no label (the error gives file and line), or none of the
+            labels to replace occurs.
 
     >>> with open("films.tsv", "w") as file:
     ...     print("text\tlabel", "a good film\tpos", "a bad film\tneg", sep="\n", file=file)
@@ -78,19 +78,19 @@ def read_training_data(
     >>> data.texts, data.labels
     (['a good film', 'a bad film'], ['pos', 'neg'])
     """
-    told: set[str] = set()
-    corpus = Corpus(_names(data), options, on_note, told)
+    noted: set[str] = set()
+    corpus = Corpus(_names(data), options, on_note, noted)
     found = _read_sorted(corpus, on_document)
     source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256, **found.source}
     source["reading"] = non_default_options(options, SPLITS)
     labels = list(found.labels)
     read, sha256 = corpus.documents, corpus.copy_hash()
     if names := _names(unlabelled):
-        more = Corpus(names, _options_of(names, options, (_UNLABELLED,)), on_note, told)
+        more = Corpus(names, _options_of(names, options, (_UNLABELLED,)), on_note, noted)
         for document in counted(more, on_document, read):
             found.unlabelled.append(document.text)
             sha256.update(to_bytes(document))
-        more.tell_left_out()
+        more.note_left_out()
         read += more.documents
         source["unlabelled_documents"], source["unlabelled_sha256"] = more.documents, more.sha256
         source["texts_sha256"] = sha256.hexdigest()
@@ -100,10 +100,10 @@ def read_training_data(
         "reading": non_default_options(replace(options, skip_bad=False, label_map={}, weight_column=None), SPLITS),
     }
     if names := _names(valid):
-        held_out = Corpus(names, _options_of(names, options, (_HELD_OUT,)), on_note, told)
-        known = _read_sorted(held_out, on_document, read)
-        found.valid = known.texts, map_labels(known.labels, options.label_map)
-        labels += known.labels
+        held_out = Corpus(names, _options_of(names, options, (_HELD_OUT,)), on_note, noted)
+        validation = _read_sorted(held_out, on_document, read)
+        found.valid = validation.texts, map_labels(validation.labels, options.label_map)
+        labels += validation.labels
         source["valid_documents"], source["valid_sha256"] = held_out.documents, held_out.sha256
     for note in label_map_notes(options.label_map, labels):
         on_note(note)
@@ -113,7 +113,7 @@ def read_training_data(
 
 
 def _options_of(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
-    """Return the options for inputs other than the training data: these may be plain text, and have no weights."""
+    """Return the options for inputs other than the training data, which may be plain text and have no weights."""
     csv = options.format != "auto" or any(format_by_name(name) in ("csv", "tsv") for name in names)
     delimiter = options.delimiter if csv else None
     return replace(options, splits=splits, weight_column=None, delimiter=delimiter)
@@ -126,28 +126,28 @@ def _names(inputs: Inputs) -> tuple[str, ...]:
 def _read_sorted(corpus: Corpus, on_document: Callable[[int], None], already: int = 0) -> TrainingTexts:
     """Read a corpus. Files with one text each are sorted by the numbers in their names: 2.txt before 10.txt.
 
-    So a folder and its archive give the same model, and texts with nearby numbers are neighbours. Such texts often
+    So a folder and its archive give the same model, and texts with nearby numbers are adjacent. Such texts often
     have the same subject, and the held-out texts should have subjects that do not occur in training.
     """
-    known: list[Document] = []
-    free: list[Document] = []
+    labelled: list[Document] = []
+    unlabelled: list[Document] = []
     documents = LabelledDocuments(corpus, _UNLABELLED)
     for document in counted(documents, on_document, already):
-        (free if document.split == _UNLABELLED else known).append(document)
+        (unlabelled if document.split == _UNLABELLED else labelled).append(document)
     # Digest of the labelled texts only, because ``evaluate`` reads only these.
-    source = {"labelled_sha256": digest(known)} if free else {}
+    source = {"labelled_sha256": digest(labelled)} if unlabelled else {}
     if corpus.options.weight_column is not None:
-        source["weights_sha256"] = digest_of_weights(row.weight for row in known)
-    known.sort(key=_natural)
-    free.sort(key=_natural)
+        source["weights_sha256"] = digest_of_weights(row.weight for row in labelled)
+    labelled.sort(key=_natural)
+    unlabelled.sort(key=_natural)
     return TrainingTexts(
-        [document.text for document in known],
-        [document.label or "" for document in known],
-        [document.text for document in free],
-        weights=None if corpus.options.weight_column is None else [document.weight for document in known],
+        [document.text for document in labelled],
+        [document.label or "" for document in labelled],
+        [document.text for document in unlabelled],
+        weights=None if corpus.options.weight_column is None else [document.weight for document in labelled],
         source=source,
         # Texts of weight 0 are not trained on either.
-        left_out=documents.left_out + [document.text for document in known if not document.weight],
+        left_out=documents.left_out + [document.text for document in labelled if not document.weight],
     )
 
 

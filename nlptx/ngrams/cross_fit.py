@@ -1,7 +1,7 @@
 """N-gram features fitted out of fold, so that the features of a training text do not depend on its label.
 
-The training texts are assigned to folds. The features of a training text are counted and fitted on the other folds; the
-features of any other text, on all training texts. Texts without a label are also used to find the components.
+The training texts are assigned to folds. The features of a training text are counted and fitted on the other folds, and
+those of any other text on all training texts. Texts without a label are also used to find the components.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds
 
 FOLDS = 5
-# Callback for the name of a step, its completed fraction and a description of the progress; also called from threads.
+# Progress callback: name of a step, its completed fraction, description of the progress. It is also called in threads.
 OnProgress = Callable[[str, float, str], None]
-# For the components, an n-gram must occur in at least one in this many texts, and in at least two texts.
-_ONE_IN = 3500
-# Minimum number of distinct n-grams (seven words have eighteen) for a text to be used for the components. Shorter texts
-# contain hardly any co-occurrences, and single phrases among long texts would distort the components. If most texts
-# are short, the minimum is this fraction of the median number of distinct n-grams.
-_LEAST_COMPANY, _LEAST_SHARE = 20, 0.25
+# The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two.
+_TEXTS_PER_OCCURRENCE = 3500
+# Minimum number of distinct n-grams in a text that is used for the components (a text of seven words has at most
+# eighteen). Shorter texts contain hardly any co-occurrences, and single phrases among long texts would distort the
+# components. If most texts are short, the minimum is this fraction of the median number of distinct n-grams.
+_MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN = 20, 0.25
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def fit_ngram_features(
         texts: (T,) word ids of each training text.
         targets: (texts,) class of each text.
         shape: shape and size of the features.
-        rng: source of randomness for the folds and for the start of the search for components.
+        rng: source of randomness for the folds and for the initial vectors of the search for components.
         unlabelled: word ids of texts without a label.
         workers: threads to use; they do not change the result.
         passages: passages of the training texts.
@@ -82,13 +82,13 @@ def fit_ngram_features(
         The n-gram features for other texts; and a list of the features of each training text, then of each passage,
         computed without the fold that the text belongs to.
     """
-    counting = _counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
-    keys = [ngram_keys(ids, shape.order, shape.words) for ids in counted(texts, counting)]
+    on_count = _counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
+    keys = [ngram_keys(ids, shape.order, shape.words) for ids in counted(texts, on_count)]
     distinct = [np.unique(part[part >= 0]) for part in keys]
     folds = min(FOLDS, len(texts))
     fold = assign_folds(len(texts), folds, rng)
-    free = counted(unlabelled, counting, len(texts))
-    known, weights, components, row_of = _components(distinct, free, shape, rng, workers, on_progress, text_weights)
+    unread = counted(unlabelled, on_count, len(texts))
+    known, weights, components, row_of = _components(distinct, unread, shape, rng, workers, on_progress, text_weights)
     scaled = _presence(distinct, known, on_progress)
     words = np.array([max(len(ids), 1) for ids in texts])
     scaled.data /= np.sqrt(np.repeat(words, np.diff(scaled.indptr)))
@@ -100,29 +100,31 @@ def fit_ngram_features(
         on_progress("linear models", min(done / (models * MAX_ITERATIONS), 1), f"{models} models, {done} iterations")
 
     def fit(rows: NDArray[np.intp]) -> tuple[NgramFeatures, NDArray[np.float32]]:
-        """Fit on the texts ``rows``; also return (texts, M E), the part of each text's outputs due to its own row."""
+        """Fit on the texts ``rows``; also return (texts, M E), the contribution of each text to its own outputs."""
         part, part_weights = scaled[rows], None if text_weights is None else text_weights[rows]
         by_class = [_count_texts(part, targets[rows] == c, part_weights) for c in range(shape.classes)]
         ratios = log_count_ratios(np.stack(by_class, axis=1), shape.min_texts)
         # Leave out n-grams without a ratio to save time; their weights would remain 0.
-        told = np.flatnonzero(ratios.any(axis=1))
+        informative = np.flatnonzero(ratios.any(axis=1))
         products = np.zeros_like(ratios)
-        products[told], bias = fit_linear(part[:, told], ratios[told], targets[rows], on_iteration, part_weights)
-        known_so_far = (shape.order, shape.words, known, ratios, products)
+        products[informative], bias = fit_linear(
+            part[:, informative], ratios[informative], targets[rows], on_iteration, part_weights
+        )
+        shared = (shape.order, shape.words, known, ratios, products)
         if components is None:
-            return NgramFeatures(*known_so_far, bias), np.zeros((len(texts), width), np.float32)
+            return NgramFeatures(*shared, bias), np.zeros((len(texts), width), np.float32)
         long = rows[row_of[rows] >= 0]
         of_long = None if text_weights is None else text_weights[long]
         slopes, start = fit_dense(components.scores[row_of[long]], targets[long], width, of_long)
         slopes = slopes.astype(np.float32)
         latent, offset = components.to_ngrams(slopes)
         both = np.concatenate([bias, start + offset]).astype(np.float32)
-        own = np.zeros((len(texts), 2 * width), np.float32)
-        own[row_of >= 0, width:] = components.own_outputs(slopes)[row_of[row_of >= 0]]
-        return NgramFeatures(*known_so_far, both, latent * weights[:, None], weights), own
+        self_outputs = np.zeros((len(texts), 2 * width), np.float32)
+        self_outputs[row_of >= 0, width:] = components.self_outputs(slopes)[row_of[row_of >= 0]]
+        return NgramFeatures(*shared, both, latent * weights[:, None], weights), self_outputs
 
     def overlaps() -> NDArray[np.float32]:
-        """Return (passages,) dot products of the row of each passage and the row of its text."""
+        """Return (passages,) the dot product of the row of each passage with the row of its text."""
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)
         parts = (ngram_keys(passage.ids, shape.order, shape.words) for passage in passages)
@@ -131,15 +133,15 @@ def fit_ngram_features(
         return np.asarray(weighted_rows(presence, weights).multiply(of_text).sum(axis=1), np.float32).ravel()
 
     parts = [np.flatnonzero(fold != number) for number in range(folds)]
-    (final, _), *outside = workers.map(fit, [np.arange(len(texts)), *parts])
-    looking_up = _counter("n-gram features", len(texts), on_progress)
+    (final, _), *out_of_fold = workers.map(fit, [np.arange(len(texts)), *parts])
+    on_count = _counter("n-gram features", len(texts), on_progress)
     result = []
-    for text, part in enumerate(counted(keys, looking_up)):
-        features, own = outside[fold[text]]
-        result.append(features.at(find(part, known)).minus(own[text]))
+    for text, part in enumerate(counted(keys, on_count)):
+        features, self_outputs = out_of_fold[fold[text]]
+        result.append(features.at(find(part, known)).minus(self_outputs[text]))
     for passage, overlap in zip(passages, overlaps(), strict=True):
-        features, own = outside[fold[passage.text]]
-        result.append(features.of(passage.ids).minus(overlap * own[passage.text]))
+        features, self_outputs = out_of_fold[fold[passage.text]]
+        result.append(features.of(passage.ids).minus(overlap * self_outputs[passage.text]))
     return final, result
 
 
@@ -152,29 +154,29 @@ def _components(
     on_progress: OnProgress,
     text_weights: NDArray[np.float64] | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], TextComponents | None, NDArray[np.intp]]:
-    """Return the known n-grams (G,), their importance (G,), the components, and the row of each labelled text in them.
+    """Return the known n-grams (G,), their importance (G,), the components, and the row of each labelled text in these.
 
-    In the rows of the components, labelled texts come first. A text that is too short for the components has row -1.
+    Labelled texts come first in the rows of the components. A text that is too short for the components has row -1.
     """
     known, seen = _count(distinct, text_weights)
-    enough = known[seen >= shape.min_texts]
+    frequent = known[seen >= shape.min_texts]
     if not shape.components:
-        return enough, np.zeros(len(enough), np.float32), None, np.full(len(distinct), -1)
+        return frequent, np.zeros(len(frequent), np.float32), None, np.full(len(distinct), -1)
     keys = (ngram_keys(ids, shape.order, shape.words) for ids in unlabelled)
-    everything = distinct + [np.unique(part[part >= 0]) for part in keys]
+    all_distinct = distinct + [np.unique(part[part >= 0]) for part in keys]
     if text_weights is not None:  # texts without a label count once
-        text_weights = np.append(text_weights, np.ones(len(everything) - len(distinct)))
-    if len(everything) > len(distinct):
-        known, seen = _count(everything, text_weights)
-    total = len(everything) if text_weights is None else text_weights.sum()
-    least = max(2, int(total) // _ONE_IN)
-    kept = seen >= least
-    kept[np.searchsorted(known, enough)] = True
+        text_weights = np.append(text_weights, np.ones(len(all_distinct) - len(distinct)))
+    if len(all_distinct) > len(distinct):
+        known, seen = _count(all_distinct, text_weights)
+    total = len(all_distinct) if text_weights is None else text_weights.sum()
+    min_texts = max(2, int(total) // _TEXTS_PER_OCCURRENCE)
+    kept = seen >= min_texts
+    kept[np.searchsorted(known, frequent)] = True
     known, seen = known[kept], seen[kept]
-    weights = importance(seen, total, least)
-    sizes = np.array([len(part) for part in everything])
-    long = sizes >= min(_LEAST_COMPANY, _LEAST_SHARE * np.median(sizes))
-    rows = weighted_rows(_presence(list(compress(everything, long)), known, on_progress), weights)
+    weights = importance(seen, total, min_texts)
+    sizes = np.array([len(part) for part in all_distinct])
+    long = sizes >= min(_MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN * np.median(sizes))
+    rows = weighted_rows(_presence(list(compress(all_distinct, long)), known, on_progress), weights)
     row_of = np.where(long, np.cumsum(long) - 1, -1)[: len(distinct)]
     report = partial(on_progress, "components of texts (LSA)")
     of_long = None if text_weights is None else text_weights[long]
@@ -190,7 +192,7 @@ def _counter(step: str, total: int, on_progress: OnProgress) -> Callable[[int], 
 def _count_texts(
     presence: sp.csr_matrix, chosen: NDArray[np.bool_], text_weights: NDArray[np.float64] | None
 ) -> NDArray:
-    """Return (G,) the number of chosen texts, or the sum of their weights, that contain each n-gram."""
+    """Return (G,) the number of chosen texts that contain each n-gram, or the sum of their weights."""
     part = presence[chosen]
     of_entry = None if text_weights is None else np.repeat(text_weights[chosen], np.diff(part.indptr))
     return np.bincount(part.indices, of_entry, presence.shape[1])
@@ -212,9 +214,9 @@ def _count(
 
 def _presence(distinct: list[NDArray[np.int64]], known: NDArray[np.int64], on_progress: OnProgress) -> sp.csr_matrix:
     """Return a (texts, G) float32 matrix that is 1 where a text contains an n-gram and 0 elsewhere."""
-    looking_up = _counter("looking up n-grams", len(distinct), on_progress)
-    found = (find(part, known) for part in counted(distinct, looking_up))
-    columns = [places[places < len(known)] for places in found]
+    on_count = _counter("looking up n-grams", len(distinct), on_progress)
+    found = (find(part, known) for part in counted(distinct, on_count))
+    columns = [indices[indices < len(known)] for indices in found]
     indptr = np.concatenate([[0], np.cumsum([len(part) for part in columns])])
     indices = np.concatenate(columns).astype(np.int32)
     return sp.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), shape=(len(distinct), len(known)))

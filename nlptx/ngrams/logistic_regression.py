@@ -100,24 +100,24 @@ def _minimise(
         on_iteration: callback after each iteration.
         text_weights: (texts,) weight of the loss of each text, or None.
     """
-    from scipy.optimize import minimize  # slow to import; errors in the data should be reported before
+    from scipy.optimize import minimize  # slow to import, so import it only after the data has been checked
 
     width = shape[1]
-    wanted = targets[:, None].astype(np.float32) if width == 1 else np.eye(width, dtype=np.float32)[targets]
+    expected = targets[:, None].astype(np.float32) if width == 1 else np.eye(width, dtype=np.float32)[targets]
 
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         weights = flat[:-width].reshape(shape)
         z = forward(weights) + flat[-width:]
         p, losses = _sigmoid(z, targets) if width == 1 else _softmax(z, targets)
         loss = float((losses if text_weights is None else losses * text_weights).sum())
-        error = (p - wanted if text_weights is None else (p - wanted) * text_weights[:, None]).astype(np.float32)
+        error = (p - expected if text_weights is None else (p - expected) * text_weights[:, None]).astype(np.float32)
         gradient = np.empty_like(flat)
         gradient[:-width] = (backward(error) + weights / inverse_penalty).ravel()
         gradient[-width:] = error.sum(axis=0)
         return loss + float(flat[:-width] @ flat[:-width]) / (2 * inverse_penalty), gradient
 
     start = np.zeros((shape[0] + 1) * width)
-    found = minimize(
+    solution = minimize(
         loss_and_gradient,
         start,
         jac=True,
@@ -125,7 +125,7 @@ def _minimise(
         options={"maxiter": MAX_ITERATIONS},
         callback=lambda _: on_iteration(),
     ).x
-    return found[:-width].reshape(shape), found[-width:]
+    return solution[:-width].reshape(shape), solution[-width:]
 
 
 def _sigmoid(z: NDArray, targets: NDArray[np.int64]) -> tuple[NDArray, NDArray]:

@@ -33,7 +33,7 @@ _TOLERANCE = 1e-2
 _TEXTS_PER_COMPONENT = 4
 # Relative size below which a float32 result may be only rounding error.
 _ROUNDING = 1e-5
-# Number of columns that are multiplied together.
+# Number of columns that are multiplied at a time.
 _COLUMNS = 32
 
 
@@ -43,8 +43,8 @@ class TextComponents:
 
     Args:
         rows: (T, G) float32 matrix X of the texts.
-        scores: (T, K) float32 components of the texts, centred and scaled by one number to a mean square of 1; mean
-            and mean square are weighted like the texts.
+        scores: (T, K) float32 components of the texts, centred, then divided by a single number so that their
+            mean square is 1; mean and mean square are weighted like the texts.
         lift: (T, K) float32 matrix that turns a linear model of the scores into one of the n-grams; see
             :meth:`to_ngrams`.
         mean: (K,) float32 mean that was subtracted from the components, on the scale of the scores.
@@ -55,10 +55,10 @@ class TextComponents:
     lift: NDArray[np.float32]
     mean: NDArray[np.float32]
 
-    def own_outputs(self, slopes: NDArray) -> NDArray:
-        """Return (T, E), the part of each text's output in a model ``scores @ slopes`` that is due to its own row.
+    def self_outputs(self, slopes: NDArray) -> NDArray:
+        """Return (T, E), the contribution of each text to its own output in a model ``scores @ slopes``.
 
-        With a = lift @ slopes, the output x_t' X' a of text t is a sum over all texts. The term of text t itself is
+        With a = lift @ slopes, the output x_t' X' a of text t is a sum over all texts. Text t itself contributes
         |x_t|^2 a_t. The output of a text that is not among the rows has no such term.
         """
         return self.lift @ slopes
@@ -71,16 +71,16 @@ class TextComponents:
         return self.rows.T @ (self.lift @ slopes), -self.mean @ slopes
 
 
-def importance(seen: NDArray, texts: float, least: int) -> NDArray[np.float32]:
-    """Return the importance (G,) of each n-gram; 0 for n-grams in fewer than ``least`` texts.
+def importance(seen: NDArray, texts: float, min_texts: int) -> NDArray[np.float32]:
+    """Return the importance (G,) of each n-gram; 0 for n-grams in fewer than ``min_texts`` texts.
 
     Args:
         seen: (G,) number of texts that contain each n-gram, or the sum of their weights.
         texts: N, the total number of texts, or the sum of their weights.
-        least: minimum number of texts that must contain an n-gram.
+        min_texts: minimum number of texts that must contain an n-gram.
     """
     weights = np.log((texts + 1) / np.maximum(seen, 1)) ** 2
-    return np.where(seen >= least, weights, 0).astype(np.float32)
+    return np.where(seen >= min_texts, weights, 0).astype(np.float32)
 
 
 def weighted_rows(presence: sp.csr_matrix, weights: NDArray[np.float32]) -> sp.csr_matrix:
@@ -97,20 +97,20 @@ def weighted_rows(presence: sp.csr_matrix, weights: NDArray[np.float32]) -> sp.c
 
 def find_components(
     rows: sp.csr_matrix,
-    most: int,
+    max_components: int,
     rng: np.random.Generator,
     workers: Workers,
     on_progress: Callable[[float, str], None] = lambda fraction, detail: None,
     text_weights: NDArray[np.float64] | None = None,
 ) -> TextComponents | None:
-    """Return up to ``most`` leading components of texts, or None if no components distinguish the texts.
+    """Return up to ``max_components`` leading components of texts, or None if no components distinguish the texts.
 
     A text of weight w counts as w equal rows. With the diagonal matrix D of the roots of the weights, the decomposition
-    is D X = U S V'; the components are F = X V, and b becomes the weights X' D U S^-1 b of the n-grams.
+    is D X = U S V'; the components are F = X V, and a model b of the components has the n-gram weights X' D U S^-1 b.
 
     Args:
         rows: (T, G) float32 rows of the texts.
-        most: maximum number of components.
+        max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
         workers: threads to use; they do not change the result.
         on_progress: callback for the completed fraction and a description of the progress.
@@ -120,28 +120,28 @@ def find_components(
         NlptxError: the power iteration does not converge.
     """
     texts, grams = rows.shape
-    wanted = min(most, texts // _TEXTS_PER_COMPONENT, grams)
-    if not wanted or not rows.nnz:
+    components = min(max_components, texts // _TEXTS_PER_COMPONENT, grams)
+    if not components or not rows.nnz:
         return None
     # For the transposed rows, RowOperator computes products with X X' / G.
     roots = None if text_weights is None else np.sqrt(text_weights / text_weights.mean()).astype(np.float32)
     gram = RowOperator((rows if roots is None else _scaled(rows, roots)).T.tocsr(), False, np.float32, workers)
-    found = multiplied = 0
+    converged = multiplied = 0
 
     def product(block: NDArray) -> NDArray:
         nonlocal multiplied
         multiplied += block.shape[1]
         # The first half of the work is to build a basis of about twice as many vectors as there are components.
-        fraction = max(found / wanted, min(multiplied / (4 * wanted), 0.5))
-        on_progress(fraction, f"{found} of {wanted}")
+        fraction = max(converged / components, min(multiplied / (4 * components), 0.5))
+        on_progress(fraction, f"{converged} of {components}")
         return gram.moments(block)
 
     def on_round(count: int, residual: float) -> None:
-        nonlocal found
-        found = count
+        nonlocal converged
+        converged = count
 
     pairs = power_iteration(
-        product, texts, wanted, tolerance=_TOLERANCE, rng=rng, dtype=np.float32, workers=workers, on_round=on_round
+        product, texts, components, tolerance=_TOLERANCE, rng=rng, dtype=np.float32, workers=workers, on_round=on_round
     )
     kept = pairs.values > _ROUNDING * pairs.values[0]
     singular = np.sqrt(pairs.values[kept] * np.float32(grams))
@@ -157,7 +157,7 @@ def find_components(
     scores -= mean
     spread = _norm(scores, roots)
     if spread <= _ROUNDING * size:
-        return None  # all texts are alike
+        return None  # the components of all texts are equal
     scale = float(np.sqrt(scores.size)) / spread
     scores *= scale
     return TextComponents(rows, scores, lift * (scale / singular), mean * scale)

@@ -8,9 +8,9 @@ If an n-gram occurs in n_c training texts of class c and in n_r texts of the oth
 where s_c = sum n_c / sum (n_c + n_r) is the share of the class in all counts, s_r = 1 - s_c, and sums are over all
 n-grams. If two classes have equal shares, this is the ratio of Wang & Manning 2012, "Baselines and Bigrams", which adds
 1 to both counts. If the same number were added to the counts of a rare class and to those of all other classes, the
-ratios of neutral n-grams would move away from 0, and more so with more n-grams. In the form used here, an n-gram whose
-counts are distributed over the classes like all counts has the ratio 0, whatever the shares are, and n-grams that occur
-in no labelled text do not affect the other ratios.
+ratios of neutral n-grams would differ from 0, and the difference would grow with the number of n-grams. In the form
+used here, an n-gram has the ratio 0 if its counts are distributed over the classes in the same way as the sum of all
+counts, whatever the shares are, and n-grams that occur in no labelled text do not affect the other ratios.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PSEUDO_COUNT = 2.0
 def ngram_keys(
     ids: NDArray[np.integer], order: int, words: int, lengths: Sequence[int] | NDArray[np.integer] | None = None
 ) -> NDArray[np.int64]:
-    """Return (N, order) int64 keys; column n - 1 has the n-gram that ends at each position, or -1 if there is none.
+    """Return (N, order) int64 keys; column n - 1 is the n-gram that ends at each position, or -1 if there is none.
 
     The start of a text counts as a word, so that "what" at the start of a text differs from "what" elsewhere.
 
@@ -42,29 +42,29 @@ def ngram_keys(
     counts = np.array([len(ids)] if lengths is None else lengths, np.int64)
     starts = np.cumsum(counts) - counts
     digits = np.insert(ids.astype(np.int64) + 1, starts, words + 1)
-    places = np.arange(len(ids)) + np.repeat(np.arange(len(counts)), counts) + 1  # index of each word in digits
+    positions = np.arange(len(ids)) + np.repeat(np.arange(len(counts)), counts) + 1  # index of each word in digits
     before = np.arange(len(ids)) - np.repeat(starts, counts) + 1  # number of digits of the text before each word
     keys = np.empty((len(ids), order), np.int64)
     key = np.zeros(len(ids), np.int64)
     for n in range(1, order + 1):
         # Prepend the digit n - 1 positions back.
-        key += digits[np.maximum(places - n + 1, 0)] * (words + 2) ** (n - 1)
+        key += digits[np.maximum(positions - n + 1, 0)] * (words + 2) ** (n - 1)
         keys[:, n - 1] = np.where(before >= n - 1, key, -1)
     return keys
 
 
 def find(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the index of each key in the sorted array ``known``, or ``len(known)`` if it is not there."""
+    """Return the index of each key in the sorted array ``known``, or ``len(known)`` if it is not found."""
     if not len(known):
         return np.zeros(keys.shape, np.int64)
     # Search for the keys in approximately ascending order, which accesses ``known`` almost sequentially. Sorting by the
     # first 16 bits after the sign bit of a float32 is precise enough for this.
     heads = keys.astype(np.float32).view(np.uint32).ravel() >> 15
     order = np.argsort(heads.astype(np.uint16), kind="stable")
-    place = np.empty(keys.shape, np.int64)
-    place.reshape(-1)[order] = np.searchsorted(known, keys.reshape(-1)[order])
-    there = known[np.minimum(place, len(known) - 1)] == keys
-    return np.where(there, place, len(known))
+    index = np.empty(keys.shape, np.int64)
+    index.reshape(-1)[order] = np.searchsorted(known, keys.reshape(-1)[order])
+    present = known[np.minimum(index, len(known) - 1)] == keys
+    return np.where(present, index, len(known))
 
 
 def feature_width(classes: int) -> int:
@@ -82,14 +82,14 @@ def log_count_ratios(counts: NDArray, min_texts: int) -> NDArray[np.float32]:
         counts: (G, C) number of texts of each class that contain each n-gram, or the sum of their weights.
         min_texts: minimum number of texts that an n-gram must occur in.
     """
-    enough = counts.sum(axis=1) >= min_texts
-    counts = counts[enough]
+    frequent = counts.sum(axis=1) >= min_texts
+    counts = counts[frequent]
     of_class = counts[:, 1:] if counts.shape[1] == 2 else counts
     rest = counts.sum(axis=1, keepdims=True) - of_class
     share = of_class.sum(axis=0) / (counts.sum() or 1)
-    told = (share > 0) & (share < 1)
-    ratios = np.zeros((len(enough), len(share)), np.float32)
-    ratios[np.ix_(enough, told)] = np.log(of_class[:, told] / share[told] + _PSEUDO_COUNT) - np.log(
-        rest[:, told] / (1 - share[told]) + _PSEUDO_COUNT
+    defined = (share > 0) & (share < 1)
+    ratios = np.zeros((len(frequent), len(share)), np.float32)
+    ratios[np.ix_(frequent, defined)] = np.log(of_class[:, defined] / share[defined] + _PSEUDO_COUNT) - np.log(
+        rest[:, defined] / (1 - share[defined]) + _PSEUDO_COUNT
     )
     return ratios

@@ -15,7 +15,7 @@ def find_uselessness(model: Model, data: Dataset, outputs: NDArray) -> str:
 
     There are two baselines: predicting the label frequencies, compared by log-loss, and always predicting the most
     frequent label, compared by accuracy. For a balanced model only the log-loss is compared, because such a model
-    gives up accuracy to find rare labels.
+    trades accuracy for the recall of rare labels.
 
     Args:
         model: trained model.
@@ -30,12 +30,12 @@ def find_uselessness(model: Model, data: Dataset, outputs: NDArray) -> str:
     accuracy = float(np.average(p.argmax(axis=1) == targets, weights=weights))
     most_frequent = int(counts.argmax())
     accuracy_to_beat = float(np.average(targets == most_frequent, weights=weights))
-    found = []
+    failures = []
     if accuracy < accuracy_to_beat and model.settings.class_weight == "none":
-        found.append(f"accuracy {accuracy:.1%}, always {model.labels[most_frequent]!r} {accuracy_to_beat:.1%}")
+        failures.append(f"accuracy {accuracy:.1%}, always {model.labels[most_frequent]!r} {accuracy_to_beat:.1%}")
     if loss > loss_to_beat:
-        found.append(f"log-loss {loss:.4g}, label frequencies {loss_to_beat:.4g}")
-    if not found:
+        failures.append(f"log-loss {loss:.4g}, label frequencies {loss_to_beat:.4g}")
+    if not failures:
         return ""
     texts = f"{len(targets):,} held-out texts"
-    return f"on the {texts} the model is worse than answers that ignore the text: " + "; ".join(found)
+    return f"on the {texts} the model is worse than predictions that ignore the text: " + "; ".join(failures)

@@ -18,9 +18,9 @@ from nlptx.metrics import calibration_error, calibration_noise_floor, log_loss
 from nlptx.training.dataset import Examples
 
 # Minimum number of held-out texts; with fewer, the temperature would be mostly noise.
-LEAST_TEXTS = 100
-# The temperature is between 1/LARGEST and LARGEST.
-LARGEST = 10.0
+MIN_TEXTS = 100
+# The temperature is between 1/MAX_TEMPERATURE and MAX_TEMPERATURE.
+MAX_TEMPERATURE = 10.0
 
 
 def find_temperature(
@@ -39,14 +39,14 @@ def find_temperature(
     """
     from scipy.optimize import minimize_scalar  # slow to import
 
-    if len(targets) < LEAST_TEXTS:
+    if len(targets) < MIN_TEXTS:
         return 1.0
     outputs = outputs.astype(np.float64)
 
     def loss_at(log_temperature: float) -> float:
         return log_loss(as_probabilities(outputs / np.exp(log_temperature)), targets, weights)
 
-    bound = np.log(LARGEST)
+    bound = np.log(MAX_TEMPERATURE)
     found = minimize_scalar(loss_at, bounds=(-bound, bound), method="bounded", options={"xatol": 1e-4})
     return round(float(np.exp(found.x)), 4)
 

@@ -23,8 +23,9 @@ from nlptx.training.state import State
 
 KIND = "checkpoint"
 SUFFIX = ".checkpoint"
-# Writing may take at most 1/20 of the time, so when epochs are short, some checkpoints are skipped.
-_LEAST_REST = 20
+# Minimum time since the last checkpoint, as a multiple of the time that writing it took. So writing takes at most 1/20
+# of the time; when epochs are short, some checkpoints are skipped.
+_MIN_INTERVAL = 20
 
 
 class Resumable(Protocol):
@@ -46,8 +47,8 @@ class Checkpoint:
     call :meth:`remove` once the model is saved.
 
     Args:
-        output: path of the model file; the checkpoint is in the same folder. None, standard output, pipes and devices
-            have no checkpoint.
+        output: path of the model file; the checkpoint is in the same folder. There is no checkpoint for
+            None, standard output, pipes and devices.
         minutes: maximum time between two checkpoints; 0 to write them only at the ends of epochs.
         resume: whether to resume from the checkpoint if it exists.
         on_note: callback for remarks.
@@ -106,11 +107,11 @@ class Checkpoint:
             self._found = _read(str(self.path), self._identity)
             self.is_there = True
             where = self._found.details
-            self.on_note(f"going on from {self.path.name}: epoch {where['epoch']}, step {where['step']}")
+            self.on_note(f"resuming from {self.path.name}: epoch {where['epoch']}, step {where['step']}")
         elif self.resume:
-            self.on_note(f"there is no {self.path.name} to go on from; starting from the beginning")
+            self.on_note(f"there is no {self.path.name} to resume from; starting from the beginning")
         elif exists:
-            self.on_note(f"starting over, although there is {self.path.name}; `resume=True` would go on from it")
+            self.on_note(f"starting over, although {self.path.name} exists; `resume=True` would continue from it")
 
     def is_beyond(self, phase: str) -> bool:
         """Return whether the checkpoint to resume from was written in a later phase than ``phase``."""
@@ -133,8 +134,8 @@ class Checkpoint:
         if self.path is None:
             return
         since = time.monotonic() - self._written
-        wanted = epoch_done or (self.minutes and since >= 60 * self.minutes)
-        if wanted and since >= _LEAST_REST * self._cost:
+        due = epoch_done or (self.minutes and since >= 60 * self.minutes)
+        if due and since >= _MIN_INTERVAL * self._cost:
             self.save(state())
 
     def save(self, state: State) -> None:
@@ -155,7 +156,7 @@ class Checkpoint:
             self.is_there = True
         except OutputError as error:
             if not self._failed:
-                self.on_note(f"no checkpoint could be written, training goes on without: {error}")
+                self.on_note(f"no checkpoint could be written, training continues without one: {error}")
             self._failed = True
         self._written = time.monotonic()
         self._cost = self._written - start
@@ -173,7 +174,7 @@ class Checkpoint:
         try:
             self.path.unlink(missing_ok=True)
         except OSError as error:
-            self.on_note(f"{self.path.name} is of no more use, but cannot be removed: {error.strerror}")
+            self.on_note(f"{self.path.name} is no longer needed, but cannot be removed: {error.strerror}")
 
 
 def _path_beside(output: str | None) -> Path | None:
@@ -186,13 +187,13 @@ def _path_beside(output: str | None) -> Path | None:
 def _read(path: str, identity: Fingerprint) -> Artifact:
     with _advice():
         found = read(path, KIND)
-        there = build(found, _fingerprint_of, path)
-    differences = identity.differences(there)
+        saved = build(found, _fingerprint_of, path)
+    differences = identity.differences(saved)
     if differences:
         raise ArtifactError(
-            "is of another training: " + "; ".join(differences),
+            "belongs to a different training run: " + "; ".join(differences),
             where=path,
-            hint="Give what it was started with, or leave out `resume` to start over.",
+            hint="Use the same data and options, or leave out `resume` to start over.",
         )
     return found
 
@@ -202,7 +203,7 @@ def _fingerprint_of(found: Artifact) -> Fingerprint:
     if details["phase"] not in ("pretrain", "distill", "train"):
         raise CorruptError(f"it was written in phase {details['phase']!r}")
     if type(details["epoch"]) is not int or type(details["step"]) is not int:
-        raise CorruptError("it does not say where the training stood")
+        raise CorruptError("its epoch or its step is not a number")
     return Fingerprint(found.settings, found.seed, dict(details["digests"]), found.version)
 
 

@@ -17,7 +17,7 @@ class TrainingContext:
     Apart from a stop request, only the seed changes the result.
 
     Args:
-        seed: seed of all random numbers.
+        seed: seed for all random number generators.
         workers: threads or processes that do the work.
         on_progress: callback for the progress of each step.
         stop: function called before every optimiser step; training ends when it returns True.

@@ -1,4 +1,4 @@
-"""Distillation: on texts without labels, the network learns to predict the same as the linear models.
+"""Distillation: the network learns to predict the same as the linear models, on texts without labels.
 
 This is knowledge distillation (Hinton, Vinyals & Dean 2015), with the linear models as teachers and the network as the
 student. The linear models treat each n-gram separately. The probabilities that they predict for texts without labels
@@ -34,8 +34,8 @@ def distill(model: Model, unlabelled: Examples, context: TrainingContext) -> lis
     Do nothing if distillation is disabled (``--distill 0``), if there are no n-gram features, if training was
     interrupted, or if the checkpoint is from a later phase.
     """
-    wanted = model.settings.distill and len(unlabelled) and model.ngram_features is not None
-    if not wanted or context.interrupted or context.checkpoint.is_beyond(Distillation.name):
+    enabled = model.settings.distill and len(unlabelled) and model.ngram_features is not None
+    if not enabled or context.interrupted or context.checkpoint.is_beyond(Distillation.name):
         return []
     trainer = Distillation(model, unlabelled, context)
     trainer.run()
@@ -69,7 +69,7 @@ class Distillation(UnsupervisedTrainer):
     def run(self) -> None:
         """Train, then halve the outputs of the network and of the linear models.
 
-        Both now predict about the same, so without halving their sum would be twice as large as it should be.
+        Both now make about the same predictions, so without halving their sum would be twice as large as it should be.
         """
         super().run()
         if not self.context.interrupted:
@@ -109,7 +109,7 @@ def soft_labels(
     """
     ngram_features, network = model.ngram_features, model.network
     if ngram_features is None or network.text_projection is None:
-        raise ValueError("soft labels come from linear models, and there are none")
+        raise ValueError("soft labels need linear models, but the model has none")
     mix = network.text_projection.weight.value
 
     def work(start: int) -> NDArray[np.float64]:

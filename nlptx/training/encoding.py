@@ -72,7 +72,7 @@ def encode(
     if unlabelled and not (settings.ngrams and (settings.lsa_components or settings.distill)):
         unlabelled = []
         context.on_note(
-            "the texts without labels are left out: `ngrams` with `lsa_components` or `distill` would learn from them"
+            "the texts without labels are not used, because this needs `ngrams` with `lsa_components` or `distill`"
         )
     total = len(texts) + len(valid_texts) + len(unlabelled)
 

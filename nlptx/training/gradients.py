@@ -110,16 +110,18 @@ class Accumulators:
         distinct = 0
         # The trainer detects overflow by checking the loss and the norm.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            done = [
+            results = [
                 objective(microbatch, grads, np.random.Generator(np.random.SFC64(seed))) for microbatch, seed in seeded
             ]
             if self.rows.size:
                 ids = np.concatenate([microbatch.ids for microbatch, _ in seeded])
-                rows, gradient = sum_rows(ids, np.concatenate([dx for _, _, dx in done]))
+                rows, gradient = sum_rows(ids, np.concatenate([dx for _, _, dx in results]))
                 distinct = len(rows)
                 self.rows[number, :distinct] = rows
                 self.row_gradients[number, :distinct] = gradient
-        return AccumulatorTotals(sum(loss for loss, _, _ in done), sum(correct for _, correct, _ in done), distinct)
+        return AccumulatorTotals(
+            sum(loss for loss, _, _ in results), sum(correct for _, correct, _ in results), distinct
+        )
 
     def sum(self, parts: list[dict[int, AccumulatorTotals]]) -> BatchGradient:
         """Sum the accumulators of all ranks. The returned gradients are valid until the next batch."""
@@ -128,11 +130,13 @@ class Accumulators:
         flat = self.flat[0]
         for number in range(1, len(ordered)):
             flat += self.flat[number]
-        rows = np.concatenate([self.rows[number, : one.distinct] for number, one in enumerate(ordered)])
-        gradient = np.concatenate([self.row_gradients[number, : one.distinct] for number, one in enumerate(ordered)])
+        rows = np.concatenate([self.rows[number, : totals.distinct] for number, totals in enumerate(ordered)])
+        gradient = np.concatenate(
+            [self.row_gradients[number, : totals.distinct] for number, totals in enumerate(ordered)]
+        )
         if len(ordered) > 1 and len(rows):
             rows, gradient = sum_rows(rows, gradient)
-        loss, correct = sum(one.loss for one in ordered), sum(one.correct for one in ordered)
+        loss, correct = sum(totals.loss for totals in ordered), sum(totals.correct for totals in ordered)
         return BatchGradient(loss, correct, flat, rows, gradient)
 
 
@@ -168,11 +172,11 @@ class BatchGradients:
             step: number of the step, from 0.
         """
         # Convert to Python integers, so that the pickled data refers to no NumPy class.
-        parts = self.workers.run_all(self._form, (chosen.tolist(), step))
+        parts = self.workers.run_all(self._compute, (chosen.tolist(), step))
         _, count, tokens = parts[0]
         return self.accumulators.sum([totals for totals, _, _ in parts]), count, tokens
 
-    def _form(self, batch: tuple[list[int], int], rank: int) -> tuple[dict[int, AccumulatorTotals], int, int]:
+    def _compute(self, batch: tuple[list[int], int], rank: int) -> tuple[dict[int, AccumulatorTotals], int, int]:
         chosen, step = batch
         microbatches, count = self.loss.cut(np.array(chosen), step)
         seeds = self.loss.seed(step).spawn(len(microbatches))

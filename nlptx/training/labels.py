@@ -18,8 +18,8 @@ _SCALES = (
 
 # Spellings of a missing value.
 _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?")
-# Maximum number of distinct labels that raises no suspicion. More numbers are probably measurements, and more names are
-# probably not labels.
+# Maximum number of distinct labels that raises no suspicion. More than that are probably measurements if they are
+# numbers, and probably not labels if they are names.
 _MANY = 20
 
 
@@ -53,10 +53,10 @@ def order_labels(labels: Iterable[str], ordered: bool = True) -> tuple[list[str]
         low, high = numbers[distinct[0]], numbers[distinct[-1]]
         return distinct, [2 * (numbers[label] - low) / (high - low) - 1 for label in distinct]
     for scale in _SCALES:
-        places = {label: scale.index(label.lower()) for label in distinct if label.lower() in scale}
-        if len(places) == len(distinct) == len(set(places.values())) and {0, len(scale) - 1} <= set(places.values()):
-            distinct.sort(key=lambda label: places[label])
-            return distinct, [2 * places[label] / (len(scale) - 1) - 1 for label in distinct]
+        ranks = {label: scale.index(label.lower()) for label in distinct if label.lower() in scale}
+        if len(ranks) == len(distinct) == len(set(ranks.values())) and {0, len(scale) - 1} <= set(ranks.values()):
+            distinct.sort(key=lambda label: ranks[label])
+            return distinct, [2 * ranks[label] / (len(scale) - 1) - 1 for label in distinct]
     return distinct, None
 
 
@@ -71,7 +71,7 @@ def check_several(labels: Iterable[str]) -> list[str]:
 
 
 def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterator[str]:
-    """Yield remarks on labels that may have been misinterpreted, each with advice what to do in that case.
+    """Yield remarks on labels that may have been misinterpreted, each with advice on what to do in that case.
 
     Args:
         labels: label of each text.
@@ -84,26 +84,26 @@ def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterat
     for label in sorted(counts):
         if label.lower() in _MISSING:
             yield (
-                f"label {label!r} ({_texts(counts[label])}) is read as a label like any other;"
-                " if it means that there is none, leave these rows out (`skip_bad` does so where the label is empty)"
+                f"label {label!r} ({_texts(counts[label])}) is treated like any other label;"
+                " if it means a missing label, leave these rows out (`skip_bad` leaves out rows with an empty label)"
             )
     yield from _spelling_notes(counts)
     if _numbers(list(counts)) is not None:
         yield from _number_notes(list(counts), values)
     elif len(counts) > _MANY and 2 * len(counts) > counts.total():
-        yield f"{len(counts):,} different labels for {_texts(counts.total())}: is this the column of the labels?"
+        yield f"{len(counts):,} different labels for {_texts(counts.total())}: is this the label column?"
 
 
 def _spelling_notes(counts: Counter[str]) -> Iterator[str]:
-    alike: dict[str, list[str]] = {}
+    by_spelling: dict[str, list[str]] = {}
     for label in sorted(counts):
         number = _numbers([label])
-        alike.setdefault(str(number[label]) if number else label.casefold(), []).append(label)
-    for spellings in alike.values():
+        by_spelling.setdefault(str(number[label]) if number else label.casefold(), []).append(label)
+    for spellings in by_spelling.values():
         if len(spellings) > 1:
             named = " and ".join(f"{label!r} ({_texts(counts[label])})" for label in spellings)
             example = f"`label_map={spellings[0]}={spellings[1]}`"
-            yield f"labels {named} are read as different ones; if they mean the same, spell them alike ({example})"
+            yield f"labels {named} are read as different labels; if they mean the same, merge them ({example})"
 
 
 def _number_notes(numbers: list[str], values: Sequence[float] | None) -> Iterator[str]:

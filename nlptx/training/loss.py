@@ -64,9 +64,9 @@ def classify(
         doutputs *= of_text[:, None]
     doutputs /= count
     dx = model.network.backward(doutputs, cache, grads)
-    guessed = model.network.loss.probabilities(outputs).argmax(axis=1)
-    wanted = microbatch.targets if microbatch.targets.ndim == 1 else microbatch.targets.argmax(axis=1)
-    return float(loss.sum()), int((guessed == wanted).sum()), dx
+    predicted = model.network.loss.probabilities(outputs).argmax(axis=1)
+    expected = microbatch.targets if microbatch.targets.ndim == 1 else microbatch.targets.argmax(axis=1)
+    return float(loss.sum()), int((predicted == expected).sum()), dx
 
 
 def validate(
@@ -81,13 +81,13 @@ def validate(
     targets = np.concatenate([examples.targets, examples.unknown])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the caller checks the loss
         loss, _ = model.network.loss.value_and_gradient(outputs, targets)
-        guessed = model.network.loss.probabilities(outputs).argmax(axis=1)
+        predicted = model.network.loss.probabilities(outputs).argmax(axis=1)
     if weights is not None:
         loss = loss * weights[targets]
     if examples.weights is not None and examples.unknown_weights is not None:
         of_text = np.concatenate([examples.weights, examples.unknown_weights])
-        return float(np.average(loss, weights=of_text)), float(np.average(guessed == targets, weights=of_text))
-    return float(loss.mean()), float((guessed == targets).mean())
+        return float(np.average(loss, weights=of_text)), float(np.average(predicted == targets, weights=of_text))
+    return float(loss.mean()), float((predicted == targets).mean())
 
 
 def outputs_of(model: Model, examples: Examples, workers: Workers) -> NDArray:

@@ -47,7 +47,7 @@ class DenseOptimizer:
         settings: training settings, including the update rule.
     """
 
-    STATE: ClassVar = ("steps", "m", "v")  # what a checkpoint must hold
+    STATE: ClassVar = ("steps", "m", "v")  # attributes to save in a checkpoint
 
     def __init__(self, flat: NDArray, layer: Layer, settings: TrainSettings) -> None:
         self.flat = flat
@@ -93,7 +93,7 @@ class RowOptimizer:
         settings: training settings, including the update rule.
     """
 
-    STATE: ClassVar = ("steps", "v", "last")  # what a checkpoint must hold
+    STATE: ClassVar = ("steps", "v", "last")  # attributes to save in a checkpoint
 
     def __init__(self, table: NDArray, settings: TrainSettings) -> None:
         self.table = table
@@ -109,9 +109,9 @@ class RowOptimizer:
             return
         self.steps += 1
         dtype = self.table.dtype
-        waited = (BETA2 ** (self.steps - self.last[rows])).astype(dtype)
+        decay = (BETA2 ** (self.steps - self.last[rows])).astype(dtype)
         v = self.v[rows]
-        v *= waited[:, None]
+        v *= decay[:, None]
         part = gradient * gradient
         part *= 1 - BETA2
         v += part

@@ -47,11 +47,11 @@ class NextWord(Layer):
         layout: Layout,
         grads: Gradients,
         rng: np.random.Generator | None,
-        asked: int = 1,
+        predictions: int = 1,
     ) -> tuple[float, int, int, NDArray]:
         """Return summed loss, number of correct predictions, number of predictions, and gradient of the word vectors.
 
-        All gradients are those of the summed loss divided by ``asked``.
+        All gradients are those of the summed loss divided by ``predictions``.
 
         Args:
             x: (N, R) word vectors.
@@ -59,25 +59,25 @@ class NextWord(Layer):
             layout: layout of the microbatch, with causal attention.
             grads: gradients of the parameters, to which those of the microbatch are added.
             rng: source of randomness for dropout; None for no dropout.
-            asked: number of predictions in the batch.
+            predictions: number of predictions in the batch.
         """
         h, cache = self.encoder.forward(x, layout, rng)
         last = np.cumsum(layout.windows) - 1
-        asking = np.ones(len(ids), bool)
-        asking[last] = False  # nothing follows the last word of a window
-        positions = np.flatnonzero(asking)
+        has_next = np.ones(len(ids), bool)
+        has_next[last] = False  # nothing follows the last word of a window
+        positions = np.flatnonzero(has_next)
         dh = np.zeros_like(h)
-        total, hits = 0.0, 0
+        total, correct = 0.0, 0
         for start in range(0, len(positions), _POSITIONS):
             chosen = positions[start : start + _POSITIONS]
             outputs, out_cache = self.out.forward(h[chosen])
             targets = ids[chosen + 1]
             loss, doutputs = self.loss.value_and_gradient(outputs, targets)
-            doutputs /= asked
-            hits += int((outputs.argmax(axis=1) == targets).sum())
+            doutputs /= predictions
+            correct += int((outputs.argmax(axis=1) == targets).sum())
             dh[chosen] = self.out.backward(doutputs, out_cache, grads)
             total += float(loss.sum())
-        return total, hits, len(positions), self.encoder.backward(dh, cache, grads)
+        return total, correct, len(positions), self.encoder.backward(dh, cache, grads)
 
 
 def pretrain(model: Model, train: Examples, context: TrainingContext) -> list[dict[str, float]]:
@@ -125,8 +125,10 @@ class Pretraining(UnsupervisedTrainer):
         self, microbatch: Microbatch, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]:
         x = self.model.table[microbatch.ids]
-        loss, hits, _, dx = self.task.loss_and_gradient(x, microbatch.ids, self._layout(microbatch), grads, rng, count)
-        return loss, hits, dx
+        loss, correct, _, dx = self.task.loss_and_gradient(
+            x, microbatch.ids, self._layout(microbatch), grads, rng, count
+        )
+        return loss, correct, dx
 
     def _layout(self, microbatch: Microbatch) -> Layout:
         return Layout(microbatch.lengths, self.settings.attention_window, causal=True)

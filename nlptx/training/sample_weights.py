@@ -48,14 +48,14 @@ def list_weights(weights: Iterable[float], texts: int) -> NDArray[np.float64]:
 
 
 def weight_notes(weights: NDArray[np.float64] | None) -> Iterator[str]:
-    """Yield a note if the weights, which count texts, seem to be on another scale."""
+    """Yield a note if the weights do not seem to be numbers of texts."""
     if weights is not None and not _USUAL[0] <= weights.mean() <= _USUAL[1]:
         yield (
             f"the mean weight is {weights.mean():.3g}; weights count texts, and rare n-grams are dropped by that count:"
-            " if they only say what matters more, divide them by their mean"
+            " if they only express importance, divide them by their mean"
         )
 
 
 def scaled_to_mean_one(weights: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return the weights divided by their mean, so that a weighted sum over n texts is about a sum of n terms."""
+    """Return the weights divided by their mean, so that the weights of all n texts sum to n."""
     return (weights / weights.mean()).astype(np.float32)

@@ -48,7 +48,7 @@ def collect(parts: Mapping[str, Stateful]) -> dict[str, NDArray]:
     for name, part, attribute in _attributes(parts):
         value = getattr(part, attribute)
         if isinstance(value, list):
-            found |= {f"{name}.{place}": array for place, array in enumerate(value)}
+            found |= {f"{name}.{index}": array for index, array in enumerate(value)}
         else:
             found[name] = np.asarray(value)
     return found
@@ -60,16 +60,16 @@ def put_back(parts: Mapping[str, Stateful], saved: Mapping[str, NDArray]) -> Non
     Raises:
         CorruptError: the names, dtypes or shapes do not match.
     """
-    wanted = collect(parts)
-    if set(wanted) != set(saved):
-        raise CorruptError(f"it holds {', '.join(sorted(saved))}; expected {', '.join(sorted(wanted))}")
-    for name, array in wanted.items():
-        have = saved[name]
-        if (have.dtype, have.shape) != (array.dtype, array.shape):
+    current = collect(parts)
+    if set(current) != set(saved):
+        raise CorruptError(f"it contains {', '.join(sorted(saved))}; expected {', '.join(sorted(current))}")
+    for name, array in current.items():
+        found = saved[name]
+        if (found.dtype, found.shape) != (array.dtype, array.shape):
             raise CorruptError(
-                f"array {name!r} is {have.dtype}{list(have.shape)}; expected {array.dtype}{list(array.shape)}"
+                f"array {name!r} is {found.dtype}{list(found.shape)}; expected {array.dtype}{list(array.shape)}"
             )
-    for name, array in wanted.items():
+    for name, array in current.items():
         np.copyto(array, saved[name])  # for a number this writes to a copy; the next loop restores it
     for name, part, attribute in _attributes(parts):
         value = getattr(part, attribute)

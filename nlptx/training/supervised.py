@@ -115,8 +115,8 @@ class SupervisedTrainer(Trainer):
         loss, texts = np.sum(self.recent, axis=0)
         # A point is the mean over at least this many texts; the last point of an epoch covers at least half as many.
         full = self.settings.batch * max(1, self.per_epoch // _CURVE_POINTS)
-        left = len(self.train) - self.sums.count
-        if left == 0 or (texts >= full and left >= full / 2):
+        remaining = len(self.train) - self.sums.count
+        if remaining == 0 or (texts >= full and remaining >= full / 2):
             self.curve.append([self.step, round(float(loss / texts), 5)])
             self.recent = []
 
@@ -155,6 +155,6 @@ class SupervisedTrainer(Trainer):
         return {**super().parts(), "average": self.average, "best": self.best}
 
     def restore(self, arrays: dict[str, NDArray], records: dict[str, Any]) -> None:
-        if "best.weights.0" in arrays:  # there are none before the first epoch is over
+        if "best.weights.0" in arrays:  # there are no best weights before the end of the first epoch
             self.best.weights = [weight.copy() for weight in self.weights]
         super().restore(arrays, records)

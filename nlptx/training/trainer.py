@@ -177,7 +177,7 @@ class Trainer:
             try:
                 yield
             finally:
-                del self._gradient  # break a reference cycle, so that its large buffers are freed at once
+                del self._gradient  # break a reference cycle, so that its large buffers are freed immediately
 
     # Overflow is detected by checking the loss and the norm.
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -207,10 +207,10 @@ class Trainer:
 
     def diverged(self, step: int, what: str) -> DivergenceError:
         """Return the error to raise when training diverges; ``what`` is a description of the problem."""
-        gentler = "raise `warmup`" if self.settings.clip else "raise `warmup`, or set `clip=1`"
+        advice = "raise `warmup`" if self.settings.clip else "raise `warmup`, or set `clip=1`"
         return DivergenceError(
             f"{self.title} diverged at step {step}: {what}",
-            hint=f"Lower `lr` (now {self.settings.lr:g}), `embedding_lr` or `weight_decay`; or {gentler}.",
+            hint=f"Lower `lr` (now {self.settings.lr:g}), `embedding_lr` or `weight_decay`; or {advice}.",
         )
 
     def progress(self, **more: Any) -> EpochProgress:
@@ -243,7 +243,7 @@ class Trainer:
         """Restore a state that was stored in a checkpoint. Raises CorruptError if it does not fit this trainer."""
         put_back(self.parts(), arrays)
         if not (1 <= self.sums.epoch <= self.epochs + 1 and 0 <= self.sums.batches <= self.per_epoch):
-            raise CorruptError(f"it stood in epoch {self.sums.epoch}, after {self.sums.batches} batches")
+            raise CorruptError(f"its position is invalid: epoch {self.sums.epoch}, batch {self.sums.batches}")
         for name in self.RECORDS:
             if type(records[name]) is not list:
                 raise CorruptError(f"its record {name!r} is damaged")

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.shared_memory import shared_copy
 
-# After the first 100 steps, averaging at every tenth step works as well. Averaging at every step would take 1 to 4 % of
-# the time of a step with one process, and twice that with two, because only one of them computes the average.
+# After the first 100 steps, averaging only every tenth step is just as good. Averaging after every step would take 1 to
+# 4 % of the time of a step with one process, and twice that with two, because only one of them computes the average.
 _EVERY = 10
 _FIRST_STEPS = 100
 
@@ -25,7 +25,7 @@ class WeightAverage:
         decay: decay per step; 0 disables averaging, so the weights themselves are used.
     """
 
-    STATE: ClassVar = ("steps", "taken", "averages")  # what a checkpoint must hold
+    STATE: ClassVar = ("steps", "taken", "averages")  # attributes to save in a checkpoint
 
     def __init__(self, weights: Sequence[NDArray], decay: float) -> None:
         self.weights = weights

@@ -127,7 +127,9 @@ def test_invalid_labels_are_rejected_before_training(monkeypatch, value, kind, m
 )
 def test_ambiguous_labels_are_rejected_before_training(monkeypatch, pair):
     monkeypatch.setattr("nlptx.training.fit.encode", Never())
-    with pytest.raises(ValueError, match=r"`labels\[0\]` is .* and `labels\[1\]` is .*cannot be taken for each other"):
+    with pytest.raises(
+        ValueError, match=r"`labels\[0\]` is .* and `labels\[1\]` is .*cannot be mistaken for each other"
+    ):
         train([pair[0], pair[1], *labels_of(("neg", "pos"))[2:]])
 
 

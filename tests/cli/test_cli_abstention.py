@@ -90,7 +90,7 @@ def test_info_lists_maximum_errors_from_the_smallest_to_one_at_which_every_text_
     [
         ("m.npz", ("--max-error", "0.001"), 5, "Allow at least 0."),
         ("bare.npz", ("--max-error", "0.1"), 4, "--valid-share above 0"),
-        ("m.npz", ("--max-error", "0.1", "--abstain", "0.9"), 2, "give one of them"),
+        ("m.npz", ("--max-error", "0.1", "--abstain", "0.9"), 2, "give only one of them"),
         ("m.npz", ("--max-error", "0"), 2, "--max-error"),
         ("m.npz", ("--max-error", "nan"), 2, "--max-error"),
         ("m.npz", ("--abstain", "1.1"), 2, "--abstain"),

@@ -132,7 +132,10 @@ def test_explain_notes_that_its_text_is_the_name_of_a_file(model, monkeypatch, t
     (tmp_path / "great").write_text("awful\n")
     result = call("explain", "-m", model, "great")
     assert "great" in result.text
-    assert result.stderr == "note: this explains the name great; for what the file holds: nlptx explain < great\n"
+    assert (
+        result.stderr
+        == "note: this explains the name great; to explain the contents of the file: nlptx explain < great\n"
+    )
 
 
 # ---------------------------------------------------------------- neighbors: files and words

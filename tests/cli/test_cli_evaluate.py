@@ -283,7 +283,7 @@ def test_info_of_a_model_begins_with_purpose_accuracy_and_labels(work, tmp_path)
     beginnings = {
         None: [("purpose", "Tell positive from negative"), ("accuracy", "%"), ("labels", "neg, pos")],
         work / "kinds.npz": [
-            ("purpose", "Tell comedy, drama and western apart."),
+            ("purpose", "Distinguish comedy, drama and western."),
             ("accuracy", "held-out"),
             ("labels", "comedy"),
         ],

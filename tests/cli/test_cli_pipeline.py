@@ -133,7 +133,7 @@ def test_an_empty_name_is_no_default(words, work):
 def test_an_input_is_not_replaced(words, work, tmp_path):
     for name in ("train.tsv", "cooccur.npz", "embeddings.npz"):
         (tmp_path / name).write_bytes((work / name).read_bytes())
-    refused(*words, code=2, says="the output would take its place", cwd=tmp_path, untouched=tmp_path)
+    refused(*words, code=2, says="which the output would replace", cwd=tmp_path, untouched=tmp_path)
 
 
 @pytest.mark.parametrize("name", ["train.tsv/x", "n" * 300], ids=["below a file", "long name"])

@@ -98,7 +98,7 @@ def test_a_map_to_one_label_leaves_nothing_to_learn(work, tmp_path):
     assert (code, "only the label 'pos'" in said) == (3, True)
     assert failure(*words, "--map", "neg=pos", "--map", "neg=neu")[0] == 2
     code, said = failure(*words, "--map", "NEG=pos")
-    assert (code, said.splitlines()[0]) == (3, "--map replaces 'NEG', and the data has only neg, pos")
+    assert (code, said.splitlines()[0]) == (3, "--map replaces 'NEG', but the data has only neg, pos")
 
 
 def test_one_column_alone_lacks_the_label(work, tmp_path):
@@ -127,8 +127,7 @@ def test_usual_names_of_labels_are_understood(tmp_path, labels, told):
     assert result.json["confusion"] == [[1, 0], [0, 1]]
     (note,) = result.stderr.splitlines()
     assert note == (
-        f"labels of the data are read as those of the model: {told};"
-        " if that is wrong, say what they mean with --map OLD=NEW"
+        f"labels of the data are read as those of the model: {told}; if that is wrong, map them with --map OLD=NEW"
     )
 
 
@@ -138,7 +137,7 @@ def test_labels_that_are_not_certain_are_refused_and_can_be_mapped(tmp_path):
     code, said = failure("evaluate", data, "-j", "1")
     assert code == 3
     assert said == (
-        f"{data}:2: label '5' is not one of the model's: neg, pos\n  Say which of these it means: --map 5=NEW.\n"
+        f"{data}:2: label '5' is not one of the model's: neg, pos\n  Map it to one of these: --map 5=NEW.\n"
     )
     result = call("evaluate", data, "-j", "1", "--json", "--map", "1=neg", "--map", "4=pos", "--map", "5=pos")
     assert (result.json["texts"], result.stderr) == (3, "")

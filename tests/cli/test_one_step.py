@@ -239,7 +239,7 @@ def test_a_stopped_training_goes_on_to_the_same_bytes(here):
     point = ("nlptx.pca.fit", "", "power_iteration")
     _, said = signalled_at([(point, 1, "SIGTERM")], *words, "--resume", cwd=here)
     assert "nothing is kept; --resume goes on from out.npz.checkpoint as before" in said
-    assert "going on from out.npz.checkpoint" in run(*words, "--resume", cwd=here).stderr
+    assert "resuming from out.npz.checkpoint" in run(*words, "--resume", cwd=here).stderr
     resumed = contents(here)
     run(*words, cwd=here)
     assert contents(here) == resumed

@@ -121,7 +121,7 @@ def test_many_columns_are_not_all_listed(tmp_path):
 
 def test_json_rows_may_leave_columns_out(tmp_path):
     path = write(tmp_path / "a.jsonl", '{"Text": "a"}\n{"label": "pos"}\n{"text": "c", "LABEL": "neg"}\n')
-    (corpus := Corpus([str(path)])).told.add("column 'Text' is read as the text")
+    (corpus := Corpus([str(path)])).noted.add("column 'Text' is read as the text")
     assert [(document.text, document.label) for document in corpus] == [("a", None), ("", "pos"), ("c", "neg")]
 
 

@@ -56,7 +56,7 @@ NOT_TEXT = {
     "xz": (lzma.compress(b"great film\n"), "xz-compressed", ".xz"),
     "pdf": (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "a PDF document", "pdftotext"),
     "rtf": (b"{\\rtf1\\ansi great film}", "an RTF document", "plain text"),
-    "xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "an Excel or Word file of the old format", "CSV"),
+    "xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "an Excel or Word file in the old format", "CSV"),
     "parquet": (b"PAR1\x15\x04\x15\x10", "a Parquet table", ".parquet"),
     "sqlite": (database(), "an SQLite database", "sqlite3"),
     "png": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image", "Only text"),
@@ -162,7 +162,7 @@ def test_another_encoding_is_not_mistaken_for_a_binary_file(tmp_path, content):
 @pytest.mark.parametrize(("name", "kind"), [("a.xlsx", "an Excel workbook"), ("a.PDF", "a PDF"), ("a.zip", "a zip")])
 def test_text_with_the_suffix_of_another_file_type_requires_an_explicit_format(tmp_path, name, kind):
     path = write(tmp_path / name, "text,label\ngreat,pos\n")
-    refused(path, f"its name is that of {kind}", "plain text", "`format`")
+    refused(path, f"the name suggests {kind}", "plain text", "`format`")
     assert texts(path, format="csv") == ["great"]
 
 

@@ -28,7 +28,7 @@ def test_csv_documents_have_text_label_and_all_fields(tmp_path):
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl"])
 def test_a_carriage_return_alone_does_not_end_a_line(name, tmp_path):
     path = write(tmp_path / name, b"text\tlabel\rgood\tpos\rbad\tneg\r")
-    refused(path, name, "its lines end in a carriage return alone", "tr '\\r' '\\n'")
+    refused(path, name, "its lines end in carriage returns only", "tr '\\r' '\\n'")
 
 
 def test_json_booleans_become_labels_in_json_notation(tmp_path):
@@ -103,7 +103,7 @@ def test_csv_missing_text_column_lists_the_columns(tmp_path):
 
 def test_csv_duplicate_column_name(tmp_path):
     path = write(tmp_path / "a.csv", "text,label,label\na,pos,neg\n")
-    refused(path, f"{path}:1", "'label'", "twice")
+    refused(path, f"{path}:1", "duplicate", "'label'")
 
 
 def test_csv_undecodable_byte_names_its_line(tmp_path):
@@ -149,7 +149,7 @@ def test_tsv_keeps_empty_fields(tmp_path):
         ("text\tlabel\na\tpos\nb\n", 3, ["1 fields", "expected 2"]),
         ("text\tlabel\na\tb\tc\n", 2, ["3 fields", "expected 2"]),
         ("id\tlabel\n1\tpos\n", 1, ["id, label", "`text_column`"]),
-        ("text\ttext\na\tb\n", 1, ["twice"]),
+        ("text\ttext\na\tb\n", 1, ["duplicate"]),
     ],
 )
 def test_tsv_rows_with_the_wrong_number_of_fields(tmp_path, content, line, parts):

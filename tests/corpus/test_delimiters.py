@@ -4,7 +4,7 @@ import pytest
 from reading import BOM, read, write
 
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.delimiters import notice_delimiter
+from nlptx.corpus.delimiters import detect_delimiter
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.training_data import read_training_data
 from nlptx.errors import DataError, SettingsError
@@ -31,7 +31,7 @@ from nlptx.errors import DataError, SettingsError
     ],
 )
 def test_the_header_shows_the_delimiter(header, delimiter):
-    assert notice_delimiter(header) == delimiter
+    assert detect_delimiter(header) == delimiter
 
 
 def test_a_noticed_delimiter_is_noted(tmp_path):

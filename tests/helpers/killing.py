@@ -17,7 +17,7 @@ _DRIVER = """
 import importlib, os, signal, sys
 module, owner, name, number, after, *words = sys.argv[1:]
 import nlptx.training.checkpoint
-nlptx.training.checkpoint._LEAST_REST = 0  # or the steps here would be too fast for more than one checkpoint
+nlptx.training.checkpoint._MIN_INTERVAL = 0  # or the steps here would be too fast for more than one checkpoint
 holder = importlib.import_module(module)
 holder = getattr(holder, owner) if owner else holder
 usual, calls = getattr(holder, name), 0

@@ -74,7 +74,7 @@ def test_outputs_without_the_own_row_use_only_the_other_texts():
         for text in range(60)
         for rest in [np.delete(np.arange(60), text)]
     ]
-    assert_allclose(rows @ weights - components.own_outputs(slopes), others, rtol=1e-3, atol=1e-4)
+    assert_allclose(rows @ weights - components.self_outputs(slopes), others, rtol=1e-3, atol=1e-4)
 
 
 def test_the_number_of_threads_does_not_change_the_components():

@@ -11,7 +11,7 @@ from sample_data import one_step
 
 from nlptx.metrics import log_loss
 from nlptx.nn import LOSSES, CrossEntropy
-from nlptx.training.calibration import LARGEST, LEAST_TEXTS, find_temperature
+from nlptx.training.calibration import MAX_TEMPERATURE, MIN_TEXTS, find_temperature
 
 
 def sample(loss, outputs, seed=1):
@@ -39,13 +39,13 @@ def test_it_gives_the_least_log_loss():
 
 
 def test_few_texts_do_not_decide():
-    outputs = np.full((LEAST_TEXTS - 1, 2), 5.0)
+    outputs = np.full((MIN_TEXTS - 1, 2), 5.0)
     assert find_temperature(CrossEntropy(2).probabilities, outputs, np.zeros(len(outputs), int)) == 1.0
 
 
 def test_texts_that_are_all_right_do_not_make_it_boundless():
-    outputs = np.tile([5.0, -5.0], (LEAST_TEXTS, 1))
-    assert find_temperature(CrossEntropy(2).probabilities, outputs, np.zeros(LEAST_TEXTS, int)) >= 1 / LARGEST
+    outputs = np.tile([5.0, -5.0], (MIN_TEXTS, 1))
+    assert find_temperature(CrossEntropy(2).probabilities, outputs, np.zeros(MIN_TEXTS, int)) >= 1 / MAX_TEMPERATURE
 
 
 def test_a_calibrated_model_differs_by_its_temperature_alone():

@@ -28,7 +28,7 @@ def test_plain_labels_earn_no_note(labels):
 @pytest.mark.parametrize("label", ["NA", "na", "N/A", "nan", "NULL", "None", "-", "?"])
 def test_what_stands_for_a_missing_value_is_told_of(label):
     (note,) = notes(["pos", "neg", label, "pos", label])
-    assert note.startswith(f"label {label!r} (2 texts) is read as a label like any other")
+    assert note.startswith(f"label {label!r} (2 texts) is treated like any other label")
     assert "leave these rows out" in note
 
 
@@ -42,7 +42,7 @@ def test_what_stands_for_a_missing_value_is_told_of(label):
 )
 def test_two_spellings_of_one_label_are_told_of(labels, named):
     (note,) = notes(labels)
-    assert note.startswith(f"labels {named} are read as different ones; if they mean the same, spell them alike")
+    assert note.startswith(f"labels {named} are read as different labels; if they mean the same, merge them")
     assert "`label_map=" in note
 
 
@@ -66,4 +66,4 @@ def test_many_numbers_are_told_to_be_many_labels(ordered):
 
 def test_labels_that_are_nearly_all_different_are_doubted():
     (note,) = notes([f"title {number}" for number in range(30)])
-    assert note == "30 different labels for 30 texts: is this the column of the labels?"
+    assert note == "30 different labels for 30 texts: is this the label column?"

@@ -110,14 +110,14 @@ def test_early_stopping_is_gone_on_with(tmp_path):
 
 
 def test_going_on_after_the_last_step_takes_no_step(monkeypatch, tmp_path):
-    monkeypatch.setattr(checkpointing, "_LEAST_REST", 0)
+    monkeypatch.setattr(checkpointing, "_MIN_INTERVAL", 0)
     fit(tmp_path)
     model, _ = fit(tmp_path, stop=lambda: pytest.fail("there is no step to take"))
     assert same(model, SETTINGS, tmp_path)
 
 
 def test_writing_checkpoints_does_not_change_the_model(monkeypatch, tmp_path):
-    monkeypatch.setattr(checkpointing, "_LEAST_REST", 0)
+    monkeypatch.setattr(checkpointing, "_MIN_INTERVAL", 0)
     assert same(fit(tmp_path, minutes=1e-9)[0], SETTINGS, tmp_path)
 
 
@@ -194,7 +194,7 @@ def test_a_checkpoint_that_cannot_be_removed_is_noted(monkeypatch, tmp_path):
 
     monkeypatch.setattr(type(checkpoint.path), "unlink", refuse)
     checkpoint.remove()
-    assert notes == ["m.npz.checkpoint is of no more use, but cannot be removed: Permission denied"]
+    assert notes == ["m.npz.checkpoint is no longer needed, but cannot be removed: Permission denied"]
 
 
 def test_a_model_without_room_can_be_gone_on_to(work, monkeypatch, tmp_path):
@@ -214,7 +214,7 @@ def test_a_model_without_room_can_be_gone_on_to(work, monkeypatch, tmp_path):
 def test_a_diverged_training_leaves_no_checkpoint(monkeypatch, tmp_path):
     """It could go on only to the same end, and would stand in the way of better settings."""
     settings = TrainSettings(**SETTINGS.to_dict() | {"lr": 1e12, "optimizer": "sgd", "clip": 0.0, "pretrain": 0})
-    monkeypatch.setattr(checkpointing, "_LEAST_REST", 0)
+    monkeypatch.setattr(checkpointing, "_MIN_INTERVAL", 0)
     with pytest.raises(DivergenceError, match=r"step [2-9]"):
         fit(tmp_path, settings=settings, minutes=1e-9)
     assert contents(tmp_path) == {}
@@ -251,7 +251,7 @@ def test_a_checkpoint_of_another_training_is_refused(changed, says, stopped):
     before = contents(stopped)
     with pytest.raises(ArtifactError) as caught:
         fit(stopped, **changed)
-    for part in ("m.npz.checkpoint", "another training", *says, "leave out `resume`"):
+    for part in ("m.npz.checkpoint", "different training run", *says, "leave out `resume`"):
         assert part in str(caught.value)
     assert caught.value.exit_code == 4
     assert contents(stopped) == before
@@ -375,7 +375,7 @@ def test_one_training_killed_again_and_again(work, whole, tmp_path):
         killed_at(point, number, *command, when=when, cwd=tmp_path)
     result = run(*command, cwd=tmp_path)
     assert contents(tmp_path) == {"p.npz": whole["p.npz"]}
-    assert "no p.npz.checkpoint to go on from" in result.stderr  # the last kill came after it was removed
+    assert "no p.npz.checkpoint to resume from" in result.stderr  # the last kill came after it was removed
 
 
 def test_a_training_killed_after_some_time(work, tmp_path):
@@ -388,7 +388,7 @@ def test_without_resume_it_starts_over_and_says_what_is_there(work, whole, tmp_p
     killed_at(JUDGE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
     assert sorted(contents(tmp_path)) == [".m.npz.checkpoint.lock", "m.npz.checkpoint"]
     result = run(*words(work), "-o", "m.npz", cwd=tmp_path)
-    assert "starting over, although there is m.npz.checkpoint; --resume would go on from it" in result.stderr
+    assert "starting over, although m.npz.checkpoint exists; --resume would continue from it" in result.stderr
     assert contents(tmp_path) == {"m.npz": whole["m.npz"]}
 
 
@@ -397,7 +397,7 @@ def test_resume_says_where_it_goes_on(work, whole, tmp_path):
     shown = run("info", "m.npz.checkpoint", cwd=tmp_path)
     assert "checkpoint" in shown.text
     result = run(*words(work), "--resume", "-o", "m.npz", cwd=tmp_path)
-    assert "going on from m.npz.checkpoint: epoch 2, step 9" in result.stderr
+    assert "resuming from m.npz.checkpoint: epoch 2, step 9" in result.stderr
     assert contents(tmp_path) == {"m.npz": whole["m.npz"]}
 
 

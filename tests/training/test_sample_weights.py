@@ -92,8 +92,8 @@ def test_components_of_texts(monkeypatch):
     for mine, other in zip(ours.to_ngrams(slopes * signs[:, None]), theirs.to_ngrams(slopes), strict=True):
         assert_allclose(mine, other, atol=1e-3)
     # What is due to a row itself counts both of the twins.
-    own = theirs.own_outputs(slopes)[np.searchsorted(twice, np.arange(30))]
-    assert_allclose(ours.own_outputs(slopes * signs[:, None]), own * weights[:, None], atol=1e-3)
+    own = theirs.self_outputs(slopes)[np.searchsorted(twice, np.arange(30))]
+    assert_allclose(ours.self_outputs(slopes * signs[:, None]), own * weights[:, None], atol=1e-3)
 
 
 def test_components_of_texts_with_very_small_weights_are_finite():

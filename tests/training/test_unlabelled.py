@@ -73,7 +73,7 @@ def test_it_is_said_if_nothing_is_learned_from_them():
         chosen = TrainSettings(width=0, epochs=1, valid_share=0.0, new_word_min_count=1, **settings)
         embeddings = small_embeddings()
         nlptx.fit(texts, labels, embeddings, chosen, unlabelled=["a b"], jobs=1, on_note=notes.append)
-        assert any("the texts without labels are left out" in said for said in notes) == note
+        assert any("the texts without labels are not used" in said for said in notes) == note
 
 
 def test_texts_come_in_the_order_of_the_numbers_in_their_names(tmp_path):

@@ -52,7 +52,9 @@ def test_a_model_that_guessing_beats_earns_a_warning(more):
     held_out, truth = make_reviews(40, seed=3)
     model, notes = fit(valid=(held_out, turned(truth)), **{"epochs": 4, "lr": 0.01, "warmup": 0} | more)
     assert len(notes) == 1
-    assert notes[0].startswith("warning: on the 40 held-out texts the model is worse than answers that ignore the text")
+    assert notes[0].startswith(
+        "warning: on the 40 held-out texts the model is worse than predictions that ignore the text"
+    )
     assert model.history["warnings"] == [notes[0].removeprefix("warning: ").partition(". Give")[0]]
     assert "log-loss" in notes[0]
     assert ("always" in notes[0]) == (more.get("class_weight") != "balanced")
