@@ -132,8 +132,8 @@ def _name_of_cause(error: OSError, closed: bool) -> str | None:
 def _leave(code: int) -> NoReturn:
     """Exit without waiting for a thread that may still be reading standard input.
 
-    If Ctrl-C arrived inside exec(), which dataclasses use, CPython would terminate itself by the signal, although the
-    signal was handled (exit status -2 instead of 130).
+    If Ctrl-C arrived inside exec(), which dataclasses use, CPython would terminate itself with the signal, although
+    the signal was handled (exit status -2 instead of 130).
     """
     if code == INTERRUPTED or any(thread.daemon for thread in threading.enumerate()):
         with contextlib.suppress(OSError, ValueError):

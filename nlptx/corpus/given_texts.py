@@ -24,8 +24,8 @@ def describe_texts(
 
     Args:
         texts: training texts.
-        names: name of the label of each.
-        weights: weight of each, or None; they are recorded like those of a column ``weight``.
+        names: name of the label of each text.
+        weights: weight of each text, or None; recorded like those of a column ``weight``.
         unlabelled: texts without labels.
         valid: held-out texts and the names of their labels, or None.
 

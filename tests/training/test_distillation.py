@@ -100,5 +100,5 @@ def test_stopped_at_any_step_it_goes_on_to_the_same_bytes(tmp_path, step):
 def test_no_evidence_no_soft_labels():
     model, texts = untrained()
     model.ngram_features = None
-    with pytest.raises(ValueError, match="there are none"):
+    with pytest.raises(ValueError, match="the model has none"):
         soft_labels(model, texts.ids, SERIAL)
