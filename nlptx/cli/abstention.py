@@ -83,16 +83,16 @@ def coverage_note(answered: int, texts: int, threshold: float) -> str:
     return f"note: labelled {answered:,} of {texts:,} texts{share}, those with a confidence of at least {threshold:g}"
 
 
-def draw_coverage(curve: CoverageCurve, talk: Reporter) -> None:
+def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
     """Print accuracy against coverage, as a table and as a curve."""
     rows = [
         (f"{point.coverage:.0%}", f"{point.confidence:.4f}", f"{point.accuracy:.2%}", point.texts)
         for point in curve.table()
     ]
-    talk.table("accuracy against coverage", ("coverage", "confidence", "accuracy", "texts"), rows)
+    reporter.table("accuracy against coverage", ("coverage", "confidence", "accuracy", "texts"), rows)
     points = [(float(percent), curve.at(percent / 100).accuracy) for percent in range(_MIN_DRAWN, 101)]
     title = f"accuracy from {_MIN_DRAWN} % coverage (left) to 100 % (right); AURC {curve.aurc:.4f}"
-    talk.drawing(title, draw_curve(points))
+    reporter.drawing(title, draw_curve(points))
 
 
 def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:

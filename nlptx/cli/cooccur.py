@@ -62,7 +62,7 @@ def cooccur(
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs)
     stage = StageRun(run, output, inputs)
-    run.talk.detail(f"settings: {settings.to_dict()}")
+    run.reporter.detail(f"settings: {settings.to_dict()}")
     from nlptx.artifacts import container
     from nlptx.cooccurrence.count import count_corpus
     from nlptx.corpus.corpus import Corpus
@@ -71,9 +71,9 @@ def cooccur(
     from nlptx.runtime.workers import Workers
 
     keep_freed_memory()
-    corpus = Corpus(inputs, reading, run.talk.note)
+    corpus = Corpus(inputs, reading, run.reporter.note)
     with MemoryBudget(memory, tmp_dir) as space:
-        with run.talk.meter("reading") as meter, Workers(run.jobs, processes=True) as workers:
+        with run.reporter.meter("reading") as meter, Workers(run.jobs, processes=True) as workers:
 
             def blocks() -> Iterator[bytes]:
                 for block in corpus.blocks():
@@ -83,6 +83,6 @@ def cooccur(
             counts = count_corpus(blocks(), settings, space, workers)
         details = {**counts.details, "documents": corpus.documents, "sha256": corpus.sha256}
         details["reading"] = non_default_options(reading, SPLITS)
-        note_dropped_words(details, run.talk.note)
+        note_dropped_words(details, run.reporter.note)
         container.write(output, dataclasses.replace(counts, details=details).to_artifact())
         stage.finish("counts", count_facts(details, len(counts.vocabulary), len(counts.matrix.columns)))

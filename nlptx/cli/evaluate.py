@@ -93,7 +93,7 @@ def evaluate(
         check_extension(plot)
     classifier = Model.load(model)
     threshold = abstention.threshold(classifier)
-    corpus = Corpus(data, reading, run.talk.note)
+    corpus = Corpus(data, reading, run.reporter.note)
     texts, labels, positions = [], [], []
     for document in LabelledDocuments(corpus):
         texts.append(document.text)
@@ -102,9 +102,9 @@ def evaluate(
     if not texts:
         raise DataError("there is nothing to evaluate: no text was found")
     for note in label_map_notes(reading.label_map, labels):
-        run.talk.note(note)
+        run.reporter.note(note)
     labels = map_labels(labels, reading.label_map)
-    targets = _targets(labels, classifier.label_names, positions, run.talk)
+    targets = _targets(labels, classifier.label_names, positions, run.reporter)
     known_words = KnownWords()
     probabilities: list[list[float]] = []
     confidence: list[float] = []
@@ -142,19 +142,19 @@ def evaluate(
     else:
         if abstention.is_given:
             names["answered"] = f"{sum(answered) / len(texts):.2%} of {len(texts):,}, confidence at least {threshold:g}"
-        _draw(names, report, known_words.unknown, run.talk)
-        draw_coverage(curve, run.talk)
+        _draw(names, report, known_words.unknown, run.reporter)
+        draw_coverage(curve, run.reporter)
     if plot is not None:
         plot_coverage(curve, plot)
     for note in known_words.notes("scored with the share of each label in the training data"):
-        run.talk.note(note)
+        run.reporter.note(note)
     if seen_in:
-        run.talk.note(f"note: {_SEEN[seen_in]}")
+        run.reporter.note(f"note: {_SEEN[seen_in]}")
     if min_accuracy is not None and report.accuracy < min_accuracy:
         raise QualityGateError(f"accuracy is {report.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")
 
 
-def _targets(labels: list[str], known: list[str], positions: list[str], talk: Reporter) -> list[int]:
+def _targets(labels: list[str], known: list[str], positions: list[str], reporter: Reporter) -> list[int]:
     """Return the class of each label of the data. Print a note if labels are spelled differently in the model."""
     from nlptx.classifier.label_spellings import match_labels
 
@@ -171,7 +171,7 @@ def _targets(labels: list[str], known: list[str], positions: list[str], talk: Re
     if understood:
         pairs = [f"{old} as {new}" for old, new in sorted(understood.items())]
         more = ", ..." if len(pairs) > _MAX_LISTED else ""
-        talk.note(
+        reporter.note(
             f"labels of the data are read as those of the model: {', '.join(pairs[:_MAX_LISTED])}{more};"
             " if that is wrong, map them with `label_map=OLD=NEW`"
         )
@@ -212,7 +212,7 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
     return sorted(wrong, key=lambda row: -row[2])[:_MAX_LISTED]
 
 
-def _draw(names: dict[str, Any], report: Report, unknown: int, talk: Reporter) -> None:
+def _draw(names: dict[str, Any], report: Report, unknown: int, reporter: Reporter) -> None:
     (low, high), floor = report.interval, report.ece_floor
     by_chance = f"by chance alone {floor.mean:.2%}, 95 % below {floor.percentile_95:.2%}"
     facts: list[tuple[str, Any]] = [
@@ -232,18 +232,18 @@ def _draw(names: dict[str, Any], report: Report, unknown: int, talk: Reporter) -
     ]
     if report.mean_absolute_error is not None and len(report.classes) > 2:
         facts.append(("mean absolute error", f"{report.mean_absolute_error:.4f} steps"))
-    talk.facts("evaluation", facts)
+    reporter.facts("evaluation", facts)
     rows = [
         (row.label, f"{row.precision:.4f}", f"{row.recall:.4f}", f"{row.f1:.4f}", row.texts) for row in report.classes
     ]
-    talk.table("by label", ("label", "precision", "recall", "F1", "texts"), rows)
+    reporter.table("by label", ("label", "precision", "recall", "F1", "texts"), rows)
     labels = [row.label for row in report.classes]
     if len(labels) > _MAX_DRAWN:
-        talk.table(
+        reporter.table(
             "most frequent confusions",
             ("true", "predicted", "texts"),
             _most_frequent(report.confusion.tolist(), labels),
         )
         return
     confusion = [(label, *counts) for label, counts in zip(labels, report.confusion.tolist(), strict=True)]
-    talk.table("confusion (rows: true, columns: predicted)", ("", *labels), confusion)
+    reporter.table("confusion (rows: true, columns: predicted)", ("", *labels), confusion)

@@ -55,7 +55,7 @@ def explain(text: str | None, model: str | None, label: str | None, attention: b
             raise click.UsageError("nothing to explain: give a text, or pipe one in.")
         text = _decoded(sys.stdin.buffer.read())
     elif os.path.isfile(text):
-        run.talk.note(
+        run.reporter.note(
             f"note: this explains the name {text}; to explain the contents of the file: nlptx explain < {text}"
         )
     from nlptx.classifier.explain import explain as explain_text
@@ -138,4 +138,4 @@ def _draw(title: str, words: list[_Word], run: Run) -> None:
         else:
             received = [f"{value:.3f}" for block in word.attention or [] for value in block]
             rows.append([word.word, f"{word.worth:+.4f}", bar(word.worth / largest, _BAR), *received])
-    run.talk.table(title, ("word", "worth", "", *heads), rows)
+    run.reporter.table(title, ("word", "worth", "", *heads), rows)

@@ -87,29 +87,29 @@ def _draw(
 ) -> None:
     from nlptx.classifier.abstention import ErrorCurve
 
-    talk = run.talk
+    reporter = run.reporter
     plain = {name: value for name, value in found.details.items() if not isinstance(value, list | dict)}
     words = [("words", sizes["word_counts"][0])] if "word_counts" in sizes else []
     facts = [("kind", found.kind), *words, *plain.items(), ("seed", str(found.seed))]
     facts.append(("written by", f"nlptx {found.version}"))
     if found.kind == "model":
         card = {name: value for name, value in found.details["card"].items() if name not in _FIRST}
-        talk.facts(path, [*_rows(_purpose(found.details)), *facts])
+        reporter.facts(path, [*_rows(_purpose(found.details)), *facts])
         for title, entries in (("card", card), ("calibration", _calibration(found))):
             if entries:
-                talk.facts(title, _rows(entries))
+                reporter.facts(title, _rows(entries))
         if "held_out" in found.details:
             held_out = ErrorCurve.from_dict(found.details["held_out"])
-            talk.facts(
+            reporter.facts(
                 f"error of predict --max-error (95 % confidence, {held_out.texts:,} held-out texts)",
                 attainable_errors(held_out),
             )
     else:
-        talk.facts(path, facts)
-    talk.facts("settings", ((name, str(value)) for name, value in found.settings.items()))
+        reporter.facts(path, facts)
+    reporter.facts("settings", ((name, str(value)) for name, value in found.settings.items()))
     if found.kind == "model" and found.details["history"]:
         _draw_history(found.details["history"], run)
-    talk.facts("made by", ((str(number), text) for number, text in enumerate(commands, start=1)))
+    reporter.facts("made by", ((str(number), text) for number, text in enumerate(commands, start=1)))
     digests = []
     for header in headers:
         details = header["details"] if header["kind"] != "model" else header["details"].get("source", {})
@@ -119,8 +119,8 @@ def _draw(
             if name.endswith("sha256")
         ]
     if digests:
-        talk.facts("from texts with SHA-256", digests)
-    talk.facts("arrays", ((name, " x ".join(map(str, shape))) for name, shape in sizes.items() if name != "words"))
+        reporter.facts("from texts with SHA-256", digests)
+    reporter.facts("arrays", ((name, " x ".join(map(str, shape))) for name, shape in sizes.items() if name != "words"))
 
 
 def _purpose(details: dict[str, Any]) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def _rows(entries: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _draw_history(history: dict[str, Any], run: Run) -> None:
     for warning in history.get("warnings", []):
-        run.talk.facts("warning", [("", warning)])
+        run.reporter.facts("warning", [("", warning)])
     measures = ("valid_loss", "valid_accuracy", "loss", "accuracy")
     kept = f"kept: {reason_for_best(history)}"
     rows = [
@@ -173,6 +173,6 @@ def _draw_history(history: dict[str, Any], run: Run) -> None:
         for epoch in history["epochs"]
     ]
     header = ("epoch", *(name.replace("_", " ") for name in measures), "")
-    run.talk.table("training", header, rows)
+    run.reporter.table("training", header, rows)
     if history["curve"]:
-        run.talk.drawing("training loss over steps", curve(loss_curve(history)))
+        run.reporter.drawing("training loss over steps", curve(loss_curve(history)))

@@ -64,7 +64,7 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
         )
         return
     for name, rows in found.items():
-        run.talk.table(name, ("word", "cosine"), [(word, f"{cosine:.4f}") for word, cosine in rows])
+        run.reporter.table(name, ("word", "cosine"), [(word, f"{cosine:.4f}") for word, cosine in rows])
 
 
 def _is_file(argument: str) -> bool:

@@ -32,7 +32,7 @@ class OneStep:
 
     Args:
         context: context of ``train``.
-        talk: messages of the command.
+        reporter: messages of the command.
 
     Attributes:
         facts: summary of each stage that is complete, by the name of its command.
@@ -41,11 +41,11 @@ class OneStep:
         click.UsageError: an option of a stage has an invalid value.
     """
 
-    def __init__(self, context: click.Context, talk: Reporter) -> None:
-        self.talk = talk
+    def __init__(self, context: click.Context, reporter: Reporter) -> None:
+        self.reporter = reporter
         self.facts: dict[str, dict[str, Any]] = {}
         self._cooccur, self._pca = (_context_of(stage, context) for stage in _USED)
-        _note_unused(context, talk)
+        _note_unused(context, reporter)
 
     def embeddings(self, more_texts: list[str], record: dict[str, Any]) -> OwnEmbeddings:
         """Report that word vectors will be made, and return the settings for making them.
@@ -58,9 +58,9 @@ class OneStep:
 
         cooccur = CountSettings(**_values(CountSettings, self._cooccur))
         pca = PcaSettings(**_values(PcaSettings, self._pca))
-        self.talk.note("no word vectors are given (-e), so they are made from these texts: counting, PCA, training")
-        self.talk.detail(f"settings of cooccur: {cooccur.to_dict()}")
-        self.talk.detail(f"settings of pca: {pca.to_dict()}")
+        self.reporter.note("no word vectors are given (-e), so they are made from these texts: counting, PCA, training")
+        self.reporter.detail(f"settings of cooccur: {cooccur.to_dict()}")
+        self.reporter.detail(f"settings of pca: {pca.to_dict()}")
         seed_given = self._pca.get_parameter_source("seed") is not ParameterSource.DEFAULT
         return OwnEmbeddings(
             cooccur,
@@ -79,13 +79,13 @@ class OneStep:
 
         words = f"{len(result.vocabulary):,} words"
         if isinstance(result, Cooccurrence):
-            note_dropped_words(result.details, self.talk.note)
+            note_dropped_words(result.details, self.reporter.note)
             self.facts["cooccur"] = count_facts(result.details, len(result.vocabulary), result.matrix.nnz)
-            self.talk.note(f"counting  {result.details['tokens']:,} tokens, {words} frequent enough")
+            self.reporter.note(f"counting  {result.details['tokens']:,} tokens, {words} frequent enough")
         else:
             self.facts["pca"] = pca_facts(result)
             explained = f"{self.facts['pca']['explained_variance']:.1%} of the variance"
-            self.talk.note(f"PCA  {words}, {result.vectors.shape[1]:,} components, {explained}")
+            self.reporter.note(f"PCA  {words}, {result.vectors.shape[1]:,} components, {explained}")
 
 
 def _context_of(stage: str, context: click.Context) -> click.Context:
@@ -102,10 +102,10 @@ def _values(cls: type[Settings], context: click.Context) -> dict[str, Any]:
     return {item.name: context.params[item.name] for item in fields(cls)}
 
 
-def _note_unused(context: click.Context, talk: Reporter) -> None:
+def _note_unused(context: click.Context, reporter: Reporter) -> None:
     """Report options in the file that only the commands of their stages use."""
     for stage, used in _USED.items():
         known = {*used, *(item.name for item in fields(SECTIONS[stage]))}
         given = context.meta.get(CONFIGURED, {}).get(stage, {})
         if unused := ", ".join(name.replace("_", "-") for name in given if name not in known):
-            talk.note(f"{context.meta[CONFIG_FILE]}: no effect on train: {unused} in [{stage}]")
+            reporter.note(f"{context.meta[CONFIG_FILE]}: no effect on train: {unused} in [{stage}]")

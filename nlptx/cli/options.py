@@ -28,7 +28,7 @@ BUNDLED = "bundled"
 class Run:
     """Options that every command has: the reporter, the number of jobs, and whether to print JSON."""
 
-    talk: Reporter
+    reporter: Reporter
     jobs: int | None
     json: bool
 

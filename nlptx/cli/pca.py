@@ -36,12 +36,12 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
     """
     check_names(counts)
     stage = StageRun(run, output, [counts])
-    run.talk.detail(f"settings: {settings.to_dict()}")
+    run.reporter.detail(f"settings: {settings.to_dict()}")
     from nlptx.cooccurrence.matrix import Cooccurrence
     from nlptx.pca.fit import fit_pca
 
     cooccurrence = Cooccurrence.load(counts)
-    with run.talk.meter("components") as meter:
+    with run.reporter.meter("components") as meter:
 
         def on_round(found: int, residual: float) -> None:
             meter(found / settings.components, f"{found} of {settings.components}, open residual {residual:.1e}")
@@ -51,10 +51,12 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
     rows = list(
         zip(embeddings.eigenvalues.tolist(), embeddings.explained.tolist(), embeddings.residuals.tolist(), strict=True)
     )
-    if not run.json and not run.talk.quiet:
+    if not run.json and not run.reporter.quiet:
         shown = [(number, *row) for number, row in enumerate(rows, start=1)]
         shown = shown if len(shown) <= _SHOWN else [*shown[: _SHOWN - 1], shown[-1]]
-        run.talk.table("principal components", ("component", "eigenvalue", "explained", "residual"), shown, stderr=True)
+        run.reporter.table(
+            "principal components", ("component", "eigenvalue", "explained", "residual"), shown, stderr=True
+        )
     stage.finish(
         "word vectors",
         {**pca_facts(embeddings), "eigenvalues": [round(value, 6) for value, _, _ in rows]},

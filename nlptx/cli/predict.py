@@ -89,7 +89,7 @@ def predict(
     keep_freed_memory()
     classifier = Model.load(model)
     threshold = abstention.threshold(classifier)
-    corpus = Corpus(inputs, reading, run.talk.note)
+    corpus = Corpus(inputs, reading, run.reporter.note)
     pairs = ((document, document.text) for document in documents_with_text(corpus))
     known_words, texts, answered = KnownWords(), 0, 0
     with (
@@ -106,12 +106,12 @@ def predict(
         if corpus.source is not None:
             rows.write_missing_header(corpus.source)
     for name, free in rows.renamed.items():
-        run.talk.note(f"note: the input has a column {name!r}; the prediction is in {free!r}")
+        run.reporter.note(f"note: the input has a column {name!r}; the prediction is in {free!r}")
     corpus.note_left_out()
     for note in known_words.notes("labelled ?, with the share of each label in the training data"):
-        run.talk.note(note)
+        run.reporter.note(note)
     if abstention.is_given:
-        run.talk.note(coverage_note(answered, texts, threshold))
+        run.reporter.note(coverage_note(answered, texts, threshold))
 
 
 def _check_exist(inputs: tuple[str, ...]) -> None:

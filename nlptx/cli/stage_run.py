@@ -60,7 +60,7 @@ class StageRun:
             shown = {
                 name.replace("_", " "): value for name, value in facts.items() if not isinstance(value, list | dict)
             }
-            self.run.talk.summary(f"{title} -> {self.output}", shown.items())
+            self.run.reporter.summary(f"{title} -> {self.output}", shown.items())
 
 
 def peak_memory() -> int:

@@ -119,15 +119,15 @@ def train(
     given = (*data, *unlabelled, *valid) if origin is None else (*data, origin, *unlabelled, *valid)
     check_names(*given)
     stage = StageRun(run, output, given)
-    run.talk.detail(f"settings: {settings.to_dict()}")
+    run.reporter.detail(f"settings: {settings.to_dict()}")
     context = click.get_current_context()
-    one_step = OneStep(context, run.talk) if origin is None else None
+    one_step = OneStep(context, run.reporter) if origin is None else None
     stop = context.ensure_object(StopSignal)
 
     def stop_requested() -> bool:
         if not stop.requested():
             return False
-        run.talk.note("stopping: validating and saving what there is; Ctrl-C once more ends without that")
+        run.reporter.note("stopping: validating and saving what there is; Ctrl-C once more ends without that")
         return True
 
     checkpoint: Checkpoint | None = None
@@ -136,9 +136,9 @@ def train(
         from nlptx.training.checkpoint import Checkpoint
         from nlptx.training.fit import fit
 
-        with Checkpoint(output, checkpoint_minutes, resume, run.talk.note) as checkpoint:
+        with Checkpoint(output, checkpoint_minutes, resume, run.reporter.note) as checkpoint:
             kept_card = read_card(card) if card else {}
-            with run.talk.meter("reading") as meter:
+            with run.reporter.meter("reading") as meter:
                 meter(None, "word vectors" if embeddings else "")
                 vectors = load_vectors(embeddings) if embeddings else None
                 model_before = load_start(start, settings) if start else None
@@ -148,9 +148,9 @@ def train(
                     valid,
                     reading,
                     on_document=lambda documents: meter(None, f"{documents:,} texts"),
-                    on_note=run.talk.note,
+                    on_note=run.reporter.note,
                 )
-            with run.talk.meter("training") as meter:
+            with run.reporter.meter("training") as meter:
                 model = fit(
                     found.texts,
                     found.labels,
@@ -163,7 +163,7 @@ def train(
                     seed=seed,
                     jobs=Workers(run.jobs, processes=True),
                     on_progress=lambda progress: show(progress, meter),
-                    on_note=run.talk.note,
+                    on_note=run.reporter.note,
                     stop=stop_requested,
                     checkpoint=checkpoint,
                 )
@@ -232,4 +232,4 @@ def _keep(
     if history["interrupted"]:
         when = f"in epoch {len(history['epochs'])}" if best else "before the first epoch"
         kept = f"{stage.output} holds the best model so far (epoch {best})" if best else "there is no model yet"
-        stage.run.talk.note(f"interrupted {when}: {kept}" + (f"; {going_on}" if going_on else ""))
+        stage.run.reporter.note(f"interrupted {when}: {kept}" + (f"; {going_on}" if going_on else ""))
