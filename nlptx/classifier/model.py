@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact, load, write
-from nlptx.artifacts.validation import need_array, read_tokenizer, read_vocabulary
 from nlptx.classifier.abstention import ErrorCurve, check_abstain, find_threshold
 from nlptx.classifier.inference import infer
 from nlptx.classifier.label_types import Label, label_name
-from nlptx.classifier.model_details import read_details, write_details
-from nlptx.classifier.network import Network, unset_network
+from nlptx.classifier.model_file import arrays_of, bundled_path, details_of, read_arrays, read_details
+from nlptx.classifier.network import Network
 from nlptx.classifier.prediction_frame import predict_frame
 from nlptx.classifier.scoring import Scored, score
 from nlptx.embeddings.embeddings import Embeddings
-from nlptx.errors import ArtifactError, CorruptError, SettingsError
+from nlptx.errors import ArtifactError
 from nlptx.io.paths import FilePath
 from nlptx.ngrams import NgramFeatures
-from nlptx.ngrams.serialization import feature_arrays, need_floats, read_ngram_features
 from nlptx.nn import flatten
 from nlptx.runtime.workers import Workers
 from nlptx.settings import SEED, TrainSettings
@@ -224,12 +220,8 @@ class Model:
 
     def to_artifact(self) -> Artifact:
         """Return the model as an artifact, ready to be written to a file."""
-        dtype = np.float16 if self.settings.float16 else np.float32
-        table = self.table.astype(dtype, copy=False)
-        arrays = {"table": table, "flat": self.flat, "priors": self.priors, **self.vocabulary.to_arrays()}
-        if self.ngram_features is not None:
-            arrays |= feature_arrays(self.ngram_features, dtype)
-        return Artifact(KIND, self.settings.to_dict(), arrays, self.made_from, write_details(self), self.seed)
+        arrays = arrays_of(self)
+        return Artifact(KIND, self.settings.to_dict(), arrays, self.made_from, details_of(self), self.seed)
 
     def save(self, path: FilePath) -> None:
         """Write the model to a file atomically. Raises OutputError."""
@@ -247,44 +239,4 @@ class Model:
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Self:
         """Check an artifact and build a model from it. Raises CorruptError if its parts are inconsistent."""
-        settings = TrainSettings.from_dict(artifact.settings)
-        details = dict(artifact.details)
-        told = read_details(details)
-        classes = len(told["labels"])
-        vocabulary = read_vocabulary(artifact, read_tokenizer(details))
-        table = need_floats(artifact, "table", settings.float16, (len(vocabulary), None))
-        flat = need_array(artifact, "flat", "float32", (None,))
-        priors = need_array(artifact, "priors", "float64", (classes,))
-        if (priors < 0).any() or (priors > 1).any() or abs(priors.sum() - 1) > 1e-6:
-            raise CorruptError("its prior probabilities do not sum to 1")
-        if settings.class_weight == "balanced" and not priors.all():
-            raise CorruptError("a label of a balanced model has the prior probability 0")
-        ngram_features = read_ngram_features(artifact, settings, len(vocabulary), classes)
-        network = unset_network(settings, table.shape[1], classes, feature_widths(ngram_features), len(flat))
-        own = flatten(network)
-        own[:] = flat
-        return cls(
-            vocabulary=vocabulary,
-            table=table,
-            priors=priors,
-            settings=settings,
-            network=network,
-            flat=own,
-            made_from=artifact.made_from,
-            seed=artifact.seed,
-            ngram_features=ngram_features,
-            **told,
-        )
-
-
-def bundled_path() -> str:
-    """Return the path of the model bundled with nlptx. Raises SettingsError if nlptx was installed without it."""
-    path = str(resources.files("nlptx") / "default_model.npz")
-    if not os.path.exists(path):
-        raise SettingsError("nlptx was installed without its bundled model", hint="Name the file of a model.")
-    return path
-
-
-def feature_widths(ngram_features: NgramFeatures | None) -> tuple[int, int]:
-    """Return the number of n-gram features per token and per text."""
-    return (0, 0) if ngram_features is None else (ngram_features.order * ngram_features.width, len(ngram_features.bias))
+        return cls(**read_details(artifact.details), **read_arrays(artifact))

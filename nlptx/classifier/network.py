@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.encoder import Encoder
 from nlptx.errors import CorruptError, SettingsError
+from nlptx.ngrams import NgramFeatures
 from nlptx.nn import LOSSES, POOLS, Dropout, Gradients, Layer, Layout, Linear
 from nlptx.settings import NetworkSettings
 
@@ -166,3 +167,8 @@ def unset_network(
     if needed != parameters:
         raise CorruptError(f"it has {parameters} parameters; its settings need {needed}")
     return network
+
+
+def feature_widths(ngram_features: NgramFeatures | None) -> tuple[int, int]:
+    """Return the number of n-gram features per token and per text."""
+    return (0, 0) if ngram_features is None else (ngram_features.order * ngram_features.width, len(ngram_features.bias))

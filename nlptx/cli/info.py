@@ -47,7 +47,8 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
     a line feed, sha256sum prints the same digest.
     """
     from nlptx.artifacts import container, provenance
-    from nlptx.classifier.model import Model, bundled_path
+    from nlptx.classifier.model import Model
+    from nlptx.classifier.model_file import bundled_path
 
     check_names(artifact)
     artifact = bundled_path() if artifact is None else artifact

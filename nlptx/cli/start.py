@@ -57,7 +57,7 @@ def load_start(path: str, settings: TrainSettings) -> Model:
 
 def start_facts(path: str | None) -> dict[str, str]:
     """Return the SHA-256 of the file of the model to start from, to be stored; standard input has none."""
-    from nlptx.classifier.model import bundled_path
+    from nlptx.classifier.model_file import bundled_path
 
     if path in (None, "-"):
         return {}

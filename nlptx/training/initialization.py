@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.label_types import Label
-from nlptx.classifier.model import Model, feature_widths
-from nlptx.classifier.network import Network
+from nlptx.classifier.model import Model
+from nlptx.classifier.network import Network, feature_widths
 from nlptx.ngrams import NgramFeatures
 from nlptx.nn import flatten
 from nlptx.runtime.shared_memory import shared_copy, shared_empty

@@ -7,7 +7,7 @@ import pytest
 from calling import call, failure
 from sample_data import make_rows, write_tsv
 
-from nlptx.classifier.model import bundled_path
+from nlptx.classifier.model_file import bundled_path
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,114 @@
+"""The contents of a model file: arrays, and JSON values such as labels, history and temperature."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.validation import need_array, read_history, read_tokenizer, read_vocabulary
+from nlptx.classifier.abstention import ErrorCurve
+from nlptx.classifier.label_types import label_name, restore_labels, type_names
+from nlptx.classifier.network import feature_widths, unset_network
+from nlptx.errors import CorruptError, SettingsError
+from nlptx.ngrams.serialization import feature_arrays, need_floats, read_ngram_features
+from nlptx.nn import flatten
+from nlptx.settings import TrainSettings
+
+if TYPE_CHECKING:
+    from nlptx.classifier.model import Model
+
+
+def details_of(model: Model) -> dict[str, Any]:
+    """Return the JSON values to store. Labels are stored by name; their types are stored unless all are str."""
+    tokenizer = model.vocabulary.tokenizer
+    types = type_names(model.labels)
+    return {
+        "labels": [label_name(label) for label in model.labels],
+        **({} if set(types) == {"str"} else {"label_types": types}),
+        "values": model.values,
+        "history": model.history,
+        "source": model.source,
+        "temperature": model.temperature,
+        **({} if model.held_out is None else {"held_out": model.held_out.to_dict()}),
+        "card": model.card,
+        "tokenizer": tokenizer.name,
+        "lowercase": tokenizer.lowercase,
+    }
+
+
+def read_details(details: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of :class:`Model` that are stored as JSON. Raises CorruptError if they are invalid."""
+    names, values = details.get("labels"), details.get("values")
+    history, source = read_history(details), details.get("source")
+    if not isinstance(names, list) or len(names) < 2 or not all(isinstance(name, str) for name in names):
+        raise CorruptError(f"its labels are {names!r}")
+    if len(set(names)) != len(names):
+        raise CorruptError(f"duplicate label: {names!r}")
+    labels = restore_labels(names, details["label_types"]) if "label_types" in details else names
+    if values is not None and (len(values) != len(names) or not all(-1 <= value <= 1 for value in values)):
+        raise CorruptError(f"its label values are {values!r}")
+    if not isinstance(source, dict):
+        raise CorruptError("its record of the training data is damaged")
+    temperature, card = details.get("temperature"), details.get("card")
+    if type(temperature) is not float or not 1e-3 <= temperature <= 1e3:
+        raise CorruptError(f"its temperature is {temperature!r}")
+    if not isinstance(card, dict):
+        raise CorruptError("its card is damaged")
+    return {
+        "labels": labels,
+        "values": values,
+        "history": history,
+        "source": source,
+        "temperature": temperature,
+        "card": card,
+        "held_out": ErrorCurve.from_dict(details["held_out"]) if "held_out" in details else None,
+    }
+
+
+def arrays_of(model: Model) -> dict[str, NDArray]:
+    """Return the arrays to store."""
+    dtype = np.float16 if model.settings.float16 else np.float32
+    table = model.table.astype(dtype, copy=False)
+    arrays = {"table": table, "flat": model.flat, "priors": model.priors, **model.vocabulary.to_arrays()}
+    return arrays if model.ngram_features is None else arrays | feature_arrays(model.ngram_features, dtype)
+
+
+def read_arrays(artifact: Artifact) -> dict[str, Any]:
+    """Return the arguments of :class:`Model` that are built from arrays. Raises CorruptError if they do not fit."""
+    settings = TrainSettings.from_dict(artifact.settings)
+    vocabulary = read_vocabulary(artifact, read_tokenizer(dict(artifact.details)))
+    table = need_floats(artifact, "table", settings.float16, (len(vocabulary), None))
+    flat = need_array(artifact, "flat", "float32", (None,))
+    priors = need_array(artifact, "priors", "float64", (len(artifact.details["labels"]),))
+    if (priors < 0).any() or (priors > 1).any() or abs(priors.sum() - 1) > 1e-6:
+        raise CorruptError("its prior probabilities do not sum to 1")
+    if settings.class_weight == "balanced" and not priors.all():
+        raise CorruptError("a label of a balanced model has the prior probability 0")
+    ngram_features = read_ngram_features(artifact, settings, len(vocabulary), len(priors))
+    network = unset_network(settings, table.shape[1], len(priors), feature_widths(ngram_features), len(flat))
+    parameters = flatten(network)
+    parameters[:] = flat
+    return {
+        "vocabulary": vocabulary,
+        "table": table,
+        "priors": priors,
+        "settings": settings,
+        "network": network,
+        "flat": parameters,
+        "made_from": artifact.made_from,
+        "seed": artifact.seed,
+        "ngram_features": ngram_features,
+    }
+
+
+def bundled_path() -> str:
+    """Return the path of the model bundled with nlptx. Raises SettingsError if nlptx was installed without it."""
+    path = str(resources.files("nlptx") / "default_model.npz")
+    if not os.path.exists(path):
+        raise SettingsError("nlptx was installed without its bundled model", hint="Name the file of a model.")
+    return path
