@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from calling import call
 from command import refused, run, shell
-from sample_data import COUNT, PCA, TELLING, TRAIN, make_rows, one_step, write_tsv
+from sample_data import COUNT, LABEL_WORDS, PCA, TRAIN, make_rows, one_step, write_tsv
 from test_metrics import auc_by_pairs, ece_by_bins
 
 KEYS = {
@@ -139,7 +139,7 @@ def test_an_absent_label_is_null_not_nan(work, model):
 
 
 def test_of_many_labels_the_most_frequent_confusions_are_named(work, tmp_path):
-    rows = make_rows(tuple(TELLING), 50, seed=1)
+    rows = make_rows(tuple(LABEL_WORDS), 50, seed=1)
     train = write_tsv(tmp_path / "train.tsv", [(text, f"{label} {n % 4}") for n, (text, label) in enumerate(rows)])
     run("train", train, "-e", work / "embeddings.npz", *TRAIN, "-o", "many.npz", cwd=tmp_path)
     report = run("evaluate", "-m", "many.npz", train, cwd=tmp_path).text

@@ -14,7 +14,7 @@ import time
 import pytest
 from calling import call
 from command import Running, contents, environment, on_terminal, refused, run, shell
-from sample_data import PLAIN, TELLING
+from sample_data import LABEL_WORDS, PLAIN
 
 NEG, POS = "the film was awful boring and dull", "a great and lovely story"
 APPENDED = ["label", "confidence", "score", "prob_neg", "prob_pos"]
@@ -99,7 +99,9 @@ def test_texts_without_a_known_word_score_as_the_prior_and_are_flagged(work):
 
 def test_scores_are_expected_values_and_probabilities_sum_to_one(model):
     rng = random.Random(0)
-    texts = [" ".join(rng.choices(PLAIN + TELLING["neg"] + TELLING["pos"], k=rng.randint(1, 12))) for _ in range(60)]
+    texts = [
+        " ".join(rng.choices(PLAIN + LABEL_WORDS["neg"] + LABEL_WORDS["pos"], k=rng.randint(1, 12))) for _ in range(60)
+    ]
     rows = [json.loads(line) for line in predict(model, "--json", stdin="\n".join(texts)).lines]
     assert [row["text"] for row in rows] == texts
     for row in rows:
@@ -120,7 +122,7 @@ def test_order_is_kept_over_many_lines(model):
 def test_a_text_scores_the_same_in_any_company(model):
     """To the last digit printed: which texts share a batch depends on when they arrive."""
     rng = random.Random(2)
-    words = PLAIN + TELLING["neg"] + TELLING["pos"]
+    words = PLAIN + LABEL_WORDS["neg"] + LABEL_WORDS["pos"]
     lines = [" ".join(rng.choices(words, k=rng.randint(1, 40))) for _ in range(500)]
     together = predict(model, "--json", stdin="\n".join(lines)).lines
     alone = []
@@ -323,7 +325,7 @@ def test_numbers_of_json_stay_numbers_in_a_safe_table(model, tmp_path):
 
 def test_the_same_text_scores_the_same_wherever_it_stands(model):
     rng = random.Random(4)
-    lines = [" ".join(rng.choices(PLAIN + TELLING["pos"], k=rng.randint(1, 60))) for _ in range(300)]
+    lines = [" ".join(rng.choices(PLAIN + LABEL_WORDS["pos"], k=rng.randint(1, 60))) for _ in range(300)]
     twice = predict(model, "--json", "-j", "2", stdin="\n".join([*lines, POS, *lines[::-1], POS])).lines
     assert twice[:300] == twice[301:601][::-1]
     assert twice[300] == twice[601]

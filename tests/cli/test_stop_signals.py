@@ -2,7 +2,7 @@
 
 import pytest
 from command import contents, header_of, run, run_program
-from killing import ENCODE, ENTRY, FEATURES, JUDGE, KEEP, SAVE, STEP, signalled_at
+from killing import ENCODE, ENTRY, FEATURES, SAVE, SAVE_MODEL, STEP, VALIDATE, signalled_at
 from sample_data import PCA, TRAIN
 
 CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
@@ -61,7 +61,7 @@ def test_from_the_first_step_on_a_training_leaves_a_checkpoint(name, phase, work
     ids="-".join,
 )
 def test_signals_after_the_first_do_not_interrupt_saving(names, work, tmp_path):
-    points = [(STEP, 2), (JUDGE, 1), (SAVE, 1), (KEEP, 1)]
+    points = [(STEP, 2), (VALIDATE, 1), (SAVE, 1), (SAVE_MODEL, 1)]
     strikes = [(point, number, name) for (point, number), name in zip(points, names, strict=True)]
     code, said = signalled_at(strikes, *train(work), cwd=tmp_path)
     assert code == CODES[names[0]]
@@ -71,7 +71,7 @@ def test_signals_after_the_first_do_not_interrupt_saving(names, work, tmp_path):
 
 
 def test_a_later_ctrl_c_forces_an_end(work, tmp_path):
-    strikes = [(STEP, 2, "SIGTERM"), (KEEP, 1, "SIGINT")]
+    strikes = [(STEP, 2, "SIGTERM"), (SAVE_MODEL, 1, "SIGINT")]
     code, said = signalled_at(strikes, *train(work), force_after=0, cwd=tmp_path)
     assert code == CODES["SIGINT"]
     assert said.splitlines()[-1] == f"nlptx: interrupted: --resume goes on from {CHECKPOINT}"
@@ -79,7 +79,7 @@ def test_a_later_ctrl_c_forces_an_end(work, tmp_path):
 
 
 def test_a_signal_while_the_finished_model_is_saved_changes_nothing(work, tmp_path):
-    code, _ = signalled_at([(KEEP, 1, "SIGTERM")], *train(work), cwd=tmp_path)
+    code, _ = signalled_at([(SAVE_MODEL, 1, "SIGTERM")], *train(work), cwd=tmp_path)
     assert code == 0
     assert contents(tmp_path) == {"out.npz": (work / "model.npz").read_bytes()}
 

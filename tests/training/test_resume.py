@@ -9,7 +9,7 @@ import pytest
 from calling import last_of_each
 from click.testing import CliRunner
 from command import contents, header_of, refused, run
-from killing import ENTRY, JUDGE, REMOVE, REPLACE, SAVE, STEP, killed_at, survives
+from killing import ENTRY, REMOVE, REPLACE, SAVE, STEP, VALIDATE, killed_at, survives
 from reviews import make_reviews, small_embeddings
 from sample_data import TRAIN, make_rows, write_tsv
 
@@ -367,8 +367,8 @@ def test_one_training_killed_again_and_again(work, whole, tmp_path):
         (ENTRY, 7, "before"),
         (REPLACE, 1, "before"),
         (REPLACE, 1, "after"),
-        (JUDGE, 1, "before"),
-        (JUDGE, 2, "after"),
+        (VALIDATE, 1, "before"),
+        (VALIDATE, 2, "after"),
         (REMOVE, 1, "before"),
         (REMOVE, 1, "after"),
     ):
@@ -385,7 +385,7 @@ def test_a_training_killed_after_some_time(work, tmp_path):
 
 
 def test_without_resume_it_starts_over_and_says_what_is_there(work, whole, tmp_path):
-    killed_at(JUDGE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
+    killed_at(VALIDATE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
     assert sorted(contents(tmp_path)) == [".m.npz.checkpoint.lock", "m.npz.checkpoint"]
     result = run(*words(work), "-o", "m.npz", cwd=tmp_path)
     assert "starting over, although m.npz.checkpoint exists; --resume would continue from it" in result.stderr
@@ -393,7 +393,7 @@ def test_without_resume_it_starts_over_and_says_what_is_there(work, whole, tmp_p
 
 
 def test_resume_says_where_it_goes_on(work, whole, tmp_path):
-    killed_at(JUDGE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
+    killed_at(VALIDATE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
     shown = run("info", "m.npz.checkpoint", cwd=tmp_path)
     assert "checkpoint" in shown.text
     result = run(*words(work), "--resume", "-o", "m.npz", cwd=tmp_path)
@@ -402,7 +402,7 @@ def test_resume_says_where_it_goes_on(work, whole, tmp_path):
 
 
 def test_another_training_is_refused_with_exit_code_4(work, tmp_path):
-    killed_at(JUDGE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
+    killed_at(VALIDATE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
     (tmp_path / ".m.npz.checkpoint.lock").unlink()
     more = ("--resume", "-o", "m.npz")
     said = ("m.npz.checkpoint", "--lr was 0.01 and is 0.02", "leave out --resume")
@@ -413,7 +413,7 @@ def test_another_training_is_refused_with_exit_code_4(work, tmp_path):
 
 
 def test_a_checkpoint_is_no_model(work, tmp_path):
-    killed_at(JUDGE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
+    killed_at(VALIDATE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
     refused("predict", "-m", "m.npz.checkpoint", stdin="x\n", code=4, says="holds a checkpoint", cwd=tmp_path)
     assert header_of(tmp_path / "m.npz.checkpoint")["kind"] == "checkpoint"
 
