@@ -31,7 +31,7 @@ WHOLE_MODELS = {
         "loss": "squared-error",
         "long_texts": "head",
     },
-    "as_taught_without_parameters_in_attention": ARTICLE | {"attention": "plain", "positions": "learned"},
+    "article_without_parameters_in_attention": ARTICLE | {"attention": "plain", "positions": "learned"},
     "default": {},
     "default_of_another_width": {"width": 12, "blocks": 2, "norm": "post", "activation": "gelu", "pool": "attention"},
 }
