@@ -183,7 +183,7 @@ def test_the_message_about_an_unknown_label_names_label_and_line(model, tmp_path
     ],
     ids=["text", "no-rows"],
 )
-def test_data_without_labels_is_refused(name, content, says, model, tmp_path):
+def test_data_without_labels_is_rejected(name, content, says, model, tmp_path):
     (tmp_path / name).write_text(content)
     refused("evaluate", "-m", model, name, code=3, says=says, cwd=tmp_path)
 
@@ -290,7 +290,7 @@ def test_info_of_a_model_begins_with_purpose_accuracy_and_labels(work, tmp_path)
     }
     for name, facts in beginnings.items():
         lines = call("info", *([name] if name else [])).lines
-        # Lines that go on say nothing in the first column.
+        # The first column of continuation lines is empty.
         shown = [line for line in lines[1:] if line[1] != " "]
         for line, (fact, value) in zip(shown, facts, strict=False):
             assert line.split()[0] == fact

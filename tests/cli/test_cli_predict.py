@@ -355,7 +355,7 @@ def test_memory_does_not_grow_with_the_input(model, tmp_path):
     assert peak_memory(model, 32_000, tmp_path) < 1.2 * peak_memory(model, 2_000, tmp_path)
 
 
-def test_input_is_not_read_faster_than_output_is_taken(model):
+def test_predict_stops_reading_while_its_output_is_not_read(model):
     """If nobody reads the output, only as much of an endless input is read as fits in the pipes and a few batches."""
     written = 0
     line = f"{NEG}\n".encode() * 100

@@ -233,7 +233,7 @@ def test_stopping_before_training_keeps_nothing(point, name, here):
     assert contents(here) == before
 
 
-def test_a_stopped_training_goes_on_to_the_same_bytes(here):
+def test_resuming_a_stopped_training_run_yields_the_same_bytes(here):
     words = ("train", "DATA.tsv", "--config", "c.toml", "--batch", "10", "-o", "out.npz")
     signalled_at([(STEP, 3, "SIGTERM")], *words, cwd=here)
     point = ("nlptx.pca.fit", "", "power_iteration")

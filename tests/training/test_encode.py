@@ -31,7 +31,7 @@ def encoded(texts, vocabulary, max_tokens, jobs):
 @pytest.mark.parametrize("chunk", [1, 30, 10_000])
 @pytest.mark.parametrize("max_tokens", [None, 2])
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_texts_are_encoded_as_if_separately(monkeypatch, name, chunk, max_tokens, jobs):
+def test_encoding_in_chunks_equals_encoding_each_text(monkeypatch, name, chunk, max_tokens, jobs):
     monkeypatch.setattr(token_stream, "_CHUNK", chunk)
     monkeypatch.setattr(blocks, "BLOCK", 1)
     tokenizer = Tokenizer(name)
