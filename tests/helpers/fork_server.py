@@ -88,7 +88,7 @@ def _ends(number, stream):
 class ForkedProcess:
     """A running fork, with attributes and methods of :class:`subprocess.Popen`.
 
-    The parent of the fork sends us its exit code, and reaps it only when we have received the code. Until then, its id
+    The parent of the fork sends the exit code, and reaps the fork only when the code has been received. Until then, its id
     cannot be reused.
     """
 
