@@ -88,8 +88,8 @@ def _ends(number, stream):
 class ForkedProcess:
     """A running fork, with attributes and methods of :class:`subprocess.Popen`.
 
-    The parent of the fork sends the exit code, and reaps the fork only when the code has been received. Until then, its id
-    cannot be reused.
+    The parent of the fork sends the exit code, and reaps the fork only when the code has been received. Until then, its
+    id cannot be reused.
     """
 
     def __init__(self, wire, pipes):
