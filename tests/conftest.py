@@ -1,9 +1,9 @@
-"""A tiny corpus and the artifacts of every stage, made once; tests read them and write elsewhere."""
+"""A tiny corpus and the artifacts of all stages, made once; tests only read them."""
 
 import os
 import signal
 
-# Before NumPy is imported: on a busy machine, threads that wait for each other take most of the time of tiny products.
+# This must precede the import of NumPy. On a busy machine, waiting BLAS threads take most of the time of tiny products.
 os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
 
 import pytest
@@ -12,10 +12,10 @@ from made_once import made_once
 from sample_data import COUNT, PCA, TRAIN, make_rows, write_tsv
 from tally import table
 
-# Programs inherit ignored signals: under nohup, or in the background of a script, those under test would not stop.
-for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+# Child processes inherit ignored signals: under nohup or in a background job, tested programs would not stop.
+for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(number) == signal.SIG_IGN:
-        signal.signal(number, usual)
+        signal.signal(number, default)
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -26,10 +26,10 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(scope="session")
 def work(tmp_path_factory):
-    """A folder with corpora, tables and the artifacts made of them.
+    """A folder with corpora, tables and the artifacts made from them.
 
-    corpus.txt, train.tsv and test.tsv (neg, pos), kinds.tsv (three labels without an order); cooccur.npz,
-    embeddings.npz, model.npz; kinds.npz, a model of kinds.tsv.
+    It contains corpus.txt; train.tsv and test.tsv (labels neg, pos); kinds.tsv (three unordered labels); cooccur.npz,
+    embeddings.npz and model.npz; and kinds.npz, a model trained on kinds.tsv.
     """
     return made_once(tmp_path_factory, "work", make_work)
 
@@ -50,13 +50,13 @@ def make_work(folder):
 
 @pytest.fixture
 def model(work):
-    """The model that tells neg from pos."""
+    """The model with the labels neg and pos."""
     return work / "model.npz"
 
 
 @pytest.fixture(scope="session")
 def stages(tmp_path_factory):
-    """The commands that the torture tests strike, by name."""
+    """The commands that the torture tests run, by name."""
     from harness import make_stages  # a helper of tests/torture, found only when its tests are collected
 
     return make_stages(tmp_path_factory.mktemp("stages"), 60_000)

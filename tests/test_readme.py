@@ -1,4 +1,4 @@
-"""Every command of the README runs, in order, in a folder with the bundled data; every option it names exists."""
+"""The commands of the README run in order in a folder with the bundled data; every option it mentions exists."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ STAGES = ("cooccur", "pca", "train", "predict", "evaluate", "neighbors", "explai
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder as a clone is after ``make demo`` has made ``build/demo``, with ``nlptx`` on the PATH.
+    """A folder like a clone after ``make demo``, with ``nlptx`` on the PATH.
 
-    There is only a third of the training texts, so that training is fast.
+    It contains only a third of the training texts, so that training is fast.
     """
     path = tmp_path_factory.mktemp("clone")
     shutil.copytree(ROOT / "data", path / "data")
@@ -51,7 +51,7 @@ def test_the_readme_shows_all_commands():
 
 @pytest.fixture(scope="module")
 def outcome(folder):
-    """What a command of the README came to, after all those before it: they build on each other."""
+    """A function that returns the result of a README command, and runs earlier commands first if necessary."""
     done: list[subprocess.CompletedProcess] = []
 
     def run(number: int) -> subprocess.CompletedProcess:
@@ -62,7 +62,7 @@ def outcome(folder):
     return run
 
 
-# One worker runs them all: they build on each other.
+# One xdist worker runs all commands, because each needs the files of earlier ones.
 @pytest.mark.xdist_group("readme")
 @pytest.mark.parametrize("number", range(len(COMMANDS)), ids=COMMANDS)
 def test_every_command_runs(number, outcome):
@@ -77,14 +77,14 @@ def test_the_demo_of_the_makefile_runs_the_same_commands():
     assert [command for command in demo if command not in COMMANDS] == []
 
 
-def test_every_option_named_exists(folder):
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--help"}
-    helped = "".join(shell(f"nlptx {stage} --help", folder).stdout for stage in ("", *STAGES))
-    helped = re.sub(r"--\[no-\](\S+)", r"--\1 --no-\1", helped)
-    assert {option for option in named if not re.search(rf"{option}\b", helped)} == set()
+def test_every_mentioned_option_exists(folder):
+    mentioned = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--help"}
+    help_texts = "".join(shell(f"nlptx {stage} --help", folder).stdout for stage in ("", *STAGES))
+    help_texts = re.sub(r"--\[no-\](\S+)", r"--\1 --no-\1", help_texts)
+    assert {option for option in mentioned if not re.search(rf"{option}\b", help_texts)} == set()
 
 
-def test_every_file_linked_exists():
+def test_every_linked_file_exists():
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", README) if "://" not in link]
     assert all((ROOT / link).exists() for link in links)
 

@@ -86,15 +86,15 @@ def test_every_reading_option_is_in_the_command(kind, change):
 @pytest.mark.parametrize("change", TRAIN_READINGS, ids=str)
 def test_every_reading_option_of_training_is_in_the_command_of_a_model(change):
     reading = replace(ReadOptions(splits=SPLITS["model"]), **change)
-    found = parsed(command(header("model", reading=non_default_options(reading, SPLITS["model"]))))
-    assert parse_label_map(found["map"]) == reading.label_map
-    assert (found["skip_bad"], found["weight_column"]) == (reading.skip_bad, reading.weight_column)
+    params = parsed(command(header("model", reading=non_default_options(reading, SPLITS["model"]))))
+    assert parse_label_map(params["map"]) == reading.label_map
+    assert (params["skip_bad"], params["weight_column"]) == (reading.skip_bad, reading.weight_column)
 
 
 def test_all_reading_options_are_covered_here():
-    # Format and delimiter are exceptions: the same texts give the same artifact in any format.
-    named = {name for change in READINGS + TRAIN_READINGS for name in change}
-    assert named == {item.name for item in fields(ReadOptions)} - {"format", "delimiter"}
+    # Format and delimiter are exceptions: the artifact does not depend on the format of the texts.
+    tested = {name for change in READINGS + TRAIN_READINGS for name in change}
+    assert tested == {item.name for item in fields(ReadOptions)} - {"format", "delimiter"}
 
 
 @pytest.mark.parametrize("kind", ["embeddings", "model"])
@@ -105,7 +105,7 @@ def test_the_seed_is_in_the_command(kind):
 @pytest.mark.parametrize(
     "reading", [[], "x", {"output": "elsewhere"}, {"text_column": "a", "model": "b"}, {"label_map": [1]}], ids=str
 )
-def test_a_header_cannot_smuggle_options_into_the_command(reading):
+def test_a_header_cannot_inject_options_into_the_command(reading):
     with pytest.raises(CorruptError):
         command(header("cooccurrence", reading=reading))
 
@@ -115,17 +115,17 @@ def test_a_damaged_source_is_rejected():
         command({**header("model"), "details": {"source": "here"}})
 
 
-def test_the_chain_goes_back_to_the_corpus():
+def test_the_chain_starts_with_the_counts():
     first = header("cooccurrence")
     second = {**header("embeddings"), "made_from": first}
     assert chain({**header("model"), "made_from": second})[:2] == [first, second]
 
 
-# ---------------------------------------------------------------- models that nlptx train makes in one step
+# ---------------------------------------------------------------- models from one-step training
 
 
 def one_step_model(counts=None, pca=None, source=None, details=None, seed=1, pca_seed=1):
-    """Return a model with the headers of a one-step training, except for the given changes."""
+    """Return a model with the headers that one-step training writes, except for the given changes."""
     first = Artifact("cooccurrence", asdict(counts or CountSettings()), {}, None, {"sha256": "a", **(details or {})})
     second = Artifact("embeddings", asdict(pca or PcaSettings()), {}, first.header, {}, pca_seed)
     about = {"source": {"sha256": "a", **(source or {})}}
@@ -156,8 +156,8 @@ def test_a_model_from_one_step_training_has_a_single_command():
 def test_any_other_model_has_a_command_for_each_stage(change):
     commands = trace(one_step_model(**change))[1]
     assert [line.split()[1] for line in commands] == ["cooccur", "pca", "train"]
-    same = "sha256" not in str(change)
-    assert commands[0].split()[2] == ("DATA" if same else "CORPUS")
+    same_corpus = "sha256" not in str(change)
+    assert commands[0].split()[2] == ("DATA" if same_corpus else "CORPUS")
 
 
 def test_damaged_reading_options_of_a_model_are_rejected():

@@ -1,11 +1,13 @@
-"""Does ``predict --max-error`` keep its promise on texts that took no part in training?
+"""Does ``predict --max-error`` keep its promise on texts that were not used in training?
 
-Either DATA is cross-validated, with one model per fold, which is tested on its fold; or all models are trained on the
-same texts of another corpus (--train, --texts), spread evenly over its training part, each with another seed, which
-chooses the held-out texts, and tested on DATA. For each promised error the table shows, over all models that promise
-it: the mean threshold, coverage on the held-out texts, coverage and error on the test texts (with the 95 % Wilson
-interval for as many different texts), and the number of models whose error on their test texts is above the promise.
---other adds the same for another data set.
+There are two modes. By default, DATA is cross-validated: one model per fold is trained on the other folds and tested on
+its fold. With --train, all models are trained on the same texts of another corpus (--texts of them, spread evenly over
+its training part) and tested on DATA; each has a different seed and so different held-out texts.
+
+For each promised error, the table shows the number of models that promise it; for these models, the mean threshold, the
+coverage on the held-out texts, the coverage and error on the test texts (with a 95 % Wilson interval in which each text
+counts once), and the number of models whose error on their test texts exceeds the promise. --other tests the same
+models on another data set.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ def read(path: str, split: str = "test") -> Texts:
 
 
 class Tested(NamedTuple):
-    """A model's held-out errors, and the confidence (0 without a known word) and correctness of its answers."""
+    """Held-out errors of a model, and the confidence (0 without a known word) and correctness of its answers."""
 
     curve: ErrorCurve
     confidence: np.ndarray
@@ -65,7 +67,7 @@ class Trainer(NamedTuple):
     work: Path
 
     def train(self, texts: Texts, name: str, seed: int = 1) -> Model:
-        """Train a model on labelled texts; the seed chooses the held-out texts."""
+        """Train a model on labelled texts; the seed determines the held-out texts."""
         self.work.mkdir(parents=True, exist_ok=True)
         with open(self.work / "train.csv", "w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("text", "label"), *texts])
@@ -73,11 +75,11 @@ class Trainer(NamedTuple):
         nlptx(
             "train", str(self.work / "train.csv"), "-e", self.embeddings, *self.options, "-o", path, "--seed", str(seed)
         )
-        print(f"{path} is trained", file=sys.stderr)
+        print(f"trained {path}", file=sys.stderr)
         return Model.load(path)
 
     def cross_validate(self, texts: Texts, count: int) -> Iterator[tuple[Model, Texts]]:
-        """Train one model per fold, and yield each with the texts of its fold."""
+        """Train one model per fold, and yield each model with the texts of its fold."""
         fold = folds(pd.Series([label for _, label in texts]), count, seed=1)
         for number in range(count):
             model = self.train([texts[row] for row in np.flatnonzero(fold != number)], f"fold{number}", number + 1)
@@ -85,7 +87,7 @@ class Trainer(NamedTuple):
 
 
 def table(models: list[Tested], *, shared: bool) -> pd.DataFrame:
-    """Return one row per promised error; ``shared`` tells whether all models are tested on the same texts."""
+    """Return one row per promised error; ``shared`` means that all models are tested on the same texts."""
     rows = {}
     for error in ERRORS:
         promises = [(threshold, tested) for tested in models if (threshold := tested.curve.choose(error))]
@@ -108,7 +110,7 @@ def table(models: list[Tested], *, shared: bool) -> pd.DataFrame:
 
 
 def show(name: str, models: list[Tested], *, shared: bool) -> None:
-    """Print the table, and the errors at full coverage, which show how optimistic the held-out texts are."""
+    """Print the table and the errors at full coverage; the latter show how optimistic the held-out texts are."""
     held_out = np.mean([tested.curve.wrong[0] / tested.curve.answered[0] for tested in models])
     new = np.mean([1 - tested.correct[tested.confidence > 0].mean() for tested in models])
     print(f"{name}, {len(models)} models; error of all answers: {held_out:.1%} held out, {new:.1%} here")

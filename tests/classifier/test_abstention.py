@@ -38,7 +38,7 @@ def test_the_curve_counts_answers_and_errors_for_each_threshold(curve):
     assert set(curve.thresholds) <= set(GRID)
 
 
-def test_low_confidences_of_many_labels_have_thresholds_too():
+def test_low_confidences_with_many_labels_have_thresholds():
     curve = ErrorCurve.of(np.array([0.003, 0.2]), np.array([True, True]), 2)
     assert (curve.thresholds[0], curve.thresholds[-1]) == (0.0, 0.2)
     assert (curve.answered[0], curve.answered[-1]) == (2, 1)
@@ -67,7 +67,7 @@ def test_a_curve_can_be_stored_and_restored(curve):
     ],
     ids=str,
 )
-def test_a_damaged_curve_is_refused(change):
+def test_a_damaged_curve_is_rejected(change):
     intact = {"texts": 10, "thresholds": [0.5, 0.6], "answered": [8, 3], "wrong": [1, 0]}
     ErrorCurve.from_dict(intact)
     with pytest.raises(CorruptError, match="held-out"):
@@ -78,26 +78,26 @@ def test_a_damaged_curve_is_refused(change):
 
 
 @pytest.mark.parametrize("max_error", [0.05, 0.1, 0.15])
-def test_the_upper_bound_of_every_threshold_down_to_the_chosen_one_is_at_most_the_maximum_error(curve, max_error):
+def test_no_threshold_down_to_the_chosen_one_exceeds_the_maximum_error(curve, max_error):
     bounds = [
         binomtest(wrong, answered, alternative="less").proportion_ci(0.95).high
         for answered, wrong in zip(curve.answered, curve.wrong, strict=True)
     ]
     chosen = curve.choose(max_error)
-    place = curve.thresholds.index(chosen.confidence)
+    position = curve.thresholds.index(chosen.confidence)
     tested = [i for i, answered in enumerate(curve.answered) if answered >= max(MIN_COVERAGE * curve.texts, 93)]
-    assert all(bounds[i] <= max_error for i in tested if i >= place)
-    assert bounds[place - 1] > max_error
-    assert chosen.coverage == curve.answered[place] / 1010
+    assert all(bounds[i] <= max_error for i in tested if i >= position)
+    assert bounds[position - 1] > max_error
+    assert chosen.coverage == curve.answered[position] / 1010
 
 
-def test_the_error_on_new_texts_is_above_the_maximum_in_at_most_one_of_twenty_choices():
+def test_at_most_one_choice_in_twenty_exceeds_the_maximum_error_on_new_texts():
     """The true error of a calibrated classifier is known: the mean of 1 - confidence above the threshold."""
     rng = np.random.default_rng(4)
-    new, _ = draw(rng, 200_000)
+    new_confidence, _ = draw(rng, 200_000)
     chosen = [ErrorCurve.of(*draw(rng, 500), 500).choose(0.1) for _ in range(300)]
     thresholds = [choice.confidence for choice in chosen if choice is not None]
-    errors = np.array([1 - new[new >= threshold].mean() for threshold in thresholds])
+    errors = np.array([1 - new_confidence[new_confidence >= threshold].mean() for threshold in thresholds])
     assert len(errors) > 200
     assert (errors > 0.1).sum() <= 0.05 * 300
     assert errors.mean() > 0.05, "the choice wastes too much coverage"
@@ -110,16 +110,16 @@ def test_a_larger_maximum_error_never_answers_fewer_texts(curve):
 
 
 @pytest.mark.parametrize(("max_error", "errors"), [(0.05, [0]), (0.1, [0, 1, 2, 3])])
-def test_errors_of_the_most_confident_texts_do_not_end_the_search(max_error, errors):
+def test_errors_on_the_most_confident_texts_do_not_end_the_search(max_error, errors):
     confidence, correct = np.linspace(0.999, 0.5, 1000), np.ones(1000, bool)
     correct[errors] = False
     assert ErrorCurve.of(confidence, correct, 1000).choose(max_error).coverage == 1
 
 
-def test_few_texts_promise_nothing():
+def test_no_threshold_with_few_texts():
     few = ErrorCurve.of(np.full(20, 0.9), np.ones(20, bool), 20)
     assert few.choose(0.05) is None
-    assert few.smallest_error() == pytest.approx(0.22, abs=0.01)  # 20 answers of which one may be wrong
+    assert few.smallest_error() == pytest.approx(0.22, abs=0.01)  # one error in 20 answers
     assert ErrorCurve.of(np.full(20, 0.9), np.zeros(20, bool), 20).smallest_error() is None
 
 
@@ -129,7 +129,7 @@ def test_the_smallest_error_is_the_first_that_has_a_threshold(curve):
     assert curve.choose(smallest - 0.005) is None
 
 
-def test_what_cannot_be_promised_is_an_error_with_the_next_step(curve):
+def test_an_unattainable_maximum_error_is_reported_with_advice(curve):
     with pytest.raises(ArtifactError, match=r"no errors on held-out texts.*\n.*Train it with texts held out"):
         find_threshold(None, 0.1)
     with pytest.raises(QualityGateError, match=r"0.001 on the 1,010 texts.*\n.*Allow at least 0\.0"):
@@ -155,17 +155,17 @@ def test_training_stores_the_errors_on_the_held_out_texts(model):
     probabilities = model.predict_proba(texts, 1)
     correct = np.array(model.labels)[probabilities.argmax(axis=1)] == labels
     assert model.held_out.texts == 401  # one has no known word
-    wanted = ErrorCurve.of(probabilities.max(axis=1), correct, 401)
-    assert model.held_out.thresholds == wanted.thresholds
-    assert_allclose(model.held_out.answered, wanted.answered, atol=1)  # rounding near a threshold
-    assert_allclose(model.held_out.wrong, wanted.wrong, atol=1)
+    expected = ErrorCurve.of(probabilities.max(axis=1), correct, 401)
+    assert model.held_out.thresholds == expected.thresholds
+    assert_allclose(model.held_out.answered, expected.answered, atol=1)  # rounding near a threshold
+    assert_allclose(model.held_out.wrong, expected.wrong, atol=1)
 
 
-def test_a_model_keeps_its_errors_in_its_file(model, tmp_path):
+def test_the_error_curve_is_saved_with_the_model(model, tmp_path):
     model.save(tmp_path / "m.npz")
-    back = Model.load(tmp_path / "m.npz")
-    assert back.held_out == model.held_out
-    assert back.threshold(0.3) == model.threshold(0.3)
+    loaded = Model.load(tmp_path / "m.npz")
+    assert loaded.held_out == model.held_out
+    assert loaded.threshold(0.3) == model.threshold(0.3)
 
 
 def test_without_held_out_texts_nothing_is_stored(tmp_path):
@@ -177,14 +177,14 @@ def test_without_held_out_texts_nothing_is_stored(tmp_path):
         Model.load(tmp_path / "m.npz").threshold(0.1)
 
 
-def test_texts_below_the_threshold_get_none(model):
+def test_texts_below_the_threshold_get_no_label(model):
     texts = [*make_reviews(30, seed=5)[0], "???"]
     confidence = model.predict_proba(texts, 1).max(axis=1)
-    least = float(np.sort(confidence)[15])
+    threshold = float(np.sort(confidence)[15])
     labels = model.predict(texts, 1)
-    expected = [label if value >= least else None for label, value in zip(labels, confidence, strict=True)]
+    expected = [label if value >= threshold else None for label, value in zip(labels, confidence, strict=True)]
     assert None not in labels
-    assert model.predict(texts, 1, abstain=least) == expected
+    assert model.predict(texts, 1, abstain=threshold) == expected
     assert model.predict(texts, 1, abstain=0) == [*labels[:-1], None]
     with pytest.raises(SettingsError, match="abstain"):
         model.predict(texts, 1, abstain=1.5)

@@ -1,4 +1,4 @@
-"""Labels of data that are spelled differently in the model."""
+"""Labels that are spelled differently in the data and in the model."""
 
 import pytest
 
@@ -8,7 +8,7 @@ MODEL = ["neg", "pos"]
 
 
 @pytest.mark.parametrize(
-    ("found", "negative", "positive"),
+    ("labels", "negative", "positive"),
     [
         (["neg", "pos"], "neg", "pos"),
         (["POS", "Neg"], "Neg", "POS"),
@@ -22,17 +22,17 @@ MODEL = ["neg", "pos"]
     ],
 )
 @pytest.mark.parametrize("model", [MODEL, ["Negative", "Positive"]])
-def test_pairs_that_mean_negative_and_positive(found, negative, positive, model):
-    assert match_labels(found, model) == {negative: model[0], positive: model[1]}
+def test_pairs_that_mean_negative_and_positive(labels, negative, positive, model):
+    assert match_labels(labels, model) == {negative: model[0], positive: model[1]}
 
 
-@pytest.mark.parametrize("found", [["positive"], ["TRUE"], ["Neg"]])
-def test_one_word_alone_is_clear(found):
-    assert match_labels(found, MODEL) is not None
+@pytest.mark.parametrize("labels", [["positive"], ["TRUE"], ["Neg"]])
+def test_a_single_unambiguous_label_is_matched(labels):
+    assert match_labels(labels, MODEL) is not None
 
 
 @pytest.mark.parametrize(
-    "found",
+    "labels",
     [
         ["1", "2"],
         ["1", "2", "3", "4", "5"],
@@ -49,12 +49,12 @@ def test_one_word_alone_is_clear(found):
         ["good", "bad"],
     ],
 )
-def test_what_is_not_certain_is_not_matched(found):
-    assert match_labels(found, MODEL) is None
+def test_ambiguous_labels_are_not_matched(labels):
+    assert match_labels(labels, MODEL) is None
 
 
 @pytest.mark.parametrize(
-    ("found", "known", "matches"),
+    ("labels", "known", "matches"),
     [
         (["Sport", "arts"], ["arts", "sport"], {"Sport": "sport", "arts": "arts"}),
         (["SPORT"], ["sport", "Sport"], None),
@@ -63,5 +63,5 @@ def test_what_is_not_certain_is_not_matched(found):
         (["0", "1"], ["neg", "neu", "pos"], None),
     ],
 )
-def test_other_models(found, known, matches):
-    assert match_labels(found, known) == matches
+def test_models_with_other_labels(labels, known, matches):
+    assert match_labels(labels, known) == matches

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from reviews import TAUGHT, make_reviews, small_fit
+from reviews import ARTICLE, make_reviews, small_fit
 from tricky_texts import tricky_texts
 
 from nlptx.classifier import inference, scoring
@@ -24,7 +24,7 @@ from nlptx.text.tokenizer import Tokenizer
 WINDOW = 6
 MODELS = {
     "default": {"ngrams": 3},
-    "post-norm, wide heads, first": {**TAUGHT, "head_width": "wide", "pool": "first", "blocks": 2},
+    "post-norm, wide heads, first": {**ARTICLE, "head_width": "wide", "pool": "first", "blocks": 2},
     "plain attention, max": {"attention": "plain", "pool": "max", "positions": "none"},
     "causal, gelu, attention pool": {"causal": True, "activation": "gelu", "pool": "attention", "width": 12},
     "flatten, squared error": {"pool": "flatten", "long_texts": "head", "loss": "squared-error", "ngrams": 2},

@@ -1,4 +1,4 @@
-"""``--abstain`` and ``--max-error`` of predict and evaluate, and what evaluate and info show about them."""
+"""``--abstain`` and ``--max-error`` of predict and evaluate, and the related output of evaluate and info."""
 
 import json
 
@@ -14,7 +14,7 @@ LINES = "great lovely superb film\nthe film was long\nawful dull story\nzzz\n"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Models with 300 held-out texts and with none, and labelled texts that are hard to tell apart."""
+    """Models with and without held-out texts, and labelled texts that are hard to classify."""
     path = tmp_path_factory.mktemp("abstention")
     rows = [
         *make_rows(("neg", "pos"), 500, seed=1, words=5),
@@ -61,7 +61,7 @@ def test_a_note_counts_the_labelled_texts(folder):
     assert predict(folder, "--abstain", "0.65", stdin="").stderr.startswith("note: labelled 0 of 0 texts, those")
 
 
-def test_a_maximum_error_stands_for_the_confidence_that_info_names(folder):
+def test_max_error_has_the_same_effect_as_the_confidence_shown_by_info(folder):
     shown = call("info", folder / "m.npz").text
     assert "error of predict --max-error (95 % confidence, 200 held-out texts)" in shown
     (line,) = [line for line in shown.splitlines() if "at most 20%" in line]
@@ -72,7 +72,7 @@ def test_a_maximum_error_stands_for_the_confidence_that_info_names(folder):
     assert chosen.stderr == given.stderr
 
 
-def test_info_lists_maximum_errors_from_the_smallest_to_one_at_which_every_text_is_answered():
+def test_info_lists_maximum_errors_until_all_texts_are_answered():
     curve = ErrorCurve(1000, [0.5, 0.8, 0.9], [1000, 700, 400], [150, 30, 4])
     assert list(attainable_errors(curve)) == [
         ("at most 2.5%", "answers 40% of texts (--abstain 0.9)"),
@@ -97,9 +97,9 @@ def test_info_lists_maximum_errors_from_the_smallest_to_one_at_which_every_text_
     ],
     ids=str,
 )
-def test_what_cannot_be_done_is_refused(command, model, words, code, says, folder):
-    ended, message = failure(command, folder / "valid.tsv", "-m", folder / model, *words)
-    assert ended == code
+def test_invalid_thresholds_are_rejected(command, model, words, code, says, folder):
+    exit_code, message = failure(command, folder / "valid.tsv", "-m", folder / model, *words)
+    assert exit_code == code
     assert says in message
 
 
@@ -146,26 +146,26 @@ def test_evaluate_answers_no_text_without_a_known_word(folder, tmp_path):
     assert (report["texts"], report["accuracy"], report["coverage"]) == (1, 1, pytest.approx(1 / 3))
 
 
-def test_nothing_answered_is_nothing_to_evaluate(folder):
+def test_evaluate_fails_if_no_text_is_answered(folder):
     code, message = failure("evaluate", folder / "valid.tsv", "-m", folder / "m.npz", "--abstain", "1")
     assert (code, "no text has a confidence of 1" in message, "--abstain" in message) == (3, True, True)
 
 
-def test_min_accuracy_is_about_the_answered_texts(folder):
+def test_min_accuracy_applies_to_the_answered_texts(folder):
     words = ("evaluate", folder / "valid.tsv", "-m", folder / "m.npz", "--json")
-    reached = call(*words, "--abstain", "0.8").json["accuracy"]
-    assert reached > call(*words).json["accuracy"]
-    call(*words, "--abstain", "0.8", "--min-accuracy", reached)
-    assert failure(*words, "--min-accuracy", reached)[0] == 5
+    accuracy = call(*words, "--abstain", "0.8").json["accuracy"]
+    assert accuracy > call(*words).json["accuracy"]
+    call(*words, "--abstain", "0.8", "--min-accuracy", accuracy)
+    assert failure(*words, "--min-accuracy", accuracy)[0] == 5
 
 
-def test_the_curve_as_a_picture(folder):
+def test_evaluate_plots_the_coverage_curve(folder):
     pytest.importorskip("matplotlib", reason="pictures need the plot extra")
     words = ("evaluate", folder / "valid.tsv", "-m", folder / "m.npz", "-q", "--plot")
     call(*words, folder / "curve.svg")
     assert b"coverage" in (folder / "curve.svg").read_bytes()
 
 
-def test_a_picture_of_another_format_is_refused_before_anything_is_scored(folder):
+def test_unsupported_picture_format_is_rejected_before_scoring(folder):
     words = ("evaluate", folder / "none.tsv", "-m", folder / "m.npz", "--plot", "curve.gif")
     assert failure(*words) == (2, "curve.gif: a picture ends in .png, .svg, .pdf\n")

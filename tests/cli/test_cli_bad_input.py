@@ -1,4 +1,4 @@
-"""What can go wrong with data, artifacts and options: a short message, the documented code, nothing half-written."""
+"""Bad data, artifacts and options cause a short message and the documented exit code, and leave no partial output."""
 
 import json
 
@@ -10,10 +10,10 @@ from sample_data import COUNT, PCA, TRAIN, one_step
 # ---------------------------------------------------------------- corpora
 
 
-@pytest.mark.parametrize(("way", "content"), [("file", "\n\n  \n"), ("stdin", "")], ids=["blank-lines", "no-bytes"])
-def test_an_empty_corpus(way, content, tmp_path):
+@pytest.mark.parametrize(("source", "content"), [("file", "\n\n  \n"), ("stdin", "")], ids=["blank-lines", "no-bytes"])
+def test_an_empty_corpus(source, content, tmp_path):
     (tmp_path / "a.txt").write_text(content)
-    inputs = ("a.txt",) if way == "file" else ()
+    inputs = ("a.txt",) if source == "file" else ()
     words = ("cooccur", *inputs, "-o", "out.npz")
     refused(*words, code=3, says="empty", stdin=content, cwd=tmp_path, untouched=tmp_path)
 
@@ -23,7 +23,7 @@ def test_an_empty_folder(tmp_path):
     refused("cooccur", "corpus", code=3, says=("corpus", ".txt"), cwd=tmp_path, untouched=tmp_path)
 
 
-def test_words_that_are_all_too_rare(tmp_path):
+def test_a_corpus_of_only_rare_words(tmp_path):
     words = ("cooccur", "-", "--min-count", "3", "-o", "out.npz")
     refused(*words, code=3, says=("3 times", "'a'", "--min-count"), stdin="a b a", cwd=tmp_path, untouched=tmp_path)
 
@@ -39,10 +39,10 @@ def test_more_components_than_words(work, tmp_path):
     refused(*words, code=3, says=("500", "41", "--components"), cwd=tmp_path, untouched=tmp_path)
 
 
-def test_one_document_that_never_ends(model, tmp_path):
+def test_a_very_long_document(model, tmp_path):
     line = f"great {'x' * 43} " * 20_000
     assert run("predict", "-m", model, stdin=line + "\ndull\n").rows[0][0] == "pos"
-    # The csv module's own limit of a field is an eighth of that.
+    # The default field size limit of the csv module is an eighth of this.
     (tmp_path / "a.csv").write_text(f"text\n{line}\n")
     assert run("cooccur", "a.csv", *COUNT, "--json", cwd=tmp_path).json["tokens"] == 40_000
 
@@ -52,7 +52,7 @@ def test_one_document_that_never_ends(model, tmp_path):
     [("cooccur",), ("predict", "-m", "model.npz"), ("train", "-e", "embeddings.npz")],
     ids=lambda words: words[0],
 )
-def test_bytes_of_another_encoding_are_named_with_their_line(words, work, tmp_path):
+def test_the_message_about_invalid_utf_8_names_the_line(words, work, tmp_path):
     command, *options = words
     options = [work / word if str(word).endswith(".npz") else word for word in options]
     (tmp_path / "a.tsv").write_bytes(b"text\tlabel\nna\xc3\xafve\tpos\nna\xefve\tneg\n")
@@ -65,7 +65,7 @@ def test_bytes_of_another_encoding_are_named_with_their_line(words, work, tmp_pa
     )
 
 
-def test_bytes_of_another_encoding_can_be_replaced(model):
+def test_invalid_utf_8_can_be_replaced(model):
     result = run("predict", "-m", model, "--encoding-errors", "replace", stdin=b"great na\xefve\n")
     assert result.rows[0][2] == "great na\N{REPLACEMENT CHARACTER}ve"
 
@@ -92,7 +92,7 @@ def test_bytes_of_another_encoding_can_be_replaced(model):
         "no-known-word",
     ],
 )
-def test_data_one_cannot_train_on(name, content, says, work, tmp_path):
+def test_data_that_cannot_be_trained_on(name, content, says, work, tmp_path):
     (tmp_path / name).write_text(content)
     words = ("train", name, "-e", work / "embeddings.npz", *TRAIN, "-o", "out.npz")
     refused(*words, code=3, says=says, cwd=tmp_path, untouched=tmp_path)
@@ -101,7 +101,7 @@ def test_data_one_cannot_train_on(name, content, says, work, tmp_path):
 @pytest.mark.parametrize(
     ("suffix", "option"), [("csv", "--text-column"), ("csv", "--label-column"), ("jsonl", "--label-column")]
 )
-def test_a_missing_column_lists_those_there_are(suffix, option, work, tmp_path):
+def test_the_message_about_a_missing_column_lists_the_columns(suffix, option, work, tmp_path):
     table = "text,label,when\ngreat,pos,now\n"
     if suffix == "jsonl":
         table = json.dumps({"text": "great", "label": "pos", "when": "now"}) + "\n"
@@ -111,7 +111,7 @@ def test_a_missing_column_lists_those_there_are(suffix, option, work, tmp_path):
     refused(*words, code=3, says=says, cwd=tmp_path, untouched=tmp_path)
 
 
-def test_a_validation_label_that_training_lacks(work, tmp_path):
+def test_a_validation_label_that_does_not_occur_in_the_training_data(work, tmp_path):
     (tmp_path / "valid.tsv").write_text("text\tlabel\ngreat\tsplendid\n")
     words = one_step(work, "--valid", "valid.tsv", "-o", "out.npz")
     refused(*words, code=3, says=("'splendid'", "neg, pos"), cwd=tmp_path, untouched=tmp_path)
@@ -146,7 +146,7 @@ READS = {
 
 
 def reader(command, artifact, work):
-    """The words that make ``command`` read ``artifact``."""
+    """Return the arguments with which ``command`` reads ``artifact``."""
     words = [word.format(artifact) for word in READERS[command]]
     return [work / word if word in ("train.tsv", "test.tsv") else word for word in words]
 
@@ -173,19 +173,19 @@ def test_a_truncated_artifact(command, work, tmp_path):
 
 
 @pytest.mark.parametrize("size", [0, -1])
-def test_an_artifact_cut_at_its_ends(size, work, tmp_path):
+def test_an_empty_artifact_and_one_without_its_last_byte(size, work, tmp_path):
     (tmp_path / "a.npz").write_bytes((work / "model.npz").read_bytes()[:size])
     refused("predict", "-m", "a.npz", code=4, says="a.npz", stdin="great\n", cwd=tmp_path)
 
 
-def test_an_empty_pipe_is_no_artifact(tmp_path):
+def test_an_empty_pipe_is_not_an_artifact(tmp_path):
     refused("pca", "-", "-o", "out.npz", code=4, says="<stdin>", cwd=tmp_path, untouched=tmp_path)
 
 
-@pytest.mark.parametrize("share", [0.01, 0.5, 0.95])
-def test_a_flipped_bit_is_noticed(share, work, tmp_path):
+@pytest.mark.parametrize("position", [0.01, 0.5, 0.95])
+def test_a_flipped_bit_is_detected(position, work, tmp_path):
     data = bytearray((work / "model.npz").read_bytes())
-    data[int(share * len(data))] ^= 4
+    data[int(position * len(data))] ^= 4
     (tmp_path / "a.npz").write_bytes(data)
     refused("predict", "-m", "a.npz", code=4, says="a.npz", stdin="great film\n", cwd=tmp_path)
 
@@ -202,7 +202,7 @@ def test_an_artifact_of_a_newer_format(command, work, tmp_path):
 
 
 @pytest.mark.parametrize("words", ["pca folder", "neighbors folder/ the", "info folder"])
-def test_a_folder_for_an_artifact(words, tmp_path):
+def test_a_folder_instead_of_an_artifact(words, tmp_path):
     (tmp_path / "folder").mkdir()
     refused(*words.split(), code=2, says="folder", cwd=tmp_path, untouched=tmp_path)
 
@@ -230,8 +230,8 @@ def test_a_missing_artifact(command, work, tmp_path):
 )
 def test_a_missing_file(words, work, tmp_path):
     (tmp_path / "there.txt").write_text("a b a b a b a b a b a b\n")
-    places = {"embeddings": work / "embeddings.npz", "train": work / "train.tsv", "model": work / "model.npz"}
-    words = [word.format(**places) for word in words]
+    paths = {"embeddings": work / "embeddings.npz", "train": work / "train.tsv", "model": work / "model.npz"}
+    words = [word.format(**paths) for word in words]
     says = (next(word for word in words if word.startswith("missing")), "no such file")
     refused(*words, code=2, says=says, cwd=tmp_path, untouched=tmp_path)
 
@@ -267,6 +267,6 @@ def test_an_impossible_option(command, option, value, work, tmp_path):
 
 
 @pytest.mark.parametrize("words", ["info test.tsv", "cooccur missing.txt"])
-def test_a_traceback_only_where_it_is_asked_for(words, work):
+def test_a_traceback_is_shown_only_with_nlptx_debug(words, work):
     run(*words.split(), code=None, cwd=work)
     run(*words.split(), code=None, cwd=work, env={"NLPTX_DEBUG": "1"}, traceback=True)

@@ -1,4 +1,4 @@
-"""Commands meet inputs that are not text, tables without their name, and rows without a label."""
+"""Inputs that are not text, tables whose name does not show their format, and rows without a label."""
 
 import io
 import json
@@ -31,7 +31,7 @@ def arrays():
     ],
     ids=["array", "page", "npz", "utf-16", "csv-named-xlsx"],
 )
-def test_every_command_refuses_what_is_not_text(name, content, says, work, tmp_path):
+def test_every_command_rejects_input_that_is_not_text(name, content, says, work, tmp_path):
     path = tmp_path / name
     path.write_bytes(content)
     for words in (
@@ -48,18 +48,18 @@ def test_every_command_refuses_what_is_not_text(name, content, says, work, tmp_p
 
 
 @pytest.mark.parametrize("content", [ARRAY.encode(), PAGE.encode(), arrays()], ids=["array", "page", "npz"])
-def test_the_same_from_a_pipe(content, model):
+def test_piped_input_that_is_not_text_is_rejected(content, model):
     refused("predict", "-m", model, stdin=content, code=3, says=("<stdin>: this is", "not text"))
     refused("explain", "-m", model, stdin=content, code=3, says=("<stdin>: this is", "not text"))
 
 
-def test_a_text_that_begins_like_markup_is_scored(model):
+def test_a_text_that_begins_like_markup_or_json_is_scored(model):
     rows = run("predict", "-m", model, stdin="<great film>\n[lovely story]\n").rows
     assert [row[0] for row in rows] == ["pos", "pos"]
 
 
 @pytest.mark.parametrize("first", ["text,label", "text\tlabel"])
-def test_a_piped_header_earns_a_note_and_the_rows_stay(first, model):
+def test_a_piped_header_causes_a_note_and_is_scored_as_a_text(first, model):
     result = run("predict", "-m", model, stdin=f"{first}\ngreat film\n")
     assert [row[0] for row in result.rows] == ["?", "pos"]
     note, _ = result.stderr.splitlines()
@@ -68,7 +68,7 @@ def test_a_piped_header_earns_a_note_and_the_rows_stay(first, model):
     assert run("predict", "-q", "-m", model, stdin=f"{first}\ngreat film\n").stderr == ""
 
 
-def test_the_first_line_of_a_slow_pipe_is_answered_before_the_second(model):
+def test_the_first_line_of_a_slow_pipe_is_scored_before_the_second_arrives(model):
     with subprocess.Popen(
         [*NLPTX, "predict", "-m", str(model)],
         stdin=subprocess.PIPE,
@@ -89,7 +89,7 @@ GAPS = [("great film", "pos"), ("awful film", "neg"), ("dull film", ""), ("", "p
 ] * 4
 
 
-def test_one_empty_label_says_where_and_how_to_go_on(work, tmp_path):
+def test_the_message_about_an_empty_label_names_the_line_and_a_remedy(work, tmp_path):
     path = write_tsv(tmp_path / "a.tsv", GAPS)
     for words in (
         ("train", path, "-e", work / "embeddings.npz", "-o", tmp_path / "m.npz"),
@@ -101,7 +101,7 @@ def test_one_empty_label_says_where_and_how_to_go_on(work, tmp_path):
         assert "--skip-bad" in message
 
 
-def test_bad_rows_are_left_out_counted_and_named(work, tmp_path):
+def test_bad_rows_are_skipped_and_reported(work, tmp_path):
     path = write_tsv(tmp_path / "a.tsv", GAPS)
     words = ("train", path, "-e", work / "embeddings.npz", *TRAIN, "--skip-bad", "-o", tmp_path / "m.npz")
     result = call(*words)
@@ -114,13 +114,13 @@ def test_bad_rows_are_left_out_counted_and_named(work, tmp_path):
     assert "left out" in report.stderr
 
 
-# ---------------------------------------------------------------- labels that may be meant otherwise
+# ---------------------------------------------------------------- ambiguous labels
 
 
-def test_train_says_what_it_understood_of_labels(work, tmp_path):
+def test_train_reports_that_labels_are_read_as_a_scale(work, tmp_path):
     path = write_tsv(tmp_path / "a.tsv", [(f"great film {number}", str(number % 6)) for number in range(24)])
     words = ("train", path, "-e", work / "embeddings.npz", *TRAIN, "-o", tmp_path / "m.npz")
-    said = call(*words).stderr
-    assert "labels 0, 1, 2, 3, 4, 5 are read as a scale; if they are names, give --label-order none" in said
+    message = call(*words).stderr
+    assert "labels 0, 1, 2, 3, 4, 5 are read as a scale; if they are names, give --label-order none" in message
     assert "scale" not in call(*words, "--label-order", "none").stderr
     assert "scale" not in call(*words, "-q").stderr

@@ -1,4 +1,4 @@
-"""What the command line tells of models, vectors and artifacts: evaluate, neighbors, info, explain."""
+"""The commands that report on models, vectors and artifacts: evaluate, neighbors, info, explain."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from calling import call
 from command import refused, run, shell
-from sample_data import COUNT, PCA, TELLING, TRAIN, make_rows, one_step, write_tsv
+from sample_data import COUNT, LABEL_WORDS, PCA, TRAIN, make_rows, one_step, write_tsv
 from test_metrics import auc_by_pairs, ece_by_bins
 
 KEYS = {
@@ -42,7 +42,7 @@ KEYS = {
 
 @pytest.fixture(scope="module")
 def weak(work, tmp_path_factory):
-    """A model that errs: one step of training."""
+    """A model that makes errors, because it was trained for only one step."""
     path = tmp_path_factory.mktemp("weak") / "model.npz"
     words = (
         "--epochs",
@@ -67,25 +67,25 @@ def weak(work, tmp_path_factory):
 
 def test_report_equals_a_computation_by_hand(work, weak):
     report = run("evaluate", "-m", weak, work / "test.tsv", "--json").json
-    # The file's own label is the true one; what the model says stands beside it.
+    # The column "label" contains the true label, and the model's outputs are in other columns.
     rows = [json.loads(line) for line in run("predict", "-m", weak, work / "test.tsv", "--json").lines]
     true = np.array([row["label"] == "pos" for row in rows])
     positive = np.array([row["prob_pos"] for row in rows])
-    said = positive > 0.5
-    hit = said == true
+    predicted = positive > 0.5
+    hit = predicted == true
     count = len(rows)
-    assert 0 < hit.sum() < count, "the case should hold both hits and misses"
+    assert 0 < hit.sum() < count, "the test needs both correct and wrong predictions"
     assert report["texts"] == count
     assert report["accuracy"] == hit.mean()
     assert report["majority"] == max(true.mean(), 1 - true.mean())
     assert report["confusion"] == [
-        [int((~true & ~said).sum()), int((~true & said).sum())],
-        [int((true & ~said).sum()), int((true & said).sum())],
+        [int((~true & ~predicted).sum()), int((~true & predicted).sum())],
+        [int((true & ~predicted).sum()), int((true & predicted).sum())],
     ]
     assert report["log_loss"] == pytest.approx(-np.log(np.where(true, positive, 1 - positive)).mean(), abs=1e-5)
     assert report["auc"] == pytest.approx(auc_by_pairs(positive, true), abs=1e-5)
     assert report["ece"] == pytest.approx(ece_by_bins(np.maximum(positive, 1 - positive), hit, 15), abs=1e-3)
-    f1 = [2 * (t & s).sum() / (t.sum() + s.sum()) for t, s in ((~true, ~said), (true, said))]
+    f1 = [2 * (t & s).sum() / (t.sum() + s.sum()) for t, s in ((~true, ~predicted), (true, predicted))]
     assert [row["f1"] for row in report["classes"]] == pytest.approx(f1)
     assert report["macro_f1"] == pytest.approx(np.mean(f1))
     assert [row["label"] for row in report["classes"]] == ["neg", "pos"]
@@ -131,15 +131,15 @@ def test_labels_without_an_order_have_no_absolute_error(work):
     assert np.array(report["confusion"]).shape == (3, 3)
 
 
-def test_an_absent_label_is_null_not_nan(work, model):
+def test_measures_of_an_absent_label_are_null_instead_of_nan(work, model):
     result = run("evaluate", "-m", model, "--input-format", "tsv", "--json", stdin="text\tlabel\ngreat film\tpos\n")
     assert "NaN" not in result.text
     assert result.json["auc"] is None
     assert result.json["classes"][0]["texts"] == 0
 
 
-def test_of_many_labels_the_most_frequent_confusions_are_named(work, tmp_path):
-    rows = make_rows(tuple(TELLING), 50, seed=1)
+def test_for_many_labels_only_the_most_frequent_confusions_are_shown(work, tmp_path):
+    rows = make_rows(tuple(LABEL_WORDS), 50, seed=1)
     train = write_tsv(tmp_path / "train.tsv", [(text, f"{label} {n % 4}") for n, (text, label) in enumerate(rows)])
     run("train", train, "-e", work / "embeddings.npz", *TRAIN, "-o", "many.npz", cwd=tmp_path)
     report = run("evaluate", "-m", "many.npz", train, cwd=tmp_path).text
@@ -152,24 +152,24 @@ def test_of_many_labels_the_most_frequent_confusions_are_named(work, tmp_path):
     assert 0 < len(counts) <= 10
 
 
-def test_lines_that_are_piped_end_without_blanks(work, model):
+def test_piped_lines_have_no_trailing_blanks(work, model):
     for words in (("evaluate", "-m", model, work / "test.tsv"), ("info", model), ("explain", "-m", model, "great")):
         assert not re.search(r"[ \t]$", run(*words).text, re.MULTILINE), words
 
 
-@pytest.mark.parametrize(("least", "code", "json_option"), [("0", 0, ()), ("0.999", 5, ("--json",))])
-def test_min_accuracy_is_a_gate_after_the_report(least, code, json_option, work, weak):
-    result = run("evaluate", "-m", weak, work / "test.tsv", "--min-accuracy", least, *json_option, code=code)
+@pytest.mark.parametrize(("minimum", "code", "json_option"), [("0", 0, ()), ("0.999", 5, ("--json",))])
+def test_min_accuracy_is_checked_after_the_report(minimum, code, json_option, work, weak):
+    result = run("evaluate", "-m", weak, work / "test.tsv", "--min-accuracy", minimum, *json_option, code=code)
     assert "accuracy" in result.text
     assert ("--min-accuracy" in result.stderr) == (code == 5)
 
 
-@pytest.mark.parametrize("least", ["1.5", "nan"])
-def test_min_accuracy_is_a_share(least, work, model):
-    refused("evaluate", "-m", model, work / "test.tsv", "--min-accuracy", least, code=2, says="--min-accuracy")
+@pytest.mark.parametrize("minimum", ["1.5", "nan"])
+def test_min_accuracy_must_be_between_0_and_1(minimum, work, model):
+    refused("evaluate", "-m", model, work / "test.tsv", "--min-accuracy", minimum, code=2, says="--min-accuracy")
 
 
-def test_a_label_the_model_lacks_is_named_with_its_place(model, tmp_path):
+def test_the_message_about_an_unknown_label_names_label_and_line(model, tmp_path):
     (tmp_path / "t.tsv").write_text("text\tlabel\ngreat\tpos\nso so\tneu\n")
     says = ("t.tsv:3", "'neu'", "neg, pos")
     refused("evaluate", "-m", model, "t.tsv", code=3, says=says, cwd=tmp_path)
@@ -183,7 +183,7 @@ def test_a_label_the_model_lacks_is_named_with_its_place(model, tmp_path):
     ],
     ids=["text", "no-rows"],
 )
-def test_data_without_labels_is_refused(name, content, says, model, tmp_path):
+def test_data_without_labels_is_rejected(name, content, says, model, tmp_path):
     (tmp_path / name).write_text(content)
     refused("evaluate", "-m", model, name, code=3, says=says, cwd=tmp_path)
 
@@ -193,7 +193,7 @@ def test_data_without_labels_is_refused(name, content, says, model, tmp_path):
 
 @pytest.fixture(scope="module")
 def vectors(work, tmp_path_factory):
-    """The word vectors by word, as word2vec text tells them."""
+    """The word vectors by word, read from word2vec text."""
     path = tmp_path_factory.mktemp("vectors") / "v.txt"
     run("pca", work / "cooccur.npz", *PCA, "-o", path)
     lines = [line.split(" ") for line in path.read_text().splitlines()[1:]]
@@ -204,9 +204,9 @@ def cosine(a, b):
     return a @ b / math.sqrt((a @ a) * (b @ b))
 
 
-def nearest(vectors, goal, left_out, top):
-    ranked = sorted(((cosine(vector, goal), word) for word, vector in vectors.items()), reverse=True)
-    return [(word, number) for number, word in ranked if word not in left_out][:top]
+def nearest(vectors, target, excluded, top):
+    ranked = sorted(((cosine(vector, target), word) for word, vector in vectors.items()), reverse=True)
+    return [(word, number) for number, word in ranked if word not in excluded][:top]
 
 
 def check_table(found, expected):
@@ -214,7 +214,7 @@ def check_table(found, expected):
     assert [row["cosine"] for row in found] == pytest.approx([number for _, number in expected], abs=1e-5)
 
 
-def test_neighbors_are_the_words_of_largest_cosine(work, vectors):
+def test_neighbors_are_the_words_with_the_largest_cosine(work, vectors):
     found = run("neighbors", work / "embeddings.npz", "awful", "Great", "-n", "4", "--json").json
     assert list(found) == ["awful", "Great"]
     check_table(found["awful"], nearest(vectors, vectors["awful"], {"awful"}, 4))
@@ -236,11 +236,11 @@ def test_neighbors_table_shows_words_and_cosines(work, vectors):
     assert [part for part in lines[2].split() if part] == [word, f"{number:.4f}"]
 
 
-def test_models_have_neighbors_too(work):
+def test_neighbors_accepts_a_model(work):
     assert len(run("neighbors", work / "model.npz", "awful", "--json").json["awful"]) == 10
 
 
-def test_unknown_words_are_refused_by_name(work):
+def test_the_message_about_unknown_words_names_them(work):
     refused("neighbors", work / "embeddings.npz", "awful", "zzz", code=3, says="'zzz'")
 
 
@@ -255,7 +255,7 @@ def test_analogies_take_three_words(work):
     ("name", "kind", "stages"),
     [("cooccur.npz", "cooccurrence", 1), ("embeddings.npz", "embeddings", 2), ("model.npz", "model", 3)],
 )
-def test_info_tells_kind_settings_and_provenance(name, kind, stages, work):
+def test_info_shows_kind_settings_and_provenance(name, kind, stages, work):
     found = run("info", work / name, "--json").json
     assert (found["kind"], found["format"], found["seed"]) == (kind, 1, 1)
     assert len(found["commands"]) == stages
@@ -268,7 +268,7 @@ def test_info_tells_kind_settings_and_provenance(name, kind, stages, work):
     assert first["details"]["sha256"] == hashlib.sha256((work / "corpus.txt").read_bytes()).hexdigest()
 
 
-def test_info_draws_the_same(work):
+def test_text_and_json_of_info_agree(work):
     found = run("info", work / "kinds.npz", "--json").json
     assert found["details"]["labels"] == ["comedy", "drama", "western"]
     shown = run("info", work / "kinds.npz").text
@@ -290,7 +290,7 @@ def test_info_of_a_model_begins_with_purpose_accuracy_and_labels(work, tmp_path)
     }
     for name, facts in beginnings.items():
         lines = call("info", *([name] if name else [])).lines
-        # Lines that go on say nothing in the first column.
+        # The first column of continuation lines is empty.
         shown = [line for line in lines[1:] if line[1] != " "]
         for line, (fact, value) in zip(shown, facts, strict=False):
             assert line.split()[0] == fact
@@ -305,7 +305,7 @@ def test_info_does_not_claim_an_accuracy_that_was_not_measured(work, tmp_path):
     assert "Not measured: no texts were held out." in call("info", tmp_path / "m.npz").text
 
 
-# Options that differ from the defaults, for inputs that need some to be read.
+# Options other than the defaults; some of them are needed to read the inputs.
 COLUMNS = ("--text-column", "review")
 TABLE = (*COLUMNS, "--label-column", "stars", "--valid", "VALID.csv")
 RECIPE = {
@@ -315,7 +315,7 @@ RECIPE = {
 }
 
 
-def test_the_commands_of_info_make_the_same_bytes_again(tmp_path):
+def test_the_commands_shown_by_info_reproduce_the_same_bytes(tmp_path):
     for name, rows in (("CORPUS", 60), ("DATA", 40), ("VALID", 10)):
         rows = make_rows(("neg", "pos"), rows, seed=8)
         table = "".join(f"{text},{label}\n" for text, label in rows)
@@ -325,13 +325,13 @@ def test_the_commands_of_info_make_the_same_bytes_again(tmp_path):
     run("train", "DATA.csv", "-e", "embeddings.npz", *RECIPE["train"], "-o", "model.npz", cwd=tmp_path)
     names = ("cooccur.npz", "embeddings.npz", "model.npz")
     before = {name: (tmp_path / name).read_bytes() for name in names}
-    told = run("info", "model.npz", "--json", cwd=tmp_path).json
-    history = told["details"]["history"]
+    description = run("info", "model.npz", "--json", cwd=tmp_path).json
+    history = description["details"]["history"]
     assert (history["train_texts"], history["valid_texts"]) == (40, 10)
     for name in names:
         (tmp_path / name).unlink()
-    # What info cannot know are the names of the inputs.
-    script = " && ".join(told["commands"])
+    # Only the names of the inputs are not known to info.
+    script = " && ".join(description["commands"])
     for name in ("CORPUS", "DATA", "VALID"):
         script = script.replace(name, f"{name}.csv")
     shell(script, cwd=tmp_path)
@@ -340,7 +340,7 @@ def test_the_commands_of_info_make_the_same_bytes_again(tmp_path):
 
 @pytest.fixture(scope="module")
 def foreign(work, tmp_path_factory):
-    """Vectors from elsewhere, and what info tells of a model trained on them."""
+    """The bytes of word vectors that were not made by nlptx, and the output of info for a model trained on them."""
     folder = tmp_path_factory.mktemp("foreign")
     vectors = folder / "glove.txt"
     vectors.write_text("the 0.1 0.2\nfilm -0.3 0.4\nawful 1 0\ngreat 0 1\n")
@@ -348,18 +348,18 @@ def foreign(work, tmp_path_factory):
     return vectors.read_bytes(), run("info", folder / "m.npz", "--json")
 
 
-def test_a_model_of_foreign_vectors_does_not_claim_they_came_from_pca(foreign):
+def test_info_does_not_claim_that_foreign_vectors_came_from_pca(foreign):
     assert not any(command.startswith("nlptx pca") for command in foreign[1].json["commands"])
 
 
-def test_a_model_of_foreign_vectors_knows_them_and_their_digest(foreign):
-    vectors, told = foreign
-    assert told.json["sizes"]["word_counts"] == [4]
-    assert hashlib.sha256(vectors).hexdigest() in told.text
+def test_info_shows_the_size_and_digest_of_foreign_vectors(foreign):
+    vectors, description = foreign
+    assert description.json["sizes"]["word_counts"] == [4]
+    assert hashlib.sha256(vectors).hexdigest() in description.text
 
 
 @pytest.mark.parametrize("words", ["info model.npz", "explain -m model.npz great"])
-def test_reports_survive_a_narrow_encoding(words, work):
+def test_reports_work_with_a_narrow_output_encoding(words, work):
     run(*words.split(), cwd=work, env={"PYTHONIOENCODING": "latin-1"})
 
 
@@ -372,7 +372,7 @@ def test_reports_survive_a_narrow_encoding(words, work):
     ],
 )
 def test_reports_into_a_closed_pipe_end_silently(words, work):
-    """The reader is gone before the first byte: its end of the pipe is closed by the time nlptx starts."""
+    """The reader has closed its end of the pipe before nlptx starts."""
     result = shell(f"{{ sleep 0.2; nlptx {words}; }} | true; exit ${{PIPESTATUS[0]}}", cwd=work, code=141)
     assert result.stderr == ""
 
@@ -380,15 +380,15 @@ def test_reports_into_a_closed_pipe_end_silently(words, work):
 # ---------------------------------------------------------------- explain
 
 
-def test_worth_is_what_the_probability_falls_without_the_word(weak):
+def test_worth_is_the_decrease_in_probability_without_the_word(weak):
     words = ["great", "film", "awful"]
     found = run("explain", "-m", weak, "--label", "pos", " ".join(words), "--json").json
     texts = [words, words[1:], [words[0], words[2]], words[:2]]
     lines = run("predict", "-m", weak, "--json", stdin="\n".join(map(" ".join, texts))).lines
-    whole, *without = [json.loads(line)["prob_pos"] for line in lines]
+    complete, *without = [json.loads(line)["prob_pos"] for line in lines]
     assert (found["label"], [word["word"] for word in found["words"]]) == ("pos", words)
-    assert found["probability"] == pytest.approx(whole, abs=1e-5)
-    assert [word["worth"] for word in found["words"]] == pytest.approx([whole - part for part in without], abs=1e-5)
+    assert found["probability"] == pytest.approx(complete, abs=1e-5)
+    assert [word["worth"] for word in found["words"]] == pytest.approx([complete - part for part in without], abs=1e-5)
 
 
 def test_attention_is_a_distribution_over_the_words(model):
@@ -401,7 +401,7 @@ def test_attention_is_a_distribution_over_the_words(model):
     assert received == pytest.approx(attention.mean(axis=2).transpose(2, 0, 1), abs=2e-4)
 
 
-def test_unknown_words_keep_their_place_and_are_marked(model):
+def test_unknown_words_keep_their_position_and_are_marked(model):
     text = "zzz great Film qqq"
     rows = [line.split() for line in call("explain", "-m", model, text).lines[2:]]
     assert [row[0] for row in rows] == ["zzz", "great", "film", "qqq"]
@@ -412,7 +412,7 @@ def test_unknown_words_keep_their_place_and_are_marked(model):
     assert words[1:3] == call("explain", "-m", model, "great film", "--json").json["words"]
 
 
-def test_words_beyond_the_head_of_a_text_are_marked(work, tmp_path):
+def test_words_after_the_head_of_a_text_are_marked(work, tmp_path):
     words = one_step(work, "--long-texts", "head", "--attention-window", "2", "-q", "-o", tmp_path / "head.npz")
     run(*words)
     rows = [line.split() for line in call("explain", "-m", tmp_path / "head.npz", "great film zzz awful").lines[2:]]
@@ -420,12 +420,12 @@ def test_words_beyond_the_head_of_a_text_are_marked(work, tmp_path):
     assert all(row[1][0] in "+-" for row in rows[:2])
 
 
-def test_an_explanation_of_three_thousand_characters_is_some_kilobytes(model):
+def test_the_json_explanation_of_a_long_text_is_small(model):
     text = " ".join(["great film awful"] * 200)
     assert len(call("explain", "-m", model, "--json", stdin=text).stdout) < 30 * len(text)
 
 
-def test_attention_matrices_are_json():
+def test_attention_matrices_require_json():
     result = call("explain", "great film", "--attention", code=2)
     assert "add --json" in result.stderr
 
@@ -439,5 +439,5 @@ def test_explain_reads_standard_input_and_draws_a_table(model):
 @pytest.mark.parametrize(
     ("words", "says"), [(("zzz qqq",), "no word"), (("great", "--label", "meh"), ("--label", "'meh'", "'neg', 'pos'"))]
 )
-def test_explain_refuses_what_it_cannot_explain(words, says, model):
+def test_explain_rejects_texts_without_known_words_and_unknown_labels(words, says, model):
     refused("explain", "-m", model, *words, code=3, says=says)

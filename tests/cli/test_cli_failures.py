@@ -1,4 +1,4 @@
-"""Failures while running: full disks, readers that leave, diverging training, signals; nothing is left half-written."""
+"""Runtime failures: full disks, closed pipes, diverging training, signals. No partial output is left."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ def test_a_target_that_cannot_be_written(command, target, work, tmp_path):
 
 
 @needs_full_device
-def test_a_full_disk_under_an_artifact(work):
+def test_a_full_disk_while_writing_an_artifact(work):
     refused("pca", work / "cooccur.npz", *PCA, "-q", "-o", "/dev/full", code=1, says=("/dev/full", "full"))
 
 
@@ -52,25 +52,25 @@ def test_a_full_disk_under_an_artifact(work):
         "--help",
     ],
 )
-def test_a_full_disk_under_standard_output(words, work):
+def test_a_full_disk_while_writing_to_standard_output(words, work):
     result = shell(f"nlptx {words} > /dev/full", cwd=work, code=1)
     assert result.stderr.startswith("nlptx: error: ")
-    # One failure is told once.
+    # The failure is reported only once.
     assert result.stderr.count("nlptx:") == 1
 
 
 @pytest.mark.parametrize("words", ["cooccur corpus.txt --min-count 1", "predict -m model.npz corpus.txt"])
-def test_a_limit_reached_while_writing_leaves_the_old_file(words, work, tmp_path):
+def test_reaching_the_file_size_limit_keeps_the_old_file(words, work, tmp_path):
     (tmp_path / "out").write_text("old\n")
-    # The limit holds for Python's own cache of compiled modules too, and would leave it cut short.
-    alone = "PYTHONDONTWRITEBYTECODE=1"
-    result = shell(f"ulimit -f 1; {alone} nlptx {words} -q -o {tmp_path}/out", cwd=work, code=1)
+    # The limit would also truncate the bytecode files that Python writes.
+    no_bytecode = "PYTHONDONTWRITEBYTECODE=1"
+    result = shell(f"ulimit -f 1; {no_bytecode} nlptx {words} -q -o {tmp_path}/out", cwd=work, code=1)
     assert result.stderr.startswith("nlptx: error: ")
     assert contents(tmp_path) == {"out": b"old\n"}
 
 
 @pytest.mark.parametrize("words", ["cooccur corpus.txt -o -", "predict -m model.npz test.tsv"])
-def test_a_reader_that_is_gone(words, work):
+def test_a_closed_pipe_ends_a_command_silently(words, work):
     result = shell(f"{{ sleep 0.2; nlptx {words} -q; }} | true; exit ${{PIPESTATUS[0]}}", cwd=work, code=141)
     assert result.stderr == ""
 
@@ -80,27 +80,27 @@ def test_a_reader_that_is_gone(words, work):
 
 @pytest.fixture(scope="module")
 def diverged(work, tmp_path_factory):
-    """What is said, and what is left, by a training with a rate beyond all measure."""
+    """The result of a training run with a far too high learning rate, and the files that it leaves."""
     folder = tmp_path_factory.mktemp("diverged")
     words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--lr", "1e30", "-q", "-o", "out.npz")
     return run(*last_of_each(*words), code=1, cwd=folder), contents(folder)
 
 
-def test_divergence_names_the_step_and_what_to_do(diverged):
-    result, left = diverged
+def test_the_message_about_divergence_names_the_step_and_a_remedy(diverged):
+    result, files = diverged
     assert "diverged at step 2" in result.stderr
     assert "Lower --lr (now 1e+30)" in result.stderr
-    assert left == {}
+    assert files == {}
 
 
-def test_divergence_says_nothing_else(diverged):
+def test_the_message_about_divergence_is_short(diverged):
     result, _ = diverged
     assert len(result.stderr.splitlines()) <= 3, result.stderr
 
 
 @pytest.mark.parametrize("held_out", ["0.1", "0"])
-def test_divergence_at_the_last_step_is_noticed_too(held_out, work, tmp_path):
-    """There is no next step whose loss would tell; neither is it an interruption, nor a model to keep."""
+def test_divergence_at_the_last_step_is_detected(held_out, work, tmp_path):
+    """No later step has a loss that would reveal it. No model is saved, and no interruption is reported."""
     words = one_step(work, "--lr", "1e30", "--warmup", "0", "--weight-averaging", "0", "--valid-share", held_out)
     result = run(*words, "-o", "out.npz", code=1, cwd=tmp_path)
     assert "diverged" in result.stderr
@@ -113,7 +113,7 @@ ENDLESS = ("--epochs", "100000", "--patience", "0", "--heads", "2")
 
 
 def interrupted(work, tmp_path, signal_name, *words, terminal=(), mark=b"epoch 2/"):
-    """Train without end, send a signal once ``mark`` shows, and return what came of it."""
+    """Train endlessly, send a signal when ``mark`` appears; return the result and all text shown."""
     words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *ENDLESS, *words, "-o", tmp_path / "out.npz")
     with Running(*words, terminal=terminal) as running:
         seen = running.read_until(mark, None if terminal else running.process.stderr)
@@ -126,30 +126,30 @@ CHECKPOINT = "out.npz.checkpoint"
 
 
 @pytest.mark.parametrize(("signal_name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
-def test_a_stopped_training_keeps_the_best_model_so_far_and_a_checkpoint(signal_name, code, work, tmp_path):
-    result, said = interrupted(work, tmp_path, signal_name)
+def test_a_stopped_training_run_keeps_the_best_model_so_far_and_a_checkpoint(signal_name, code, work, tmp_path):
+    result, message = interrupted(work, tmp_path, signal_name)
     assert result.code == code
-    assert "out.npz holds the best model so far" in said
-    assert f"--resume goes on from {CHECKPOINT}" in said
+    assert "out.npz holds the best model so far" in message
+    assert f"--resume goes on from {CHECKPOINT}" in message
     assert sorted(contents(tmp_path)) == ["out.npz", CHECKPOINT]
     history = header_of(tmp_path / "out.npz")["details"]["history"]
     assert history["interrupted"]
-    assert f"(epoch {history['best_epoch']})" in said
+    assert f"(epoch {history['best_epoch']})" in message
     assert len(run("predict", "-m", tmp_path / "out.npz", stdin="great\n").lines) == 1
 
 
 @pytest.mark.parametrize(("signal_name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
-def test_before_there_is_a_model_the_old_one_stays(signal_name, code, work, tmp_path):
-    """While the encoder is pre-trained there is no classifier yet to keep."""
+def test_stopping_before_the_first_model_keeps_the_old_file(signal_name, code, work, tmp_path):
+    """During pre-training there is no classifier that could be saved."""
     (tmp_path / "out.npz").write_text("old\n")
-    # Only a terminal is told of the progress of pre-training.
-    result, said = interrupted(work, tmp_path, signal_name, "--pretrain", "100000", terminal=(2,), mark=b"epoch ")
+    # The progress of pre-training is shown only on a terminal.
+    result, message = interrupted(work, tmp_path, signal_name, "--pretrain", "100000", terminal=(2,), mark=b"epoch ")
     assert result.code == code
-    assert "there is no model yet" in said
-    assert "best model" not in said
-    left = contents(tmp_path)
-    assert left.pop("out.npz") == b"old\n"
-    assert list(left) == [CHECKPOINT]
+    assert "there is no model yet" in message
+    assert "best model" not in message
+    files = contents(tmp_path)
+    assert files.pop("out.npz") == b"old\n"
+    assert list(files) == [CHECKPOINT]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_before_there_is_a_model_the_old_one_stays(signal_name, code, work, tmp_
 def test_ctrl_c_while_waiting_for_input(words, work, tmp_path):
     with Running(*words, "-v", "-o", tmp_path / "out.npz", cwd=work) as running:
         running.read_until(b"settings", running.process.stderr)
-        time.sleep(0.5)  # the modules that read are imported after this line
+        time.sleep(0.5)  # the modules that read input are imported after this line is shown
         running.process.send_signal(signal.SIGINT)
         assert running.process.wait(30) == 130
         assert b"interrupted" in running.process.stderr.read()
@@ -170,12 +170,12 @@ def test_ctrl_c_while_waiting_for_input(words, work, tmp_path):
 STARTING = """
 import os, signal, sys
 
-class Strike:
+class SendSignal:
     def find_spec(self, name, path=None, target=None):
         if name == "click":
             os.kill(os.getpid(), signal.SIGINT)
 
-sys.meta_path.insert(0, Strike())
+sys.meta_path.insert(0, SendSignal())
 from nlptx.__main__ import main
 main()
 """

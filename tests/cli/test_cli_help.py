@@ -1,4 +1,4 @@
-"""What the command line says of itself: help, version, completion, and how fast it can say it."""
+"""Help and version: their content, and that they import nothing slow."""
 
 import re
 import sys
@@ -24,9 +24,9 @@ HEAVY = {"numpy", "scipy", "pandas", "rich", "matplotlib"}
 
 @cache
 def imported_for(*words):
-    """What ``nlptx WORDS`` prints, and the modules it imports to do so."""
+    """Return the output of ``nlptx WORDS`` and the modules that it imports."""
     result = shell(f"{sys.executable} -X importtime -m nlptx {' '.join(words)}")
-    # Importtime shares standard error with the program, which should say nothing there.
+    # The import times are on standard error, where the program itself should write nothing.
     assert all(line.startswith("import time:") for line in result.stderr.splitlines())
     return result.text, {line.rpartition("|")[2].strip() for line in result.stderr.splitlines()}
 
@@ -36,29 +36,29 @@ def help_of(command):
 
 
 def parameters_of(command):
-    """The options of a command, as click has them."""
-    found = getattr(import_module(f"nlptx.cli.{command}"), command)
-    return [parameter for parameter in found.params if isinstance(parameter, click.Option)]
+    """Return the click options of a command."""
+    definition = getattr(import_module(f"nlptx.cli.{command}"), command)
+    return [parameter for parameter in definition.params if isinstance(parameter, click.Option)]
 
 
 def sections_of(command):
-    """Headings -> option names -> what help says of each, on one line."""
+    """Return heading -> option names -> description on one line."""
     sections, last = {}, None
     for line in help_of(command).splitlines():
         if heading := re.fullmatch(r"(\S.*):", line):
             section = sections.setdefault(heading[1], {})
-        # A name stands two columns in; what is said of it, or goes on, stands further right.
+        # Option names are indented by two columns, descriptions and their continuation lines by more.
         elif re.match(r"  -", line) and sections:
-            last, _, said = line.strip().partition("  ")
-            section[last] = said.strip()
+            last, _, description = line.strip().partition("  ")
+            section[last] = description.strip()
         elif line.startswith("    ") and last:
             section[last] += " " + line.strip()
     return sections
 
 
 def options_of(command):
-    """Option names -> what help says of each, on one line."""
-    return {name: said for section in sections_of(command).values() for name, said in section.items()}
+    """Return option names -> description on one line."""
+    return {name: description for section in sections_of(command).values() for name, description in section.items()}
 
 
 def examples_of(command):
@@ -72,13 +72,13 @@ def screen(monkeypatch):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_opens_with_the_usage_and_two_examples(command):
+def test_help_begins_with_the_usage_and_two_examples(command):
     text = help_of(command)
     assert re.match(rf"Usage: (python -m )?nlptx {command} ", text)
     opening, _, _ = text.partition("Options:\n")
     examples = examples_of(command)
     assert len(examples) == 2
-    # Before them stand the usage and one sentence.
+    # Only the usage and one sentence precede them.
     assert opening.index(examples[0]) < 250
 
 
@@ -86,15 +86,15 @@ def test_help_opens_with_the_usage_and_two_examples(command):
 def test_examples_use_options_that_exist(command):
     known = set(re.findall(r"--?[a-z][a-z-]*", " ".join(options_of(command))))
     for example in examples_of(command):
-        own = example[example.index(f"nlptx {command}") :].partition(" | ")[0]
-        assert set(re.findall(r"(?<= )--?[a-z][a-z-]*", own)) <= known
+        arguments = example[example.index(f"nlptx {command}") :].partition(" | ")[0]
+        assert set(re.findall(r"(?<= )--?[a-z][a-z-]*", arguments)) <= known
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_has_help(command):
-    for names, said in options_of(command).items():
-        # A default, in brackets, is not yet a help.
-        assert re.search(r"[a-z]{3,}", re.sub(r"\[[^]]*\]", "", said)), f"{names}: {said!r}"
+    for names, description in options_of(command).items():
+        # A default in brackets alone is not a description.
+        assert re.search(r"[a-z]{3,}", re.sub(r"\[[^]]*\]", "", description)), f"{names}: {description!r}"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -121,7 +121,7 @@ def test_every_option_is_in_a_group(command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_rule_of_environment_variables_is_said_once(command):
+def test_the_rule_for_environment_variables_appears_once(command):
     text = help_of(command)
     assert text.count("NLPTX_") == 1
     end = " ".join(text.splitlines()[-2:])
@@ -132,13 +132,13 @@ def test_the_rule_of_environment_variables_is_said_once(command):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_has_its_variable(command, monkeypatch):
-    """The variable is that of the option a user sees: NLPTX_TRAIN_LR for --lr."""
+    """The variable is named after the visible option: NLPTX_TRAIN_LR for --lr."""
     options = parameters_of(command)
     for option in options:
         monkeypatch.setenv(f"NLPTX_{command}{option.opts[-1].replace('-', '_')[1:]}".upper(), "1")
     with nlptx.make_context("nlptx", [command], resilient_parsing=True) as group:
-        _, found, _ = nlptx.resolve_command(group, [command])
-        context = found.make_context(command, [], parent=group, resilient_parsing=True)
+        _, definition, _ = nlptx.resolve_command(group, [command])
+        context = definition.make_context(command, [], parent=group, resilient_parsing=True)
     unset = {option.name for option in options if option.expose_value} - {
         name for name in context.params if context.get_parameter_source(name) is ParameterSource.ENVIRONMENT
     }
@@ -167,24 +167,24 @@ def test_version():
 
 
 @pytest.mark.parametrize("words", [("--help",), ("--version",), *((name, "--help") for name in COMMANDS)], ids=" ".join)
-def test_talking_of_itself_imports_nothing_heavy(words):
+def test_help_and_version_import_nothing_heavy(words):
     _, imported = imported_for(*words)
     assert "click" in imported
     assert imported & HEAVY == set()
 
 
-def test_predicting_imports_only_what_it_needs(work):
-    """A single line is answered at once: what trains, counts, judges and draws stays away."""
+def test_predict_imports_only_what_it_needs(work):
+    """A single line is scored quickly because modules for training, counting, evaluation and plots are not imported."""
     rows, imported = imported_for("predict", "-m", str(work / "model.npz"), str(work / "test.tsv"), "--format", "text")
     assert len(rows.splitlines()) == 31
     assert any(name.startswith("numpy.") for name in imported)
     unwanted = {"nlptx.training", "nlptx.metrics"}
-    if not np.__version__.startswith("1."):  # which imports them itself
+    if not np.__version__.startswith("1."):  # NumPy 1 imports them itself
         unwanted |= {"numpy.random", "numpy.ma"}
     assert imported & (unwanted | HEAVY - {"numpy"}) == set()
 
 
-def test_counting_a_small_corpus_needs_no_scipy(work, tmp_path):
+def test_counting_a_small_corpus_does_not_import_scipy(work, tmp_path):
     _, imported = imported_for(
         "cooccur", str(work / "test.tsv"), "--min-count", "1", "-q", "-o", str(tmp_path / "c.npz")
     )
@@ -192,14 +192,14 @@ def test_counting_a_small_corpus_needs_no_scipy(work, tmp_path):
     assert imported & {"scipy", "pandas", "matplotlib"} == set()
 
 
-def test_the_list_of_commands_imports_none_of_them():
+def test_listing_the_commands_imports_none_of_them():
     _, imported = imported_for("--help")
     assert not imported & {f"nlptx.cli.{name}" for name in COMMANDS}
     assert not any(name.startswith("nlptx.corpus") for name in imported)
 
 
 @pytest.mark.parametrize("words", [("nosuch",), ("pca", "x.npz", "--nosuch"), ("--nosuch",)], ids=" ".join)
-def test_what_does_not_exist_is_a_usage_error(words):
+def test_an_unknown_command_or_option_is_a_usage_error(words):
     refused(*words, code=2, says=words[-1])
 
 

@@ -1,4 +1,4 @@
-"""The stages of the command line: on disk and in pipes, and the bytes they write."""
+"""The stages of the command line with files and pipes, and the bytes that they write."""
 
 import gzip
 import io
@@ -18,7 +18,7 @@ OUTPUTS = {"cooccur": "cooccur.npz", "pca": "embeddings.npz", "train": "model.np
 
 
 def stage_words(stage, work):
-    """The arguments that make a stage's artifact in ``work``, without -o."""
+    """Return the arguments, without -o, of the command that made the artifact of a stage in ``work``."""
     return {
         "cooccur": ("cooccur", work / "corpus.txt", *COUNT),
         "pca": ("pca", work / "cooccur.npz", *PCA),
@@ -34,7 +34,7 @@ def test_each_stage_writes_one_file_and_nothing_on_stdout(work, tmp_path):
         result = run(*stage_words(stage, work), "-o", OUTPUTS[stage], cwd=tmp_path)
         assert result.stdout == b""
         assert len(contents(tmp_path)) == number
-        # Where no terminal is, neither bars nor colours are.
+        # Without a terminal there are neither progress bars nor colours.
         assert result.stderr
         assert not set("\x1b\r") & set(result.stderr)
     assert len(run("predict", "-m", "model.npz", work / "corpus.txt", cwd=tmp_path).rows) == 140
@@ -56,14 +56,13 @@ def test_labelled_text_and_model_through_pipes(work, tmp_path):
     assert scored.stdout == run("predict", "-m", work / "model.npz", work / "test.tsv").stdout
 
 
-def test_a_table_gives_the_same_model_through_a_pipe(work):
+def test_a_piped_table_yields_the_same_model(work):
     train = f"nlptx train - --input-format tsv -e {work}/embeddings.npz {' '.join(TRAIN)} -o -"
     assert shell(f"{train} < {work}/train.tsv").stdout == (work / "model.npz").read_bytes()
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_stage_nobody_listens_to_still_works(stage, work):
-    """With standard error closed there is nobody to tell, but the result is the same."""
+def test_a_stage_works_with_standard_error_closed(stage, work):
     words = " ".join(map(str, stage_words(stage, work)))
     assert shell(f"nlptx {words} -o - 2>&-").stdout == (work / OUTPUTS[stage]).read_bytes()
 
@@ -76,13 +75,13 @@ def test_an_artifact_is_never_written_to_a_terminal(stage, work):
     assert result.stdout == b""
 
 
-def test_process_substitution_feeds_a_stage(work, tmp_path):
+def test_a_stage_reads_from_process_substitution(work, tmp_path):
     shell(f"nlptx train train.tsv -e <(cat embeddings.npz) {' '.join(TRAIN)} -o {tmp_path}/model.npz", cwd=work)
     assert (tmp_path / "model.npz").read_bytes() == (work / "model.npz").read_bytes()
 
 
 @pytest.mark.parametrize("target", ["/dev/stdout", ">(cat)"])
-def test_an_output_that_is_a_pipe_gets_the_bytes(target, work):
+def test_an_artifact_can_be_written_to_a_pipe(target, work):
     piped = shell(f"nlptx pca cooccur.npz {' '.join(PCA)} -o {target} | cat", cwd=work)
     assert piped.stdout == (work / "embeddings.npz").read_bytes()
 
@@ -97,8 +96,8 @@ def test_an_output_that_is_a_pipe_gets_the_bytes(target, work):
     ],
     ids=" ".join,
 )
-def test_standard_input_cannot_be_two_things(words, work):
-    """Otherwise the second reader would find it empty, and say so less clearly or not at all."""
+def test_standard_input_cannot_be_used_twice(words, work):
+    """Otherwise the second reader would find it empty, and its error message would be less clear."""
     refused(*words, code=2, says="standard input", stdin=(work / "model.npz").read_bytes(), cwd=work)
 
 
@@ -116,8 +115,8 @@ def test_standard_input_cannot_be_two_things(words, work):
     ],
     ids=lambda words: words[0],
 )
-def test_an_empty_name_is_no_default(words, work):
-    """It is what a shell makes of a variable that is not set."""
+def test_an_empty_file_name_is_rejected(words, work):
+    """Shells expand unset variables to empty names."""
     refused(*words, code=2, says="the name of a file is empty", cwd=work)
 
 
@@ -130,18 +129,18 @@ def test_an_empty_name_is_no_default(words, work):
     ],
     ids=lambda words: words[0],
 )
-def test_an_input_is_not_replaced(words, work, tmp_path):
+def test_an_output_cannot_replace_an_input(words, work, tmp_path):
     for name in ("train.tsv", "cooccur.npz", "embeddings.npz"):
         (tmp_path / name).write_bytes((work / name).read_bytes())
     refused(*words, code=2, says="which the output would replace", cwd=tmp_path, untouched=tmp_path)
 
 
 @pytest.mark.parametrize("name", ["train.tsv/x", "n" * 300], ids=["below a file", "long name"])
-def test_a_name_that_leads_nowhere_is_not_called_damaged(name, work):
+def test_an_invalid_path_is_not_reported_as_a_damaged_artifact(name, work):
     refused("info", name, code=2, says=name, cwd=work)
 
 
-def test_a_stream_that_is_no_artifact_is_refused_at_its_start(work):
+def test_a_stream_that_is_not_an_artifact_is_rejected_at_its_start(work):
     refused("info", "/dev/zero", code=4, says="not an nlptx artifact", cwd=work)
 
 
@@ -154,8 +153,8 @@ def test_text_to_explain_must_be_utf_8(work):
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_same_bytes_for_any_jobs_hash_seed_place_and_user(stage, work, tmp_path):
-    """And nothing in them tells who made them where and when."""
+def test_same_bytes_for_any_jobs_hash_seed_folder_and_user(stage, work, tmp_path):
+    """The bytes reveal no user, host, path or date."""
     home = tmp_path / "home-of-zebra"
     home.mkdir()
     env = {"USER": "zebra", "LOGNAME": "zebra", "HOME": str(home), "TZ": "Asia/Tokyo", "PYTHONHASHSEED": "1"}
@@ -169,8 +168,8 @@ def test_same_bytes_for_any_jobs_hash_seed_place_and_user(stage, work, tmp_path)
         assert {entry.date_time for entry in container.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
-def test_same_bytes_where_a_batch_is_shared_between_jobs(work, tmp_path):
-    # Batches of some thousand words, which training cuts into shares for its threads.
+def test_same_bytes_when_a_batch_is_split_between_jobs(work, tmp_path):
+    # Batches of a few thousand words are split into microbatches for several workers.
     write_tsv(tmp_path / "long.tsv", make_rows(("neg", "pos"), 64, seed=4, words=90))
     for jobs in ("1", "2"):
         words = ("train", "long.tsv", "-e", work / "embeddings.npz", *TRAIN, "--epochs", "1", "--batch", "32")
@@ -178,8 +177,8 @@ def test_same_bytes_where_a_batch_is_shared_between_jobs(work, tmp_path):
     assert (tmp_path / "1.npz").read_bytes() == (tmp_path / "2.npz").read_bytes()
 
 
-@pytest.mark.parametrize("way", ["stdin", "pieces", "gzip", "folder", "table"])
-def test_same_bytes_however_the_corpus_arrives(way, work, tmp_path):
+@pytest.mark.parametrize("source", ["stdin", "pieces", "gzip", "folder", "table"])
+def test_same_bytes_for_every_form_of_the_corpus(source, work, tmp_path):
     text = (work / "corpus.txt").read_bytes()
     lines = text.splitlines(keepends=True)
     (tmp_path / "a.txt").write_bytes(b"".join(lines[:50]))
@@ -195,23 +194,23 @@ def test_same_bytes_however_the_corpus_arrives(way, work, tmp_path):
         "gzip": ("c.txt.gz",),
         "folder": ("folder",),
         "table": ("e.tsv",),
-    }[way]
-    run("cooccur", *inputs, *COUNT, "-o", "out.npz", stdin=text if way == "stdin" else b"", cwd=tmp_path)
+    }[source]
+    run("cooccur", *inputs, *COUNT, "-o", "out.npz", stdin=text if source == "stdin" else b"", cwd=tmp_path)
     assert (tmp_path / "out.npz").read_bytes() == (work / "cooccur.npz").read_bytes()
 
 
-def test_another_seed_gives_other_bytes(work, tmp_path):
+def test_another_seed_yields_different_bytes(work, tmp_path):
     run(*stage_words("train", work), "--seed", "7", "-o", tmp_path / "out.npz")
     assert (tmp_path / "out.npz").read_bytes() != (work / "model.npz").read_bytes()
 
 
-def test_counts_open_with_scipy(work):
+def test_scipy_can_load_the_counts(work):
     matrix = sp.load_npz(work / "cooccur.npz")
     assert matrix.shape == (41, 41)
     assert (matrix != matrix.T).nnz == 0
 
 
-def test_artifacts_hold_no_pickle(work):
+def test_artifacts_contain_no_pickle(work):
     for name in OUTPUTS.values():
         with np.load(work / name, allow_pickle=False) as arrays:
             assert all(arrays[key].dtype != object for key in arrays)
@@ -229,7 +228,7 @@ def test_artifacts_hold_no_pickle(work):
     ],
     ids=STAGES,
 )
-def test_json_summary_is_one_object_and_quiet_says_nothing_else(stage, facts, work, tmp_path):
+def test_json_summary_is_one_object_and_quiet_suppresses_messages(stage, facts, work, tmp_path):
     result = run(*stage_words(stage, work), "--json", "-q", "-o", tmp_path / "out.npz")
     assert len(result.lines) == 1
     assert {name: result.json[name] for name in facts} == facts
@@ -246,7 +245,7 @@ def test_json_and_an_artifact_cannot_share_stdout(stage, work):
 # ---------------------------------------------------------------- word2vec text
 
 
-def test_vectors_go_out_and_come_in_as_word2vec_text(work, tmp_path):
+def test_vectors_can_be_written_and_read_as_word2vec_text(work, tmp_path):
     run("pca", work / "cooccur.npz", *PCA, "-o", "v.txt", cwd=tmp_path)
     first, *lines = (tmp_path / "v.txt").read_text().splitlines()
     assert first == f"{len(lines)} 8"
@@ -257,7 +256,7 @@ def test_vectors_go_out_and_come_in_as_word2vec_text(work, tmp_path):
 
 
 def test_a_word_that_is_not_utf8_does_not_stop_word2vec_text(tmp_path):
-    """JSON can hold half a surrogate pair, and counting takes it as a word."""
+    """JSON can contain half of a surrogate pair, and cooccur counts it as a word."""
     (tmp_path / "a.jsonl").write_text('{"text": "a \\ud800 b a b"}\n{"text": "b a \\ud800"}\n')
     run("cooccur", "a.jsonl", *COUNT, "-o", "c.npz", cwd=tmp_path)
     run("pca", "c.npz", "--components", "2", "-o", "v.txt", cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""``nlptx predict``: formats, order, streaming, and what it does with the odd text."""
+"""``nlptx predict``: formats, order, streaming, and unusual texts."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ import time
 import pytest
 from calling import call
 from command import Running, contents, environment, on_terminal, refused, run, shell
-from sample_data import PLAIN, TELLING
+from sample_data import LABEL_WORDS, PLAIN
 
 NEG, POS = "the film was awful boring and dull", "a great and lovely story"
 APPENDED = ["label", "confidence", "score", "prob_neg", "prob_pos"]
@@ -25,7 +25,7 @@ def predict(model, *words, **options):
 
 
 def predict_here(model, *words, **options):
-    """The same within this process."""
+    """Run ``nlptx predict`` inside this process."""
     return call("predict", "-j", "1", "-m", model, *words, **options)
 
 
@@ -54,20 +54,20 @@ def write_table(path, rows):
 # ---------------------------------------------------------------- plain text
 
 
-def test_text_gives_label_score_and_text(model):
+def test_each_line_has_label_score_and_text(model):
     rows = predict(model, stdin=f"{NEG}\n{POS}\n").rows
     assert [(label, text) for label, _, text in rows] == [("neg", NEG), ("pos", POS)]
     assert -1 <= float(rows[0][1]) < 0 < float(rows[1][1]) <= 1
 
 
-def test_labels_without_an_order_give_the_confidence_in_place_of_the_score(work):
+def test_unordered_labels_have_a_confidence_instead_of_a_score(work):
     rows = predict(work / "kinds.npz", stdin="laugh joke clown pie\nhorse gun saloon\n").rows
     assert [row[0] for row in rows] == ["comedy", "western"]
     assert all(1 / 3 <= float(row[1]) <= 1 for row in rows)
 
 
 @pytest.mark.parametrize("words", [(), ("empty.jsonl",)], ids=str)
-def test_empty_input_gives_no_rows(words, model, tmp_path):
+def test_empty_input_yields_no_rows(words, model, tmp_path):
     (tmp_path / "empty.jsonl").touch()
     result = predict(model, *words, cwd=tmp_path)
     assert (result.stdout, result.stderr) == (b"", "")
@@ -82,7 +82,7 @@ def test_last_line_needs_no_line_end(model):
     assert predict(model, stdin=f"{NEG}\n{POS}").stdout == predict(model, stdin=f"{NEG}\r\n{POS}\r\n").stdout
 
 
-def test_texts_without_a_known_word_score_as_the_prior_and_are_flagged(work):
+def test_texts_without_a_known_word_get_the_prior_and_are_reported(work):
     data = "zzz qqq\nlaugh clown\n\n"
     result = predict(work / "kinds.npz", "--format", "jsonl", stdin=data)
     rows = [json.loads(line) for line in result.lines]
@@ -99,7 +99,9 @@ def test_texts_without_a_known_word_score_as_the_prior_and_are_flagged(work):
 
 def test_scores_are_expected_values_and_probabilities_sum_to_one(model):
     rng = random.Random(0)
-    texts = [" ".join(rng.choices(PLAIN + TELLING["neg"] + TELLING["pos"], k=rng.randint(1, 12))) for _ in range(60)]
+    texts = [
+        " ".join(rng.choices(PLAIN + LABEL_WORDS["neg"] + LABEL_WORDS["pos"], k=rng.randint(1, 12))) for _ in range(60)
+    ]
     rows = [json.loads(line) for line in predict(model, "--json", stdin="\n".join(texts)).lines]
     assert [row["text"] for row in rows] == texts
     for row in rows:
@@ -117,10 +119,10 @@ def test_order_is_kept_over_many_lines(model):
     assert [row[2] for row in rows] == lines
 
 
-def test_a_text_scores_the_same_in_any_company(model):
-    """To the last digit printed: which texts share a batch depends on when they arrive."""
+def test_the_score_of_a_text_does_not_depend_on_other_texts(model):
+    """All printed digits are equal, whether texts are scored in batches or arrive one by one."""
     rng = random.Random(2)
-    words = PLAIN + TELLING["neg"] + TELLING["pos"]
+    words = PLAIN + LABEL_WORDS["neg"] + LABEL_WORDS["pos"]
     lines = [" ".join(rng.choices(words, k=rng.randint(1, 40))) for _ in range(500)]
     together = predict(model, "--json", stdin="\n".join(lines)).lines
     alone = []
@@ -134,7 +136,7 @@ def test_a_text_scores_the_same_in_any_company(model):
 
 @pytest.fixture
 def reviews(monkeypatch, tmp_path):
-    """Two texts as files in a folder, and in an archive."""
+    """Two texts as files in a folder and in an archive."""
     monkeypatch.chdir(tmp_path)
     for name, text in (("b.txt", POS), ("a.txt", NEG.replace(" was ", "\nwas\t"))):
         path = tmp_path / "reviews" / name
@@ -146,17 +148,17 @@ def reviews(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["reviews", "reviews.tgz"])
-def test_files_that_are_a_text_each_are_named(name, reviews, model):
-    wanted = reviews if name == "reviews" else [f"{name}:{member}" for member in reviews]
+def test_file_names_are_shown_if_each_file_is_a_text(name, reviews, model):
+    expected = reviews if name == "reviews" else [f"{name}:{member}" for member in reviews]
     rows = sorted(predict_here(model, name).rows, key=lambda row: row[2])
-    assert [(row[0], row[2]) for row in rows] == list(zip(["neg", "pos"], wanted, strict=True))
+    assert [(row[0], row[2]) for row in rows] == list(zip(["neg", "pos"], expected, strict=True))
     for layout in ("csv", "tsv", "jsonl"):
         rows = read_table(predict_here(model, name, "--format", layout).stdout, layout)
         assert list(rows[0]) == ["file", "text", *APPENDED]
-        assert sorted((row["file"], row["label"]) for row in rows) == list(zip(wanted, ["neg", "pos"], strict=True))
+        assert sorted((row["file"], row["label"]) for row in rows) == list(zip(expected, ["neg", "pos"], strict=True))
 
 
-def test_the_name_of_a_file_cannot_break_a_line(model, monkeypatch, tmp_path):
+def test_line_breaks_in_file_names_are_replaced(model, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "f").mkdir()
     (tmp_path / "f" / "a\tb\nc.txt").write_text(POS)
@@ -178,36 +180,36 @@ def test_tables_keep_their_columns_and_order(layout, model, tmp_path):
     assert [row["label"] for row in found] == ["neg", "pos"]
 
 
-def test_tables_without_an_order_of_labels_have_no_score(work, tmp_path):
+def test_tables_have_no_score_for_unordered_labels(work, tmp_path):
     path = write_table(tmp_path / "in.csv", [{"text": "laugh clown"}])
     header = predict(work / "kinds.npz", path).lines[0]
     assert header == "text,label,confidence,prob_comedy,prob_drama,prob_western"
 
 
 @pytest.mark.parametrize(
-    ("given", "asked"),
+    ("given", "requested"),
     [("text", "csv"), ("text", "tsv"), ("csv", "text"), ("jsonl", "csv")],
 )
-def test_format_overrides_that_of_the_input(given, asked, model, tmp_path):
+def test_format_overrides_the_format_of_the_input(given, requested, model, tmp_path):
     path = tmp_path / f"in.{given}"
     if given == "text":
         path.write_text(f"{NEG}\n{POS}\n")
     else:
         write_table(path, [{"text": NEG}, {"text": POS}])
-    result = predict(model, path, "--format", asked)
-    if asked == "text":
+    result = predict(model, path, "--format", requested)
+    if requested == "text":
         assert [(row[0], row[2]) for row in result.rows] == [("neg", NEG), ("pos", POS)]
     else:
-        rows = read_table(result.stdout, asked)
+        rows = read_table(result.stdout, requested)
         assert [(row["text"], row["label"]) for row in rows] == [(NEG, "neg"), (POS, "pos")]
         assert list(rows[0]) == ["text", *APPENDED]
 
 
-@pytest.mark.parametrize(("layout", "way"), [("csv", "stdin"), ("tsv", "stdin"), ("csv", "other-name")])
-def test_the_format_said_of_the_input_is_that_of_the_output(layout, way, model, tmp_path):
+@pytest.mark.parametrize(("layout", "source"), [("csv", "stdin"), ("tsv", "stdin"), ("csv", "other-name")])
+def test_the_output_has_the_given_input_format(layout, source, model, tmp_path):
     path = write_table(tmp_path / f"in.{layout}", [{"text": NEG}, {"text": POS}])
     expected = predict(model, path).stdout
-    if way == "stdin":
+    if source == "stdin":
         result = predict(model, "--input-format", layout, stdin=path.read_bytes())
     else:
         result = predict(model, "--input-format", layout, path.rename(tmp_path / "in.data"))
@@ -232,27 +234,27 @@ def test_columns_survive_repeated_predictions(model, tmp_path):
     assert "neg" in found.values()
 
 
-def test_csv_comes_back_as_it_went_in(model, tmp_path):
+def test_csv_fields_are_preserved_exactly(model, tmp_path):
     rng = random.Random(1)
     texts = ["".join(rng.choices("ab \n\r\t,;\"'", k=rng.randint(1, 9))) + "x" for _ in range(200)]
-    given = write_table(tmp_path / "t.csv", [{"text": text, "place": str(n)} for n, text in enumerate(texts)])
+    given = write_table(tmp_path / "t.csv", [{"text": text, "number": str(n)} for n, text in enumerate(texts)])
     rows = list(csv.DictReader(io.StringIO(predict(model, given).stdout.decode(), newline="")))
-    assert [(row["text"], row["place"]) for row in rows] == [(text, str(n)) for n, text in enumerate(texts)]
+    assert [(row["text"], row["number"]) for row in rows] == [(text, str(n)) for n, text in enumerate(texts)]
 
 
-def test_of_text_a_line_is_a_text(model, tmp_path):
+def test_plain_text_output_has_one_line_per_text(model, tmp_path):
     given = write_table(tmp_path / "t.jsonl", [{"text": "two\nlines"}, {"text": "and\r\ntwo"}])
     assert [row[2] for row in predict(model, given, "--format", "text").rows] == ["two lines", "and two"]
 
 
-def test_a_column_once_renamed_stays_so(model, tmp_path):
+def test_a_renamed_column_keeps_its_new_name(model, tmp_path):
     given = write_table(tmp_path / "t.jsonl", [{"text": "good", "label": "pos"}, {"text": "bad"}])
     rows = read_table(predict(model, given).stdout, "jsonl")
     assert ["predicted_label" in row for row in rows] == [True, True]
     assert "label" not in rows[1]
 
 
-def test_rows_of_other_columns_are_bad_data_for_a_table(model, tmp_path):
+def test_rows_with_different_columns_cannot_form_a_table(model, tmp_path):
     given = write_table(tmp_path / "t.jsonl", [{"text": "good", "id": "1"}, {"text": "bad"}])
     result = predict(model, given, "--format", "csv", code=3)
     assert f"{given}:2: its columns differ" in result.stderr
@@ -263,7 +265,7 @@ def test_a_table_without_rows_keeps_its_header(model, tmp_path):
     assert predict(model, tmp_path / "in.csv").lines == [",".join(["id", "text", *APPENDED])]
 
 
-def test_json_values_of_any_kind_are_kept(model, tmp_path):
+def test_json_values_of_any_type_are_preserved(model, tmp_path):
     row = {"text": NEG, "list": [1, {"a": None}], "big": 2**70, "true": True, "none": None, "float16": 0.5, "ü": "ß"}
     (found,) = read_table(predict(model, write_table(tmp_path / "in.jsonl", [row])).stdout, "jsonl")
     assert {name: found[name] for name in row} == row
@@ -275,21 +277,21 @@ def test_numbers_beyond_floats_do_not_become_invalid_json(model, tmp_path):
     assert b"Infinity" not in result.stdout
 
 
-def test_lone_surrogates_of_json_come_out_as_escapes(model, tmp_path):
+def test_lone_surrogates_in_json_are_written_as_escapes(model, tmp_path):
     (tmp_path / "in.jsonl").write_text('{"text": "great \\ud800 film", "\\udfff": 1}\n')
     result = predict(model, tmp_path / "in.jsonl")
     assert b'"great \\ud800 film"' in result.stdout
     assert json.loads(result.text)["\udfff"] == 1
 
 
-def test_details_say_what_was_read(model, tmp_path):
+def test_details_count_tokens_and_known_words(model, tmp_path):
     path = write_table(tmp_path / "in.csv", [{"text": "great zzz film qqq"}, {"text": "qqq"}])
     rows = read_table(predict(model, path, "--details", "-q").stdout, "csv")
     found = [(row["n_tokens"], row["known_words"], row["truncated"]) for row in rows]
     assert found == [("4", "2", "false"), ("1", "0", "false")]
 
 
-def test_details_of_text_stand_before_the_text(model, tmp_path):
+def test_details_precede_the_text(model, tmp_path):
     line = predict_here(model, "--details", stdin="great zzz\tfilm\n").text.rstrip()
     label, _, *details, text = line.split("\t", 5)
     assert (label, details, text) == ("pos", ["3", "2", "false"], "great zzz\tfilm")
@@ -298,46 +300,46 @@ def test_details_of_text_stand_before_the_text(model, tmp_path):
     assert line.split("\t")[2:] == ["3", "2", "false", f"{tmp_path}/a.txt\n"]
 
 
-def test_safe_text_holds_no_formula(model):
+def test_csv_safe_text_contains_no_formula(model):
     lines = "=1+1\nfilm\n"
     assert [row[2] for row in predict_here(model, "--csv-safe", "-q", stdin=lines).rows] == ["'=1+1", "film"]
 
 
 @pytest.mark.parametrize("layout", ["csv", "tsv"])
-def test_safe_tables_hold_no_formula(layout, model, tmp_path):
+def test_csv_safe_tables_contain_no_formula(layout, model, tmp_path):
     rows = [{"text": "=cmd|' /C calc'!A0", "+id": "-1+1", "note": "@SUM(A1)"}, {"text": NEG, "+id": "7", "note": "a=1"}]
     path = write_table(tmp_path / f"in.{layout}", rows)
     first, second = read_table(predict(model, "--csv-safe", "-q", path).stdout, layout)
     assert (first["text"], first["'+id"], first["note"]) == ("'=cmd|' /C calc'!A0", "'-1+1", "'@SUM(A1)")
     assert (second["text"], second["'+id"], second["note"]) == (NEG, "7", "a=1")
-    assert float(second["score"]) < 0  # a number, however it begins
+    assert float(second["score"]) < 0  # numbers of nlptx are not escaped
     verbatim = read_table(predict(model, "-q", path).stdout, layout)
     assert [{name: row[name] for name in rows[0]} for row in verbatim] == rows
 
 
-def test_numbers_of_json_stay_numbers_in_a_safe_table(model, tmp_path):
+def test_json_numbers_are_not_escaped_in_a_csv_safe_table(model, tmp_path):
     path = write_table(tmp_path / "in.jsonl", [{"text": NEG, "number": -5, "word": "-5"}])
     (row,) = read_table(predict(model, path, "--format", "csv", "--csv-safe").stdout, "csv")
     assert (row["number"], row["word"]) == ("-5", "'-5")
 
 
-def test_the_same_text_scores_the_same_wherever_it_stands(model):
+def test_the_score_of_a_text_does_not_depend_on_its_position(model):
     rng = random.Random(4)
-    lines = [" ".join(rng.choices(PLAIN + TELLING["pos"], k=rng.randint(1, 60))) for _ in range(300)]
+    lines = [" ".join(rng.choices(PLAIN + LABEL_WORDS["pos"], k=rng.randint(1, 60))) for _ in range(300)]
     twice = predict(model, "--json", "-j", "2", stdin="\n".join([*lines, POS, *lines[::-1], POS])).lines
     assert twice[:300] == twice[301:601][::-1]
     assert twice[300] == twice[601]
 
 
 def peak_memory(model, lines, folder):
-    """Peak memory, in KiB, of scoring so many lines."""
+    """Return the peak memory, in KiB, of scoring ``lines`` lines."""
     path = folder / f"{lines}.txt"
     rng = random.Random(lines)
     path.write_text("".join(" ".join(rng.choices(PLAIN, k=10)) + "\n" for _ in range(lines)))
     code = (
         "import sys; from nlptx.cli.main import nlptx\n"
         "nlptx(sys.argv[1:], standalone_mode=False)\n"
-        # Not ru_maxrss, which begins with what the tests' own process has.
+        # Not ru_maxrss, whose initial value is that of the test process.
         "print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])"
     )
     words = ("predict", "-m", model, path, "-q", "-j", "2", "-o", folder / "out.txt")
@@ -348,27 +350,27 @@ def peak_memory(model, lines, folder):
     return int(done.stdout)
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="only Linux tells the peak memory of a program")
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the peak memory is read from /proc")
 def test_memory_does_not_grow_with_the_input(model, tmp_path):
     assert peak_memory(model, 32_000, tmp_path) < 1.2 * peak_memory(model, 2_000, tmp_path)
 
 
-def test_a_slow_reader_holds_the_writer_back(model):
-    """Of an endless input only so much is read as fits the pipes and a few batches."""
+def test_predict_stops_reading_while_its_output_is_not_read(model):
+    """If nobody reads the output, only as much of an endless input is read as fits in the pipes and a few batches."""
     written = 0
     line = f"{NEG}\n".encode() * 100
     with Running("predict", "-m", model, "-q") as running:
         os.set_blocking(running.process.stdin.fileno(), False)
         deadline = time.monotonic() + 2
         while time.monotonic() < deadline:
-            count = running.process.stdin.write(line)  # None where the pipe is full
+            count = running.process.stdin.write(line)  # None if the pipe is full
             written += count or 0
             if count is None:
                 time.sleep(0.01)
         assert 0 < written < 4_000_000
 
 
-def test_text_column_chooses_what_is_scored(model, tmp_path):
+def test_text_column_selects_the_texts(model, tmp_path):
     path = write_table(tmp_path / "in.csv", [{"text": NEG, "review": POS}])
     (row,) = read_table(predict(model, path, "--text-column", "review").stdout, "csv")
     assert (row["text"], row["label"]) == (NEG, "pos")
@@ -378,7 +380,7 @@ def test_text_column_chooses_what_is_scored(model, tmp_path):
 
 
 @pytest.mark.parametrize("layout", ["text", "jsonl"])
-def test_the_first_score_comes_before_the_last_text(layout, model):
+def test_each_line_is_scored_before_the_next_one_arrives(layout, model):
     with Running("predict", "-m", model, "--input-format", layout) as running:
         for text in (NEG, POS, NEG):
             line = text if layout == "text" else json.dumps({"text": text})
@@ -387,14 +389,14 @@ def test_the_first_score_comes_before_the_last_text(layout, model):
         assert running.finish().code == 0
 
 
-def test_a_reader_who_leaves_ends_it_silently(model):
+def test_a_closed_output_pipe_ends_predict_silently(model):
     result = shell(f"yes {NEG} | nlptx predict -m {model} | head -1; exit ${{PIPESTATUS[1]}}", code=141)
     assert len(result.rows) == 1
     assert result.stderr == ""
 
 
-def test_a_reader_who_leaves_a_slow_stream_ends_it_silently(model):
-    """As in ``tail -f log | nlptx predict | head -1``: more input may come, but has not."""
+def test_a_closed_output_pipe_ends_predict_silently_during_a_slow_stream(model):
+    """As in ``tail -f log | nlptx predict | head -1``: the input is still open, but has no more lines for now."""
     with Running("predict", "-m", model) as running:
         running.write(f"{NEG}\n".encode())
         running.read_until(b"\n")
@@ -405,7 +407,7 @@ def test_a_reader_who_leaves_a_slow_stream_ends_it_silently(model):
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
-def test_a_waiting_stream_can_be_stopped(name, code, model):
+def test_signals_stop_predict_while_it_waits_for_input(name, code, model):
     with Running("predict", "-m", model) as running:
         running.write(f"{NEG}\n".encode())
         running.read_until(b"\n")
@@ -421,7 +423,7 @@ def test_closed_standard_input_is_a_usage_error(model):
 
 
 @pytest.mark.parametrize("words", ["predict -m {0} {1}", "info {0}"])
-def test_closed_standard_output_is_an_error_as_the_results_are_lost(words, work):
+def test_closed_standard_output_is_an_error(words, work):
     command = words.format(work / "model.npz", work / "test.tsv")
     assert shell(f"nlptx {command} >&-", code=1).stderr == "nlptx: error: standard output: Bad file descriptor\n"
 
@@ -431,7 +433,7 @@ def test_closed_standard_output_is_an_error_as_the_results_are_lost(words, work)
 HOSTILE = "great \x1b[31mred\x1b]0;title\x07 \x9b2J\u202e film"
 
 
-def test_control_sequences_are_verbatim_in_files_and_pipes(model, tmp_path):
+def test_control_sequences_are_unchanged_in_files_and_pipes(model, tmp_path):
     assert predict(model, stdin=HOSTILE + "\n").rows[0][2] == HOSTILE
     predict(model, "-o", tmp_path / "out.txt", stdin=HOSTILE + "\n")
     assert HOSTILE in (tmp_path / "out.txt").read_text()
@@ -446,7 +448,7 @@ def test_control_sequences_do_not_reach_a_terminal(layout, model, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate", "train", "cooccur", "explain"])
-def test_nothing_to_read_at_a_terminal_is_a_hint_not_a_hang(command, work, tmp_path):
+def test_missing_input_at_a_terminal_is_an_error_instead_of_a_hang(command, work, tmp_path):
     options = {
         "train": ("-e", work / "embeddings.npz", "-o", tmp_path / "out.npz"),
         "cooccur": ("-o", tmp_path / "out.npz"),
@@ -456,7 +458,7 @@ def test_nothing_to_read_at_a_terminal_is_a_hint_not_a_hang(command, work, tmp_p
         assert b"nothing to" in running.process.stderr.read()
 
 
-def test_output_file_takes_the_place_of_the_old_one(model, tmp_path):
+def test_output_replaces_the_old_file(model, tmp_path):
     target = tmp_path / "out.txt"
     target.write_text("old\n")
     result = predict(model, "-o", target, stdin=f"{POS}\n")
@@ -466,7 +468,7 @@ def test_output_file_takes_the_place_of_the_old_one(model, tmp_path):
 
 
 @pytest.mark.parametrize("stdin", [b"great\n\xff\n", None], ids=["bad-bytes", "missing-file"])
-def test_output_file_stays_as_it_was_after_an_error(stdin, model, tmp_path):
+def test_output_file_is_unchanged_after_an_error(stdin, model, tmp_path):
     (tmp_path / "out.txt").write_text("old\n")
     inputs, code = (("missing.txt",), 2) if stdin is None else ((), 3)
     words = ("predict", "-m", model, *inputs, "-o", "out.txt")
@@ -480,7 +482,7 @@ def test_a_file_can_be_scored_in_place(model, tmp_path):
     assert path.read_bytes() == expected
 
 
-def test_a_model_comes_with_the_program():
+def test_predict_uses_the_bundled_model_by_default():
     """``cut -f3 reviews.tsv | nlptx predict`` needs no -m."""
     rows = run("predict", stdin="I loved every minute of it.\nA complete waste of an evening.\n").rows
     assert [row[0] for row in rows] == ["pos", "neg"]

@@ -1,4 +1,4 @@
-"""Which settings and which parts of a corpus each stage takes: options, variables, presets, splits, folders."""
+"""Where settings come from (options, variables, presets), and which parts of a corpus each stage reads."""
 
 import tarfile
 
@@ -43,7 +43,7 @@ def test_variables_reach_every_stage(command, variables, setting, value, work, t
     assert settings_of(tmp_path / "out.npz")[setting] == value
 
 
-def test_a_bad_variable_is_refused_by_name(work):
+def test_the_message_about_an_invalid_variable_names_it(work):
     refused(
         "pca",
         work / "cooccur.npz",
@@ -83,8 +83,8 @@ def test_preset_goldstraw_resolves_to_the_settings_of_the_article(work, tmp_path
     }
     headers = {"c.npz": shown["made_from"]["made_from"], "e.npz": shown["made_from"], "m.npz": shown}
     for name, settings in expected.items():
-        found = headers[name]["settings"]
-        assert {key: found[key] for key in settings} == settings
+        actual = headers[name]["settings"]
+        assert {key: actual[key] for key in settings} == settings
 
 
 # ---------------------------------------------------------------- folders, archives, splits
@@ -94,14 +94,14 @@ SPLITS = {"train/pos": 4, "train/neg": 4, "train/unsup": 3, "test/pos": 2, "test
 
 @pytest.fixture(scope="module")
 def reviews(tmp_path_factory):
-    """The layout of the IMDB reviews, as a folder and as an archive."""
+    """A folder and an archive with the layout of the IMDB reviews."""
     root = tmp_path_factory.mktemp("reviews")
     top = root / "aclImdb"
-    for place, count in SPLITS.items():
-        (top / place).mkdir(parents=True)
-        label = place.rpartition("/")[2]
+    for part, count in SPLITS.items():
+        (top / part).mkdir(parents=True)
+        label = part.rpartition("/")[2]
         for number, (text, _) in enumerate(make_rows((label if label != "unsup" else "pos",), count, seed=5)):
-            (top / place / f"{number}_8.txt").write_text(text)
+            (top / part / f"{number}_8.txt").write_text(text)
     (top / "imdb.vocab").write_text("the\n")
     (top / "train" / "urls_pos.txt").write_text("https://example.org/\n")
     (top / "README").write_text("about\n")
@@ -120,13 +120,13 @@ def test_each_command_reads_its_splits(reviews, work, tmp_path):
 
 
 @pytest.mark.parametrize(("options", "documents"), [(("test", "unsup"), 7), (("all",), 15)])
-def test_split_chooses_the_parts(options, documents, reviews, tmp_path):
+def test_split_selects_the_parts(options, documents, reviews, tmp_path):
     words = [word for name in options for word in ("--split", name)]
     summary = run("cooccur", reviews["archive"], *words, *COUNT, "--json", "-o", tmp_path / "out.npz").json
     assert summary["documents"] == documents
 
 
-def test_class_folders_give_the_labels(work, tmp_path):
+def test_class_folders_define_the_labels(work, tmp_path):
     for number, (text, label) in enumerate(make_rows(("comedy", "drama"), 20, seed=6)):
         (tmp_path / "films" / label).mkdir(parents=True, exist_ok=True)
         (tmp_path / "films" / label / f"{number}.txt").write_text(text)

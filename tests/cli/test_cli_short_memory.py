@@ -1,4 +1,4 @@
-"""Too little memory ends a command soon, with one message that says so, and leaves nothing behind."""
+"""A command with too little memory ends quickly with one error message, and leaves no files behind."""
 
 import errno
 import subprocess
@@ -12,8 +12,8 @@ from short_memory import check_shortage_message, limited, linux_only, options_in
 from nlptx.cli.main import COMMANDS
 from nlptx.cli.shortage import describe_shortage
 
-# In MB, and far from what is enough on any machine: Python starts with 60, and no command runs with 200. Some need much
-# more, and meet the larger limits later: where SciPy is loaded, or where workers are started.
+# In MB, and far below what suffices on any machine: Python starts with 60, and no command succeeds with 200. Some
+# commands need much more, and reach the larger limits later: when SciPy is loaded or workers are started.
 LIMITS = [
     *((command, 150) for command in COMMANDS),
     ("cooccur", 100),
@@ -24,7 +24,7 @@ LIMITS = [
 
 
 def words_of(command, work):
-    """Return a command that works on little data, and writes in the working folder if it writes a file."""
+    """Return the arguments of a command with little data; output files are in the working folder."""
     return {
         "cooccur": ("cooccur", work / "corpus.txt", *COUNT, "-q", "-o", "out"),
         "pca": ("pca", work / "cooccur.npz", *PCA, "-q", "-o", "out"),
@@ -39,7 +39,7 @@ def words_of(command, work):
 
 @linux_only
 @pytest.mark.parametrize(("command", "megabytes"), LIMITS)
-def test_a_command_without_enough_memory_says_so_and_leaves_nothing(command, megabytes, work, tmp_path):
+def test_a_command_without_enough_memory_reports_this_and_leaves_no_files(command, megabytes, work, tmp_path):
     for name in ("here", "tmp"):
         (tmp_path / name).mkdir()
     done = subprocess.run(
@@ -59,19 +59,20 @@ def test_a_command_without_enough_memory_says_so_and_leaves_nothing(command, meg
     assert contents(tmp_path) == {}
 
 
-# ---------------------------------------------------------------- which errors mean a shortage
+# ---------------------------------------------------------------- errors that mean a lack of memory
 
 LOADER = "libscipy_openblas.so: failed to map segment from shared object"
 
 
 def raised_from(cause):
-    """Return an error that was raised because of another one."""
+    """Return an error with an explicit cause (``raise ... from``)."""
     error = ValueError("cannot be used")
     error.__cause__ = cause
     return error
 
 
 def raised_while_handling(context):
+    """Return an error with an implicit context."""
     error = ValueError("cannot be used")
     error.__context__ = context
     return error
@@ -96,8 +97,8 @@ def test_an_error_that_means_a_lack_of_memory(error):
 
 
 def test_a_thread_that_cannot_be_started():
-    said = describe_shortage(RuntimeError("can't start new thread"), "predict")
-    assert said.startswith("no thread can be started")
+    message = describe_shortage(RuntimeError("can't start new thread"), "predict")
+    assert message.startswith("no thread can be started")
 
 
 @pytest.mark.parametrize(
@@ -122,11 +123,11 @@ def test_an_error_that_means_something_else(error):
 @pytest.mark.parametrize("limit", [None, 150 << 20])
 def test_the_advice_names_only_options_that_the_command_has(limit, command, monkeypatch):
     monkeypatch.setattr("nlptx.cli.shortage.address_space_limit", lambda: limit)
-    said = describe_shortage(MemoryError(), command)
-    assert options_in(said) <= options_in(call(command, "--help").text)
-    assert ("raise the limit" in said) == ("ulimit -v: 150 MB" in said) == (limit is not None)
-    assert len(said.splitlines()) == 2
+    message = describe_shortage(MemoryError(), command)
+    assert options_in(message) <= options_in(call(command, "--help").text)
+    assert ("raise the limit" in message) == ("ulimit -v: 150 MB" in message) == (limit is not None)
+    assert len(message.splitlines()) == 2
 
 
-def test_before_a_command_is_known_the_advice_names_no_option():
+def test_without_a_command_the_advice_names_no_option():
     assert options_in(describe_shortage(MemoryError(), None)) == set()

@@ -1,4 +1,4 @@
-"""Tables as people have them: other names, delimiters, labels and weights; broken rows; what is guessed is said."""
+"""Real-world tables: other column names, delimiters, labels and weights, and broken rows; guesses are reported."""
 
 import json
 
@@ -26,7 +26,7 @@ def table(folder, name, rows, header="text,label"):
 
 
 def trained(work, output, data, *words):
-    """Train on a table for one step; return the model's file and the notes."""
+    """Train on a table for one step; return the model artifact and the notes."""
     step = [data if word == str(work / "train.tsv") else word for word in one_step(work, "--lsa-components", "4")]
     result = call(*step, *words, "-o", output, "-j", "1")
     return container.read(str(output)), result.stderr
@@ -47,22 +47,26 @@ def test_a_table_with_other_names_and_labels_trains_the_same_model(work, tmp_pat
     other = [(number, text, "10"[label == "neg"]) for number, (text, label) in enumerate(rows)]
     odd = table(tmp_path, "odd.csv", other, "id;Review;Stars")
     names = ("--text-column", "review", "--label-column", "stars")
-    one, silence = trained(work, tmp_path / "plain.npz", plain)
-    two, said = trained(work, tmp_path / "odd.npz", odd, *names, "--map", "1=pos", "--map", "0=neg")
+    one, plain_notes = trained(work, tmp_path / "plain.npz", plain)
+    two, message = trained(work, tmp_path / "odd.npz", odd, *names, "--map", "1=pos", "--map", "0=neg")
     same_model(one, two)
-    assert "read as" not in silence
-    assert said.count("';'; if that is wrong, give --delimiter ,") == 1
-    assert said.count("column 'Review' is read as the text") == said.count("column 'Stars' is read as the label") == 1
+    assert "read as" not in plain_notes
+    assert message.count("';'; if that is wrong, give --delimiter ,") == 1
+    assert (
+        message.count("column 'Review' is read as the text")
+        == message.count("column 'Stars' is read as the label")
+        == 1
+    )
     recipe = call("info", tmp_path / "odd.npz", "--json").json["commands"][-1]
     assert "--map 0=neg --map 1=pos" in recipe
 
 
-def test_quiet_says_nothing_of_guesses(work, tmp_path):
+def test_quiet_suppresses_notes_about_guesses(work, tmp_path):
     odd = table(tmp_path, "odd.csv", make_rows(("neg", "pos"), 20, seed=1), "Text;LABEL")
     assert trained(work, tmp_path / "model.npz", odd, "-q")[1] == ""
 
 
-def test_weights_of_zero_and_one_are_texts_left_out_and_kept(work, tmp_path):
+def test_texts_of_weight_zero_are_left_out(work, tmp_path):
     rows = make_rows(("neg", "pos"), 40, seed=1)
     weighted = [(text, label, number % 5 and 1) for number, (text, label) in enumerate(rows)]
     kept = table(tmp_path, "kept.csv", [row[:2] for row in weighted if row[2]])
@@ -73,46 +77,46 @@ def test_weights_of_zero_and_one_are_texts_left_out_and_kept(work, tmp_path):
     assert "--weight-column Weight" in call("info", tmp_path / "weighted.npz", "--json").json["commands"][-1]
 
 
-def test_other_weights_give_another_model(work, tmp_path):
+def test_weights_change_the_model(work, tmp_path):
     rows = make_rows(("neg", "pos"), 40, seed=1)
     data = table(tmp_path, "a.csv", [(text, label, 1 + (label == "pos")) for text, label in rows], "text,label,n")
     one, _ = trained(work, tmp_path / "one.npz", data)
-    two, said = trained(work, tmp_path / "two.npz", data, "--weight-column", "n")
+    two, message = trained(work, tmp_path / "two.npz", data, "--weight-column", "n")
     assert any(one.arrays[name].tobytes() != two.arrays[name].tobytes() for name in one.arrays)
-    assert "mean weight" not in said
+    assert "mean weight" not in message
 
 
 @pytest.mark.parametrize("weight", ["nan", "-1", "1e308", ""])
-def test_impossible_weights_name_file_and_line(work, tmp_path, weight):
+def test_the_message_about_an_invalid_weight_names_file_and_line(work, tmp_path, weight):
     data = table(tmp_path, "a.csv", [("a", "pos", 1), ("b", "neg", weight)], "text,label,n")
     words = ("train", data, "-e", work / "embeddings.npz", "-o", tmp_path / "m.npz")
-    code, said = failure(*words, "--weight-column", "n")
-    assert (code, said.startswith(f"{data}:3: the weight is ")) == (3, True)
-    assert "--skip-bad" in said
+    code, message = failure(*words, "--weight-column", "n")
+    assert (code, message.startswith(f"{data}:3: the weight is ")) == (3, True)
+    assert "--skip-bad" in message
 
 
-def test_a_map_to_one_label_leaves_nothing_to_learn(work, tmp_path):
+def test_invalid_label_maps_are_rejected(work, tmp_path):
     data = table(tmp_path, "a.csv", [("a", "pos"), ("b", "neg")])
     words = ("train", data, "-e", work / "embeddings.npz", "-o", tmp_path / "m.npz")
-    code, said = failure(*words, "--map", "neg=pos")
-    assert (code, "only the label 'pos'" in said) == (3, True)
+    code, message = failure(*words, "--map", "neg=pos")
+    assert (code, "only the label 'pos'" in message) == (3, True)
     assert failure(*words, "--map", "neg=pos", "--map", "neg=neu")[0] == 2
-    code, said = failure(*words, "--map", "NEG=pos")
-    assert (code, said.splitlines()[0]) == (3, "--map replaces 'NEG', but the data has only neg, pos")
+    code, message = failure(*words, "--map", "NEG=pos")
+    assert (code, message.splitlines()[0]) == (3, "--map replaces 'NEG', but the data has only neg, pos")
 
 
-def test_one_column_alone_lacks_the_label(work, tmp_path):
+def test_a_table_with_a_single_column_has_no_labels(work, tmp_path):
     data = write(tmp_path / "a.csv", "Review\ngood\nbad\n")
-    code, said = failure("train", data, "-e", work / "embeddings.npz", "-o", tmp_path / "m.npz")
+    code, message = failure("train", data, "-e", work / "embeddings.npz", "-o", tmp_path / "m.npz")
     assert code == 3
-    assert "no column 'label'; the columns are Review\n  Name the column with --label-column" in said
+    assert "no column 'label'; the columns are Review\n  Name the column with --label-column" in message
 
 
 # ---------------------------------------------------------------- evaluate
 
 
 @pytest.mark.parametrize(
-    ("labels", "told"),
+    ("labels", "reading"),
     [
         (("1", "0"), "0 as neg, 1 as pos"),
         (("True", "False"), "False as neg, True as pos"),
@@ -121,22 +125,22 @@ def test_one_column_alone_lacks_the_label(work, tmp_path):
         (("POS", "neg"), "POS as pos"),
     ],
 )
-def test_usual_names_of_labels_are_understood(tmp_path, labels, told):
+def test_common_names_of_labels_are_recognised(tmp_path, labels, reading):
     data = table(tmp_path, "a.csv", [("I loved it", labels[0]), ("so bad", labels[1])])
     result = call("evaluate", data, "-j", "1", "--json")
     assert result.json["confusion"] == [[1, 0], [0, 1]]
     (note,) = result.stderr.splitlines()
     assert note == (
-        f"labels of the data are read as those of the model: {told}; if that is wrong, map them with --map OLD=NEW"
+        f"labels of the data are read as those of the model: {reading}; if that is wrong, map them with --map OLD=NEW"
     )
 
 
-def test_labels_that_are_not_certain_are_refused_and_can_be_mapped(tmp_path):
+def test_ambiguous_labels_are_rejected_unless_mapped(tmp_path):
     rows = [("I loved it", "5"), ("so bad", "1"), ("fine", "4")]
     data = table(tmp_path, "a.csv", rows)
-    code, said = failure("evaluate", data, "-j", "1")
+    code, message = failure("evaluate", data, "-j", "1")
     assert code == 3
-    assert said == (
+    assert message == (
         f"{data}:2: label '5' is not one of the model's: neg, pos\n  Map it to one of these: --map 5=NEW.\n"
     )
     result = call("evaluate", data, "-j", "1", "--json", "--map", "1=neg", "--map", "4=pos", "--map", "5=pos")
@@ -144,7 +148,7 @@ def test_labels_that_are_not_certain_are_refused_and_can_be_mapped(tmp_path):
     assert failure("evaluate", data, "-j", "1", "--map", "1=neg")[0] == 3
 
 
-def test_maps_and_delimiters_come_from_the_environment_too(tmp_path, monkeypatch):
+def test_environment_variables_can_set_maps_and_delimiters(tmp_path, monkeypatch):
     data = write(tmp_path / "a.csv", "text^label\nI loved it^good\nso bad^bad\n")
     monkeypatch.setenv("NLPTX_EVALUATE_MAP", "good=pos bad=neg")
     monkeypatch.setenv("NLPTX_EVALUATE_DELIMITER", "^")
@@ -152,13 +156,13 @@ def test_maps_and_delimiters_come_from_the_environment_too(tmp_path, monkeypatch
     assert (result.json["texts"], result.stderr) == (2, "")
 
 
-def test_a_map_overrules_what_would_be_understood(tmp_path):
+def test_a_map_overrides_recognised_labels(tmp_path):
     data = table(tmp_path, "a.csv", [("I loved it", "0"), ("so bad", "1")])
     result = call("evaluate", data, "-j", "1", "--json", "--map", "0=pos", "--map", "1=neg")
     assert (result.json["confusion"], result.stderr) == ([[1, 0], [0, 1]], "")
 
 
-def test_bad_rows_are_left_out_of_an_evaluation(tmp_path):
+def test_evaluate_skips_bad_rows(tmp_path):
     data = write(tmp_path / "a.csv", "text,label\nI loved it,pos\nso bad,\n,neg\nbroken\nso bad,neg\n")
     result = call("evaluate", data, "-j", "1", "--json", "--skip-bad")
     assert result.json["texts"] == 2
@@ -174,7 +178,7 @@ def test_predictions_keep_the_delimiter_of_the_input(tmp_path):
     result = call("predict", data, "-j", "1")
     assert result.lines[0] == "id|Text|Stars|label|confidence|score|prob_neg|prob_pos"
     assert [line.rsplit("|", 4)[0] for line in result.lines[1:]] == ['1|"good | film"|1|pos', "2|bad film|0|neg"]
-    assert len(result.stderr.splitlines()) == 2  # delimiter and text column; the label is of no interest
+    assert len(result.stderr.splitlines()) == 2  # about the delimiter and the text column; predict needs no label
     assert call("predict", data, "-j", "1", "--format", "tsv", "-q").lines[0].startswith("id\tText\tStars\tlabel\t")
     again = write(tmp_path / "b.csv", result.text)
     assert json.loads(call("predict", again, "-j", "1", "-q", "--json").lines[0])["Text"] == "good | film"
@@ -205,10 +209,10 @@ def test_a_piped_table_is_read_like_a_file():
         ("a.csv", ("--delimiter", ""), "--delimiter is ''; expected one character"),
     ],
 )
-def test_a_delimiter_that_cannot_be_used_is_a_usage_error(tmp_path, name, words, says):
+def test_an_invalid_delimiter_is_a_usage_error(tmp_path, name, words, says):
     data = write(tmp_path / name, '{"text": "a"}\n' if name == "a.jsonl" else "text\na\n")
-    code, said = failure("predict", data, *words, "-j", "1")
-    assert (code, says in said) == (2, True), said
+    code, message = failure("predict", data, *words, "-j", "1")
+    assert (code, says in message) == (2, True), message
 
 
 def test_an_empty_table_keeps_its_delimiter(tmp_path):
@@ -216,7 +220,7 @@ def test_an_empty_table_keeps_its_delimiter(tmp_path):
     assert call("predict", data, "-j", "1").text == "text;n;label;confidence;score;prob_neg;prob_pos\n"
 
 
-def test_predict_keeps_every_row_or_says_which_it_left_out(tmp_path):
+def test_predict_keeps_every_row_or_reports_which_it_left_out(tmp_path):
     content = "text,n\ngood film,1\n,2\nbroken\nbad film,4\n"
     data = write(tmp_path / "a.csv", content)
     assert failure("predict", data, "-j", "1")[0] == 3
@@ -227,12 +231,12 @@ def test_predict_keeps_every_row_or_says_which_it_left_out(tmp_path):
     assert [line.split(",")[2] for line in call("predict", data, "-j", "1").lines[1:]] == ["pos", "?", "neg"]
 
 
-def test_a_table_of_which_nothing_is_left_has_a_header(tmp_path):
+def test_a_table_without_valid_rows_has_a_header(tmp_path):
     result = call("predict", write(tmp_path / "a.csv", "text,n\n,1\n"), "-j", "1", "--skip-bad")
     assert result.text == "text,n,label,confidence,score,prob_neg,prob_pos\n"
 
 
-def test_counting_reads_the_same_tables(tmp_path):
+def test_cooccur_reads_the_same_tables(tmp_path):
     texts = [f"film {number % 7} was good" for number in range(30)]
     odd = table(tmp_path, "odd.csv", [(text, 1) for text in texts], "Text;n")
     plain = write(tmp_path / "plain.txt", "".join(f"{text}\n" for text in texts))
@@ -241,7 +245,7 @@ def test_counting_reads_the_same_tables(tmp_path):
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
 
 
-def test_one_command_and_three_agree_on_texts_with_weights_and_a_map(tmp_path, monkeypatch):
+def test_one_command_and_three_yield_the_same_model_with_weights_and_a_map(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = zip(*make_reviews(300, plain_words=300), strict=True)
     table(tmp_path, "a.csv", [(t, "10"[y == "neg"], n % 3) for n, (t, y) in enumerate(rows)], "Text;Label;n")

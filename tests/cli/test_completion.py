@@ -1,4 +1,4 @@
-"""Completion, as the README sets it up, by a real bash at a terminal; for other shells the scripts."""
+"""Shell completion as described in the README, in a real bash at a terminal; the scripts for other shells."""
 
 import os
 import pty
@@ -16,7 +16,7 @@ FILES = ("test.tsv", "tesla.txt", "model.npz", "two words.txt")
 
 
 class Bash:
-    """An interactive bash that has run the line of the README, in a folder with some files."""
+    """An interactive bash in a folder with some files, with completion enabled as in the README."""
 
     def __init__(self, folder):
         program = folder / "bin" / "nlptx"
@@ -42,7 +42,7 @@ class Bash:
         self.type('eval "$(_NLPTX_COMPLETE=bash_source nlptx)"; echo re""ady\n', b"ready\r\n")
 
     def type(self, keys, mark):
-        """Type, and read until ``mark`` is on the screen; return the last line before it."""
+        """Type ``keys``, read until ``mark`` is on the screen, and return the last line before it."""
         os.write(self.screen, keys.encode())
         seen, end = b"", time.monotonic() + TIMEOUT
         while mark not in seen:
@@ -52,7 +52,7 @@ class Bash:
         return seen.decode().rpartition(mark.decode())[0].splitlines()[-1]
 
     def complete(self, line):
-        """The words of a line after all completions of its end were inserted (M-*)."""
+        """Return the words of a line after all completions of its last word were inserted (M-*)."""
         shown = self.type(f"{line}\033*\001printf '<%s>' \005; echo do''ne\n", b"done\r\n")
         return re.findall("<([^<>]*)>", shown)
 
@@ -93,7 +93,7 @@ def test_bash_completes(line, completed, bash):
 
 
 @pytest.mark.parametrize("command", ["cooccur", "pca", "train", "predict", "evaluate", "neighbors", "info"])
-def test_the_arguments_of_a_command_are_files(command):
+def test_arguments_are_completed_as_file_names(command):
     env = {"_NLPTX_COMPLETE": "bash_complete", "COMP_WORDS": f"nlptx\n{command}\nte", "COMP_CWORD": "2"}
     assert run(env=env).text == "file,te\n"
 

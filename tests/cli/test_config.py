@@ -1,4 +1,4 @@
-"""``--config FILE``: options of the stages from a TOML file, and where they rank."""
+"""``--config FILE``: options of the stages from a TOML file, and their precedence."""
 
 import pytest
 from calling import call, failure
@@ -7,7 +7,7 @@ from command import header_of
 
 @pytest.fixture
 def here(work, tmp_path, monkeypatch):
-    """A working folder, with the artifacts of ``work`` at hand."""
+    """Change to an empty working folder; return the folder ``work``."""
     monkeypatch.chdir(tmp_path)
     return work
 
@@ -23,7 +23,7 @@ def settings_of(command, *words):
     return header_of("out.npz")["settings"]
 
 
-def test_each_stage_takes_its_own_section(here):
+def test_each_stage_reads_its_section(here):
     words = config(
         "[cooccur]\nmin_count = 1\nlowercase = false\nmemory = '100M'\n[pca]\ncomponents = 4\n"
         f"[train]\nembeddings = '{here}/embeddings.npz'\nlr = 1\nepochs = 1\nfreeze = true\nskip-bad = true\n"
@@ -56,11 +56,11 @@ def test_option_over_file_over_variable_over_preset(
         monkeypatch.setenv("NLPTX_PCA_COMPONENTS", variable)
     if option:
         words += ("--components", option)
-    said = call("pca", here / "cooccur.npz", *words, "-v", "-o", "out.npz", code=None).stderr
-    assert f"'components': {expected}," in said
+    message = call("pca", here / "cooccur.npz", *words, "-v", "-o", "out.npz", code=None).stderr
+    assert f"'components': {expected}," in message
 
 
-def test_a_preset_in_the_file_is_one_like_any_other(here, monkeypatch):
+def test_the_preset_of_the_file_can_be_overridden(here, monkeypatch):
     words = config("[pca]\npreset = 'goldstraw'\ncomponents = 4\n")
     found = settings_of(("pca", here / "cooccur.npz"), *words)
     assert (found["transform"], found["components"]) == ("none", 4)
@@ -105,25 +105,25 @@ def test_an_option_with_several_values(here):
         ("[train]\npreset = 'blom'\n", "preset in [train]: 'blom' is not one of"),
     ],
 )
-def test_what_is_wrong_in_the_file_is_named(text, says, here):
-    """By every stage, whichever section it is in."""
-    code, said = failure("pca", here / "cooccur.npz", *config(text))
+def test_errors_in_the_file_are_reported(text, says, here):
+    """Every stage checks all sections."""
+    code, message = failure("pca", here / "cooccur.npz", *config(text))
     assert code == 2
-    assert f"c.toml: {says}" in said.replace("\n", "") or ("c.toml: " in said and says in said)
+    assert f"c.toml: {says}" in message.replace("\n", "") or ("c.toml: " in message and says in message)
 
 
-def test_a_value_that_only_its_command_can_check_is_named_with_the_file(here):
-    code, said = failure("cooccur", here / "corpus.txt", *config("[cooccur]\nmemory = 1000\n"))
-    assert (code, "at least 64M is needed (from [cooccur] in c.toml)" in said) == (2, True)
+def test_errors_found_by_the_command_itself_name_the_file(here):
+    code, message = failure("cooccur", here / "corpus.txt", *config("[cooccur]\nmemory = 1000\n"))
+    assert (code, "at least 64M is needed (from [cooccur] in c.toml)" in message) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["none.toml", "."])
 def test_a_file_that_cannot_be_read(name, here):
-    code, said = failure("pca", here / "cooccur.npz", "--config", name)
-    assert (code, f"{name}: " in said) == (2, True)
+    code, message = failure("pca", here / "cooccur.npz", "--config", name)
+    assert (code, f"{name}: " in message) == (2, True)
 
 
-def test_a_file_from_windows(here):
+def test_a_file_with_bom_and_windows_line_ends(here):
     with open("w.toml", "wb") as file:
         file.write(b"\xef\xbb\xbf[pca]\r\ncomponents = 4\r\n")
     assert settings_of(("pca", here / "cooccur.npz"), "--config", "w.toml")["components"] == 4

@@ -1,4 +1,4 @@
-"""In a working folder that was deleted, every command names the file that it cannot read or write."""
+"""If the working folder was deleted, every command names the file that it cannot read or write."""
 
 import shlex
 
@@ -6,12 +6,12 @@ import pytest
 from command import shell
 from sample_data import COUNT, PCA, one_step
 
-# Goes to a folder that no longer exists.
-GONE = 'mkdir gone && cd gone && rmdir "$PWD" && '
+# Shell commands that change to a folder and delete it.
+ENTER_DELETED_FOLDER = 'mkdir gone && cd gone && rmdir "$PWD" && '
 
 
 def run_in_deleted_folder(words, folder, code):
-    result = shell(f"{GONE} nlptx {shlex.join(map(str, words))}", cwd=folder, code=code)
+    result = shell(f"{ENTER_DELETED_FOLDER} nlptx {shlex.join(map(str, words))}", cwd=folder, code=code)
     assert result.stdout == b""
     assert len(result.stderr.splitlines()) <= 2, result.stderr
     assert not list(folder.iterdir())
@@ -26,8 +26,8 @@ def test_an_output_that_cannot_be_written(command, work, tmp_path):
         "train": one_step(work),
         "predict": ("predict", work / "test.tsv", "-m", work / "model.npz"),
     }[command]
-    said = run_in_deleted_folder((*words, "-q", "-o", "result.npz"), tmp_path, code=1)
-    assert said.startswith("nlptx: error: result.npz: cannot be written: the working folder was deleted\n")
+    message = run_in_deleted_folder((*words, "-q", "-o", "result.npz"), tmp_path, code=1)
+    assert message.startswith("nlptx: error: result.npz: cannot be written: the working folder was deleted\n")
 
 
 @pytest.mark.parametrize("command", ["cooccur", "pca", "train", "predict", "evaluate", "neighbors", "explain", "info"])
@@ -42,5 +42,5 @@ def test_an_input_that_cannot_be_read(command, work, tmp_path):
         "explain": ("explain", "a great film", "-m", "given.npz"),
         "info": ("info", "given.npz"),
     }[command]
-    said = run_in_deleted_folder(words, tmp_path, code=2)
-    assert said.startswith("nlptx: error: given.npz: no such file")
+    message = run_in_deleted_folder(words, tmp_path, code=2)
+    assert message.startswith("nlptx: error: given.npz: no such file")

@@ -1,4 +1,4 @@
-"""Texts of which a model knows nothing, or hardly anything: no label in silence, from predict or in evaluate."""
+"""Texts with no or few known words: predict and evaluate report them, and do not silently assign labels."""
 
 import json
 
@@ -20,13 +20,15 @@ def test_a_text_without_a_known_word_gets_no_label(work):
     result = call("predict", "-m", work / "model.npz", stdin="".join(f"{text}\n" for text in ["great film", *STRANGE]))
     rows = [line.split("\t") for line in result.text.split("\n")[:-1]]
     assert [label for label, _, _ in rows] == ["pos", *"?????"]
-    assert [float(number) for _, number, _ in rows[1:]] == [0] * 5  # as many of either label in training
+    assert [float(number) for _, number, _ in rows[1:]] == [
+        0
+    ] * 5  # both labels are equally frequent in the training data
     (note,) = result.stderr.splitlines()
     assert "no known word in 5 texts (<stdin>:2, <stdin>:3, <stdin>:4, ...): labelled ?" in note
 
 
 @pytest.mark.parametrize("layout", ["csv", "tsv", "jsonl"])
-def test_in_tables_the_label_is_a_question_mark_and_the_probabilities_are_those_of_training(layout, work):
+def test_in_tables_the_label_is_a_question_mark_and_the_probabilities_are_the_priors(layout, work):
     result = call("predict", "-m", work / "kinds.npz", "--format", layout, stdin="laugh clown\nzzz\n")
     if layout == "jsonl":
         _, row = map(json.loads, result.text.splitlines())
@@ -47,7 +49,7 @@ def test_in_tables_the_label_is_a_question_mark_and_the_probabilities_are_those_
     ],
     ids=["null", "no-key", "csv"],
 )
-def test_a_row_without_a_text_keeps_its_place(name, content, work, tmp_path):
+def test_a_row_without_a_text_stays_in_the_output(name, content, work, tmp_path):
     (tmp_path / name).write_text(content)
     result = call("predict", "-m", work / "model.npz", tmp_path / name, "--format", "jsonl")
     rows = [json.loads(line) for line in result.text.splitlines()]
@@ -56,12 +58,12 @@ def test_a_row_without_a_text_keeps_its_place(name, content, work, tmp_path):
     assert f"{name}:" in result.stderr
 
 
-def test_from_python_such_a_text_gets_the_most_frequent_label(work):
+def test_in_python_a_text_without_known_words_gets_the_most_frequent_label(work):
     model = Model.load(str(work / "model.npz"))
     assert model.predict(["zzz", "great film"], jobs=1) == [model.labels[model.priors.argmax()], "pos"]
 
 
-def test_few_known_words_are_told_of(work):
+def test_few_known_words_cause_a_note(work):
     result = call("predict", "-m", work / "model.npz", stdin="das ist ein film\nder film was zzz\n")
     assert "?" not in [line.split("\t")[0] for line in result.text.splitlines()]
     (note,) = result.stderr.splitlines()
@@ -81,22 +83,22 @@ def scored(known, tokens, truncated=False):
         ([scored(6, 10)], 0),
         ([scored(5, 10)], 1),
         ([scored(1, 10), scored(90, 90)], 0),
-        ([scored(0, 1000), scored(10, 10)], 1),  # told of already
+        ([scored(0, 1000), scored(10, 10)], 1),  # only reported as a text without known words
         ([scored(0, 0), scored(1, 5)], 2),
-        ([scored(128, 1000, truncated=True)], 0),  # nobody counted the rest
+        ([scored(128, 1000, truncated=True)], 0),  # the rest was not counted
     ],
 )
-def test_what_is_noted(texts, notes):
+def test_number_of_notes(texts, notes):
     counted = KnownWords()
     for number, text in enumerate(texts):
         counted.add(f"a.txt:{number}", text)
-    assert len(list(counted.notes("so it is"))) == notes
+    assert len(list(counted.notes("labelled ?"))) == notes
 
 
 # ---------------------------------------------------------------- evaluate
 
 
-def test_evaluate_scores_such_texts_with_the_priors_and_says_how_many(work, tmp_path):
+def test_evaluate_scores_texts_without_known_words_with_the_priors_and_counts_them(work, tmp_path):
     rows = [("laugh clown", "comedy"), ("zzz", "comedy"), ("qqq", "western")]
     path = write_tsv(tmp_path / "a.tsv", rows)
     result = call("evaluate", "-m", work / "kinds.npz", path)
@@ -109,7 +111,7 @@ def test_evaluate_scores_such_texts_with_the_priors_and_says_how_many(work, tmp_
     assert report["accuracy"] == pytest.approx((1 + (best == "comedy") + (best == "western")) / 3)
 
 
-def test_evaluate_says_when_the_model_has_seen_the_data(work, tmp_path):
+def test_evaluate_reports_that_the_model_has_seen_the_data(work, tmp_path):
     given = ("train", work / "train.tsv", "-e", work / "embeddings.npz", "--heads", "2", "--epochs", "1", "-q")
     call(*given, "--valid", work / "test.tsv", "-o", tmp_path / "m.npz")
     other = write_tsv(tmp_path / "other.tsv", [("great film", "pos"), ("awful film", "neg")])
@@ -124,7 +126,7 @@ def test_evaluate_says_when_the_model_has_seen_the_data(work, tmp_path):
         assert bool(result.stderr) == bool(says)
 
 
-def test_the_parts_of_a_corpus_are_known_apart(work, tmp_path):
+def test_training_and_validation_parts_of_a_corpus_are_distinguished(work, tmp_path):
     for part, texts in (("train", "great film|awful film"), ("test", "superb film|dull film")):
         for label, text in zip(("pos", "neg"), texts.split("|"), strict=True):
             folder = tmp_path / "corpus" / part / label

@@ -1,4 +1,4 @@
-"""``train`` without word vectors: one command makes what the commands of the three stages make."""
+"""``train`` without word vectors: one command yields the same model as the commands of the three stages."""
 
 import gzip
 import tarfile
@@ -11,7 +11,7 @@ from sample_data import make_rows, write_tsv
 
 from nlptx.artifacts.container import read
 
-# Small stages that end in a moment, for the file of --config.
+# Settings for small, fast stages; the content of the --config file.
 CONFIG = """
 [cooccur]
 min-count = 2
@@ -38,7 +38,7 @@ def here(tmp_path, monkeypatch):
 
 
 def in_three_steps(counted, trained, *more):
-    """Run the three commands with the settings of the file; return the model's bytes."""
+    """Run the three commands with the settings of the --config file; return the bytes of the model."""
     config = ("--config", "c.toml", "-q")
     call("cooccur", *counted, *config, "-o", "cooccur.npz")
     call("pca", "cooccur.npz", *config, "-o", "embeddings.npz")
@@ -60,7 +60,7 @@ def contents_of(name):
 
 
 def test_the_defaults_of_the_stages_are_used(here):
-    # Two hundred words that occur often enough, so that there are as many components as by default.
+    # The 200 words occur often enough to be counted, so that the default number of components is possible.
     rows = [
         f"w{number % 200} w{number % 197} w{number % 191}\t{'pos' if number % 2 else 'neg'}" for number in range(1200)
     ]
@@ -75,7 +75,7 @@ def test_the_defaults_of_the_stages_are_used(here):
     ]
 
 
-def test_texts_without_labels_and_rows_left_out_are_counted_and_held_out_files_are_not(here):
+def test_unlabelled_texts_and_skipped_rows_are_counted_but_held_out_files_are_not(here):
     with open("DATA.tsv", "a") as file:
         file.write("a row that has no label\t\n" * 3)
     words = ("DATA.tsv", "--skip-bad", "--unlabelled", "UNLABELLED.txt", "--valid", "VALID.tsv")
@@ -84,8 +84,8 @@ def test_texts_without_labels_and_rows_left_out_are_counted_and_held_out_files_a
     assert header_of("one.npz")["made_from"]["made_from"]["details"]["documents"] == 73
 
 
-@pytest.mark.parametrize("way", ["stdin", "gzip", "unlabelled from stdin", "jobs"])
-def test_the_way_in_changes_nothing(way, here):
+@pytest.mark.parametrize("source", ["stdin", "gzip", "unlabelled from stdin", "jobs"])
+def test_the_model_does_not_depend_on_source_and_jobs(source, here):
     plain = in_one_step("DATA.tsv", "--unlabelled", "UNLABELLED.txt", "--config", "c.toml", "-j", "2")
     (here / "z.tsv.gz").write_bytes(gzip.compress((here / "DATA.tsv").read_bytes()))
     data, free, options = {
@@ -93,14 +93,14 @@ def test_the_way_in_changes_nothing(way, here):
         "gzip": (("z.tsv.gz",), "UNLABELLED.txt", {}),
         "unlabelled from stdin": (("DATA.tsv",), "-", {"stdin": (here / "UNLABELLED.txt").read_bytes()}),
         "jobs": (("DATA.tsv", "-j", "1"), "UNLABELLED.txt", {}),
-    }[way]
-    if way == "stdin":  # which is text unless a format is given, and that goes for every input
+    }[source]
+    if source == "stdin":  # needs --input-format, which applies to all inputs
         (here / "UNLABELLED.tsv").write_text("text\n" + (here / "UNLABELLED.txt").read_text())
         free = "UNLABELLED.tsv"
     assert in_one_step(*data, "--unlabelled", free, "--config", "c.toml", **options) == plain
 
 
-def test_folders_and_archives_with_parts(here):
+def test_folders_and_archives_with_splits(here):
     for part, count in {"train/pos": 12, "train/neg": 12, "unsup": 9, "test/pos": 3, "test/neg": 3}.items():
         (here / "corpus" / part).mkdir(parents=True)
         label = part.rpartition("/")[2].replace("unsup", "pos")
@@ -112,12 +112,12 @@ def test_folders_and_archives_with_parts(here):
         assert in_one_step(name, "--config", "c.toml") == in_three_steps((name,), (name,))
     one = in_one_step("corpus", "--split", "train", "--config", "c.toml")
     assert one == in_three_steps(("corpus", "--split", "train"), ("corpus", "--split", "train"))
-    # Of an archive without labels only the part unsup is read, and so it is counted.
+    # Only the part unsup of the unlabelled archive is read, and it is counted.
     in_one_step("DATA.tsv", "--unlabelled", "corpus.tar.gz", "--config", "c.toml")
     assert header_of("one.npz")["made_from"]["made_from"]["details"]["documents"] == 59
 
 
-def test_the_seed_and_the_preset_go_for_all_stages(here):
+def test_the_seed_and_the_preset_apply_to_all_stages(here):
     options = ("--preset", "bloem", "--seed", "7")
     small = ("--epochs", "1", "--blocks", "1", "--width", "16", "--batch", "25")
     one = in_one_step("DATA.tsv", *options, *small)
@@ -137,8 +137,8 @@ def test_the_seed_and_the_preset_go_for_all_stages(here):
     ],
     ids=["settings", "small corpus", "columns"],
 )
-def test_the_commands_of_info_make_the_same_bytes_again(words, here):
-    if "--text-column" in words:  # texts that are one word each: two words occur near each other in none of them
+def test_the_commands_shown_by_info_reproduce_the_same_bytes(words, here):
+    if "--text-column" in words:  # texts of a single word, in which no two words co-occur
         rows = [f"{text}\t{label} {label}" for text, label in make_rows(("neg", "pos"), 50, seed=1)]
         (here / "DATA.tsv").write_text("text\tlabel\n" + "\n".join(rows))
     one = in_one_step(*words)
@@ -149,10 +149,10 @@ def test_the_commands_of_info_make_the_same_bytes_again(words, here):
     assert contents_of("model.npz") == one
 
 
-# ---------------------------------------------------------------- what it says
+# ---------------------------------------------------------------- messages
 
 
-def test_each_stage_is_shown(here):
+def test_progress_of_each_stage_is_shown(here):
     result = call("train", "DATA.tsv", "--config", "c.toml", "--json", "-o", "one.npz")
     lines = result.stderr.splitlines()
     assert "no word vectors are given (-e)" in lines[0]
@@ -166,9 +166,9 @@ def test_each_stage_is_shown(here):
 
 def test_a_small_corpus_gets_shorter_vectors_and_all_of_its_words(here):
     (here / "DATA.tsv").write_text("text\tlabel\na good film\tpos\na bad film\tneg\nso good\tpos\nso bad\tneg\n")
-    said = call("train", "DATA.tsv", *TRAIN, "-o", "one.npz").stderr
-    assert "occurs 2 times: every word is counted" in said
-    assert "the vocabulary has only 5 words, so their vectors have 5 components" in said
+    message = call("train", "DATA.tsv", *TRAIN, "-o", "one.npz").stderr
+    assert "occurs 2 times: every word is counted" in message
+    assert "the vocabulary has only 5 words, so their vectors have 5 components" in message
 
 
 @pytest.mark.parametrize(
@@ -181,29 +181,29 @@ def test_a_small_corpus_gets_shorter_vectors_and_all_of_its_words(here):
         ("...\tpos\n\tneg\n", (), 3, "the corpus is empty"),
         ("good film\tpos\nbad film\tneg\n", ("-o", "none/m.npz"), 1, "its folder does not exist"),
     ],
-    ids=["empty", "one label", "one word a text", "preset", "no word", "no folder"],
+    ids=["empty", "one label", "one word per text", "preset", "no word", "no folder"],
 )
-def test_what_cannot_be_trained_is_refused(table, options, code, says, here):
+def test_invalid_training_data_are_rejected(table, options, code, says, here):
     (here / "DATA.tsv").write_text(f"text\tlabel\n{table}".replace("...", "\u200b"))
     before = contents(here)
-    ended, said = failure("train", "DATA.tsv", *options)
-    assert (ended, says in said) == (code, True), said
+    exit_code, message = failure("train", "DATA.tsv", *options)
+    assert (exit_code, says in message) == (code, True), message
     assert contents(here) == before
 
 
-def test_labels_are_checked_before_the_counting(here):
+def test_labels_are_checked_before_counting(here):
     (here / "DATA.tsv").write_text("text\tlabel\ngood film\tpos\nbad film\tpos\n")
     assert "counting  " not in call("train", "DATA.tsv", code=3).stderr
 
 
-def test_options_of_other_commands_have_no_effect_and_are_named(here):
+def test_section_options_without_effect_on_train_are_named(here):
     (here / "o.toml").write_text('[cooccur]\nmin-count = 2\njobs = 1\noutput = "c.npz"\n[pca]\ncomponents = 4\n')
-    said = call("train", "DATA.tsv", *TRAIN, "--config", "o.toml", "-o", "one.npz").stderr
-    assert said.splitlines()[0] == "o.toml: no effect on train: jobs, output in [cooccur]"
+    message = call("train", "DATA.tsv", *TRAIN, "--config", "o.toml", "-o", "one.npz").stderr
+    assert message.splitlines()[0] == "o.toml: no effect on train: jobs, output in [cooccur]"
     assert not (here / "c.npz").exists()
 
 
-def test_variables_of_the_stages_have_their_effect(here, monkeypatch):
+def test_environment_variables_of_the_stages_apply(here, monkeypatch):
     monkeypatch.setenv("NLPTX_COOCCUR_MIN_COUNT", "3")
     monkeypatch.setenv("NLPTX_PCA_COMPONENTS", "6")
     in_one_step("DATA.tsv", *TRAIN)
@@ -224,21 +224,21 @@ def test_variables_of_the_stages_have_their_effect(here, monkeypatch):
     ],
     ids=["counting", "PCA"],
 )
-def test_nothing_is_kept_before_the_training(point, name, here):
+def test_stopping_before_training_keeps_nothing(point, name, here):
     before = contents(here)
-    code, said = signalled_at([(point, 1, name)], "train", "DATA.tsv", "--config", "c.toml", cwd=here)
+    code, message = signalled_at([(point, 1, name)], "train", "DATA.tsv", "--config", "c.toml", cwd=here)
     stopped = "interrupted" if name == "SIGINT" else f"stopped by {name}"
     assert code == {"SIGINT": 130, "SIGTERM": 143}[name]
-    assert said.splitlines()[-1] == f"nlptx: {stopped}: nothing was trained yet, and nothing is kept"
+    assert message.splitlines()[-1] == f"nlptx: {stopped}: nothing was trained yet, and nothing is kept"
     assert contents(here) == before
 
 
-def test_a_stopped_training_goes_on_to_the_same_bytes(here):
+def test_resuming_a_stopped_training_run_yields_the_same_bytes(here):
     words = ("train", "DATA.tsv", "--config", "c.toml", "--batch", "10", "-o", "out.npz")
     signalled_at([(STEP, 3, "SIGTERM")], *words, cwd=here)
     point = ("nlptx.pca.fit", "", "power_iteration")
-    _, said = signalled_at([(point, 1, "SIGTERM")], *words, "--resume", cwd=here)
-    assert "nothing is kept; --resume goes on from out.npz.checkpoint as before" in said
+    _, message = signalled_at([(point, 1, "SIGTERM")], *words, "--resume", cwd=here)
+    assert "nothing is kept; --resume goes on from out.npz.checkpoint as before" in message
     assert "resuming from out.npz.checkpoint" in run(*words, "--resume", cwd=here).stderr
     resumed = contents(here)
     run(*words, cwd=here)

@@ -1,4 +1,4 @@
-"""Messages of the library name arguments as Python does, and the command line names them as its options."""
+"""Messages of the library contain Python argument names, which the command line replaces by option names."""
 
 import ast
 import re
@@ -15,13 +15,13 @@ from nlptx.cli.option_names import _NAMES, as_options
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
 PACKAGE = Path(nlptx.__file__).parent
-# Commands are built from options there, for people to copy.
+# This file builds command lines for users to copy, so it contains options.
 COMMAND_LINES = PACKAGE / "artifacts/provenance.py"
 LIBRARY = [path for path in sorted(PACKAGE.rglob("*.py")) if "cli" not in path.parts and path != COMMAND_LINES]
 
 
 def strings(path):
-    """The pieces of text in a file that are no docstrings."""
+    """Return the string constants in a file except docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     docstrings = {
         id(node.body[0].value)
@@ -38,20 +38,20 @@ def strings(path):
 
 
 def options():
-    """Every option of every command."""
+    """Return all options of all commands."""
     context = click.Context(command_line)
     commands = [command_line.get_command(context, name) for name in COMMANDS]
     return {option for command in commands for item in command.params for option in (*item.opts, *item.secondary_opts)}
 
 
 @pytest.mark.parametrize("path", LIBRARY, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_no_message_of_the_library_names_an_option(path):
+def test_library_messages_contain_no_options(path):
     named = [text for text in strings(path) if re.search(r"(?<![\w-])--[a-z]", text)]
     assert [text for text in named if not text.startswith("pip install")] == []
 
 
 @pytest.mark.parametrize("path", LIBRARY, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_what_the_library_names_is_an_option_of_the_command_line(path):
+def test_argument_names_in_library_messages_correspond_to_options(path):
     named = {name for text in strings(path) for name in re.findall(r"`[a-z_0-9]+(?:=[^`\s]+)?`", text)}
     shown = {re.sub(r"[ =].*", "", as_options(name)) for name in named}
     only_in_python = {"`texts`", "`model`", "`cooccur`", "`pca`", "`sample_weight`"}
@@ -59,12 +59,12 @@ def test_what_the_library_names_is_an_option_of_the_command_line(path):
     assert {name for name in shown if name.startswith("--")} <= options()
 
 
-def test_every_name_is_that_of_an_option():
+def test_every_renamed_argument_corresponds_to_an_option():
     assert {as_options(f"`{name}`") for name in _NAMES} <= options()
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("message", "shown"),
     [
         ("`lr` is 0; give `new_word_min_count=1`", "--lr is 0; give --new-word-min-count 1"),
         ("`calibrate=False`, `resume=True`", "--no-calibrate, --resume"),
@@ -74,8 +74,8 @@ def test_every_name_is_that_of_an_option():
         ("Lower `cooccur.min_count`", "Lower min-count in the section [cooccur] of --config FILE"),
     ],
 )
-def test_names_become_options(said, shown):
-    assert as_options(said) == shown
+def test_argument_names_become_options(message, shown):
+    assert as_options(message) == shown
 
 
 IMPOSSIBLE = {
@@ -89,7 +89,7 @@ IMPOSSIBLE = {
     ("stage", "name", "value"),
     [(stage, name, value) for stage, (_, values) in IMPOSSIBLE.items() for name, value in values.items()],
 )
-def test_the_same_check_names_the_argument_to_one_and_the_option_to_the_other(stage, name, value, tmp_path, capsys):
+def test_the_same_check_names_an_argument_or_an_option(stage, name, value, tmp_path, capsys):
     from nlptx.cli.main import run_command
 
     with pytest.raises(ValueError, match=f"^`{name}` is {value}; expected") as caught:
@@ -97,11 +97,11 @@ def test_the_same_check_names_the_argument_to_one_and_the_option_to_the_other(st
     option = "--" + name.replace("_", "-")
     more = ["-e", "none.npz"] if stage == "train" else []
     assert run_command([stage, "none.npz", *more, option, str(value), "-o", str(tmp_path / "o.npz")]) == 2
-    told = capsys.readouterr().err
-    assert told == f"nlptx: error: {caught.value}\n".replace(f"`{name}`", option)
+    message = capsys.readouterr().err
+    assert message == f"nlptx: error: {caught.value}\n".replace(f"`{name}`", option)
 
 
-def test_help_names_options():
+def test_help_contains_option_names():
     context = click.Context(command_line)
     for name in COMMANDS:
         command = command_line.get_command(context, name)

@@ -1,4 +1,4 @@
-"""The name of the output decides the format of predictions, and whether they are compressed."""
+"""The name of the output determines the format of predictions and whether they are compressed."""
 
 import bz2
 import gzip
@@ -25,19 +25,19 @@ def here(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("ending", ["txt", "csv", "tsv", "jsonl", "ndjson"])
 @pytest.mark.parametrize("given", ["text", "csv"])
-def test_the_name_decides_the_format(ending, given, model, tmp_path):
+def test_the_name_determines_the_format(ending, given, model, tmp_path):
     data = TEXTS if given == "text" else "text\n" + TEXTS
-    asked = {"txt": "text", "ndjson": "jsonl"}.get(ending, ending)
+    layout = {"txt": "text", "ndjson": "jsonl"}.get(ending, ending)
     predict(model, "--input-format", given, "-o", f"out.{ending}", stdin=data)
-    expected = predict(model, "--input-format", given, "--format", asked, stdin=data).stdout
+    expected = predict(model, "--input-format", given, "--format", layout, stdin=data).stdout
     assert (tmp_path / f"out.{ending}").read_bytes() == expected
     assert expected.startswith(
-        {"text": b"pos\t", "csv": b"text,label,", "tsv": b"text\tlabel", "jsonl": b'{"text"'}[asked]
+        {"text": b"pos\t", "csv": b"text,label,", "tsv": b"text\tlabel", "jsonl": b'{"text"'}[layout]
     )
 
 
 @pytest.mark.parametrize("name", ["out", "out.scores", "out.CSV"])
-def test_other_names_take_the_format_of_the_input(name, model, tmp_path):
+def test_other_names_mean_the_format_of_the_input(name, model, tmp_path):
     predict(model, "-o", name)
     if name == "out.CSV":
         assert (tmp_path / name).read_text().splitlines()[0] == COLUMNS
@@ -46,11 +46,11 @@ def test_other_names_take_the_format_of_the_input(name, model, tmp_path):
 
 
 @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])
-def test_output_is_compressed_as_its_name_says(ending, model, tmp_path):
+def test_output_is_compressed_according_to_its_name(ending, model, tmp_path):
     predict(model, "-o", f"out.csv{ending}")
     with OPENERS[ending](f"out.csv{ending}") as file:
         assert file.read() == predict(model, "--format", "csv").stdout
-    # What was written can be read, and nothing else is there.
+    # The output can be read again, and there are no other files.
     again = predict(model, f"out.csv{ending}", "--format", "text").rows
     assert [row[2] for row in again] == TEXTS.splitlines()
     assert list(contents(tmp_path)) == [f"out.csv{ending}"]
@@ -64,7 +64,7 @@ def test_compressed_output_has_the_same_bytes_at_any_time(ending, model, monkeyp
     assert (tmp_path / f"first.tsv{ending}").read_bytes() == (tmp_path / f"second.tsv{ending}").read_bytes()
 
 
-def test_an_error_leaves_the_old_compressed_file(model, tmp_path):
+def test_an_error_keeps_the_old_compressed_file(model, tmp_path):
     (tmp_path / "out.csv.gz").write_bytes(b"old")
     predict(model, "-o", "out.csv.gz", stdin=b"great\n\xff\n", code=3)
     assert contents(tmp_path) == {"out.csv.gz": b"old"}
@@ -82,18 +82,18 @@ def test_an_error_leaves_the_old_compressed_file(model, tmp_path):
         (("-o", "out.json"), ("out.json", "*.jsonl")),
     ],
 )
-def test_a_contradiction_is_refused(words, says, model, tmp_path):
+def test_contradictory_formats_are_rejected(words, says, model, tmp_path):
     result = predict(model, *words, code=2)
     assert all(part in result.stderr for part in says)
     assert contents(tmp_path) == {}
 
 
-def test_saying_it_twice_is_no_contradiction(model):
+def test_options_with_the_same_format_are_accepted(model):
     assert predict(model, "--json", "--format", "jsonl").stdout == predict(model, "--json").stdout
     predict(model, "--json", "-o", "out.jsonl.gz")
 
 
-def test_the_command_line_wins_over_the_variable(model, monkeypatch, tmp_path):
+def test_the_command_line_overrides_the_variable(model, monkeypatch, tmp_path):
     monkeypatch.setenv("NLPTX_PREDICT_FORMAT", "csv")
     assert predict(model).lines[0] == COLUMNS
     assert predict(model, "--json").lines[0].startswith("{")
@@ -101,7 +101,7 @@ def test_the_command_line_wins_over_the_variable(model, monkeypatch, tmp_path):
     assert (tmp_path / "out.jsonl").read_text().startswith("{")
 
 
-def test_a_table_of_no_text_has_a_header(model, tmp_path):
+def test_a_table_without_texts_has_a_header(model, tmp_path):
     predict(model, "-o", "out.csv", stdin=b"")
     assert (tmp_path / "out.csv").read_text() == COLUMNS + "\n"
     predict(model, "-o", "out.txt", stdin=b"")
@@ -109,7 +109,7 @@ def test_a_table_of_no_text_has_a_header(model, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["out.csv", "vectors.txt.gz", "model.npz.xz"])
-def test_an_artifact_does_not_take_the_name_of_another_format(name, work, tmp_path):
+def test_an_artifact_cannot_have_the_name_of_another_format(name, work, tmp_path):
     result = call("pca", work / "cooccur.npz", "-o", name, code=2)
     assert "name it *.npz" in result.stderr
     assert contents(tmp_path) == {}

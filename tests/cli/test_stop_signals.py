@@ -1,8 +1,8 @@
-"""Signals that stop a command, sent at chosen points of its work; the policy is that of nlptx/cli/stop_signal.py."""
+"""Signals that stop a command at chosen points; the policy is described in nlptx/cli/stop_signal.py."""
 
 import pytest
 from command import contents, header_of, run, run_program
-from killing import ENCODE, ENTRY, FEATURES, JUDGE, KEEP, SAVE, STEP, signalled_at
+from killing import ENCODE, ENTRY, FEATURES, SAVE, SAVE_MODEL, STEP, VALIDATE, signalled_at
 from sample_data import PCA, TRAIN
 
 CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
@@ -19,28 +19,28 @@ def train(work, *more):
 
 @pytest.mark.parametrize("name", CODES)
 @pytest.mark.parametrize("point", [ENCODE, FEATURES], ids=lambda point: point[2])
-def test_before_the_first_step_a_training_says_that_it_keeps_nothing(point, name, work, tmp_path):
-    code, said = signalled_at([(point, 1, name)], *train(work), cwd=tmp_path)
+def test_stopping_train_before_the_first_step_keeps_nothing(point, name, work, tmp_path):
+    code, message = signalled_at([(point, 1, name)], *train(work), cwd=tmp_path)
     stopped = "interrupted" if name == "SIGINT" else f"stopped by {name}"
     assert code == CODES[name]
-    assert said.splitlines()[-1] == f"nlptx: {stopped}: nothing was trained yet, and nothing is kept"
+    assert message.splitlines()[-1] == f"nlptx: {stopped}: nothing was trained yet, and nothing is kept"
     assert contents(tmp_path) == {}
 
 
-def test_before_the_first_step_the_checkpoint_of_the_last_time_stays(work, tmp_path):
+def test_stopping_before_the_first_step_keeps_the_previous_checkpoint(work, tmp_path):
     signalled_at([(STEP, 1, "SIGTERM")], *train(work), cwd=tmp_path)
     before = contents(tmp_path)[CHECKPOINT]
-    _, said = signalled_at([(ENCODE, 1, "SIGTERM")], *train(work, "--resume"), cwd=tmp_path)
-    assert f"nothing is kept; --resume goes on from {CHECKPOINT} as before\n" in said
+    _, message = signalled_at([(ENCODE, 1, "SIGTERM")], *train(work, "--resume"), cwd=tmp_path)
+    assert f"nothing is kept; --resume goes on from {CHECKPOINT} as before\n" in message
     assert contents(tmp_path)[CHECKPOINT] == before
 
 
 @pytest.mark.parametrize("phase", [(), ("--pretrain", "1")], ids=["train", "pretrain"])
 @pytest.mark.parametrize("name", CODES)
-def test_from_the_first_step_on_a_training_leaves_a_checkpoint(name, phase, work, tmp_path):
-    code, said = signalled_at([(STEP, 1, name)], *train(work, *phase), cwd=tmp_path)
+def test_stopping_after_the_first_step_leaves_a_checkpoint(name, phase, work, tmp_path):
+    code, message = signalled_at([(STEP, 1, name)], *train(work, *phase), cwd=tmp_path)
     assert code == CODES[name]
-    assert f"--resume goes on from {CHECKPOINT}" in said.splitlines()[-1]
+    assert f"--resume goes on from {CHECKPOINT}" in message.splitlines()[-1]
     assert CHECKPOINT in contents(tmp_path)
     run(*train(work, *phase), "--resume", cwd=tmp_path)
     resumed = contents(tmp_path)
@@ -61,25 +61,25 @@ def test_from_the_first_step_on_a_training_leaves_a_checkpoint(name, phase, work
     ids="-".join,
 )
 def test_signals_after_the_first_do_not_interrupt_saving(names, work, tmp_path):
-    points = [(STEP, 2), (JUDGE, 1), (SAVE, 1), (KEEP, 1)]
+    points = [(STEP, 2), (VALIDATE, 1), (SAVE, 1), (SAVE_MODEL, 1)]
     strikes = [(point, number, name) for (point, number), name in zip(points, names, strict=True)]
-    code, said = signalled_at(strikes, *train(work), cwd=tmp_path)
+    code, message = signalled_at(strikes, *train(work), cwd=tmp_path)
     assert code == CODES[names[0]]
-    assert "out.npz holds the best model so far (epoch 1)" in said
+    assert "out.npz holds the best model so far (epoch 1)" in message
     assert sorted(contents(tmp_path)) == ["out.npz", CHECKPOINT]
     assert header_of(tmp_path / "out.npz")["details"]["history"]["interrupted"]
 
 
-def test_a_later_ctrl_c_forces_an_end(work, tmp_path):
-    strikes = [(STEP, 2, "SIGTERM"), (KEEP, 1, "SIGINT")]
-    code, said = signalled_at(strikes, *train(work), force_after=0, cwd=tmp_path)
+def test_a_later_ctrl_c_forces_train_to_end(work, tmp_path):
+    strikes = [(STEP, 2, "SIGTERM"), (SAVE_MODEL, 1, "SIGINT")]
+    code, message = signalled_at(strikes, *train(work), force_after=0, cwd=tmp_path)
     assert code == CODES["SIGINT"]
-    assert said.splitlines()[-1] == f"nlptx: interrupted: --resume goes on from {CHECKPOINT}"
+    assert message.splitlines()[-1] == f"nlptx: interrupted: --resume goes on from {CHECKPOINT}"
     assert list(contents(tmp_path)) == [CHECKPOINT]
 
 
-def test_a_signal_while_the_finished_model_is_saved_changes_nothing(work, tmp_path):
-    code, _ = signalled_at([(KEEP, 1, "SIGTERM")], *train(work), cwd=tmp_path)
+def test_a_signal_while_the_final_model_is_saved_has_no_effect(work, tmp_path):
+    code, _ = signalled_at([(SAVE_MODEL, 1, "SIGTERM")], *train(work), cwd=tmp_path)
     assert code == 0
     assert contents(tmp_path) == {"out.npz": (work / "model.npz").read_bytes()}
 
@@ -87,30 +87,30 @@ def test_a_signal_while_the_finished_model_is_saved_changes_nothing(work, tmp_pa
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_second_signal_does_not_interrupt_the_removal_of_temporary_files(name, work, tmp_path):
     words = ("pca", work / "cooccur.npz", *PCA, "-q", "-o", "out.npz")
-    code, said = signalled_at([(ENTRY, 2, name), (UNLINK, 1, name)], *words, cwd=tmp_path)
+    code, message = signalled_at([(ENTRY, 2, name), (UNLINK, 1, name)], *words, cwd=tmp_path)
     assert code == CODES[name]
-    assert said == ("nlptx: interrupted\n" if name == "SIGINT" else f"nlptx: stopped by {name}\n")
+    assert message == ("nlptx: interrupted\n" if name == "SIGINT" else f"nlptx: stopped by {name}\n")
     assert contents(tmp_path) == {}
 
 
-CLASS_MADE = """
+CLASS_CREATION = """
 import os
 import signal
 import sys
 from nlptx.cli import main
 
-class Strike:
+class SendSignal:
     def __set_name__(self, owner, name):
-        os.kill(os.getpid(), getattr(signal, strike))
+        os.kill(os.getpid(), getattr(signal, signal_name))
 
-strike = sys.argv.pop(1)
-main.nlptx.invoke = lambda context: type("Owner", (), {"field": Strike()})
+signal_name = sys.argv.pop(1)
+main.nlptx.invoke = lambda context: type("Owner", (), {"field": SendSignal()})
 main.main()
 """
 
 
 @pytest.mark.parametrize("name", CODES)
-def test_a_signal_while_a_class_is_made_is_no_error(name, work):
-    """As by an import; up to Python 3.11 the exception is wrapped in a RuntimeError."""
-    said = "nlptx: interrupted\n" if name == "SIGINT" else f"nlptx: stopped by {name}\n"
-    assert run_program(CLASS_MADE, name, "info", work / "model.npz", code=CODES[name]).stderr == said
+def test_a_signal_during_class_creation_is_not_reported_as_an_error(name, work):
+    """Imports create classes. Up to Python 3.11 the exception is wrapped in a RuntimeError."""
+    message = "nlptx: interrupted\n" if name == "SIGINT" else f"nlptx: stopped by {name}\n"
+    assert run_program(CLASS_CREATION, name, "info", work / "model.npz", code=CODES[name]).stderr == message

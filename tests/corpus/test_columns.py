@@ -1,4 +1,4 @@
-"""Columns of tables: matched exactly, or else without regard to case; one column alone is the text."""
+"""Columns of tables are matched exactly or, failing that, case-insensitively; a single column is the text."""
 
 import pytest
 from reading import BOM, write
@@ -11,14 +11,14 @@ from nlptx.errors import DataError, LabelError
 
 
 def labelled(*paths, **options):
-    """Return the texts and labels of labelled documents, and what was noted."""
+    """Return the texts and labels of labelled documents, and the notes."""
     notes = []
     documents = LabelledDocuments(Corpus([str(path) for path in paths], ReadOptions(**options), notes.append))
     return [(document.text, document.label) for document in documents], notes
 
 
 def noted(path, **options):
-    """Return the texts of a corpus, and what was noted."""
+    """Return the texts of a corpus, and the notes."""
     notes = []
     return [document.text for document in Corpus([str(path)], ReadOptions(**options), notes.append)], notes
 
@@ -34,14 +34,14 @@ def noted(path, **options):
 )
 def test_case_and_spaces_of_column_names_do_not_matter(tmp_path, name, content):
     path = write(tmp_path / name, content)
-    found, notes = labelled(path)
-    assert found == [("a", "pos")]
+    documents, notes = labelled(path)
+    assert documents == [("a", "pos")]
     assert len(notes) == 2
     assert [note.startswith(f"{path}: column ") for note in notes] == [True, True]
     assert [note.rpartition(" ")[2] for note in notes] == ["text", "label"]
 
 
-def test_a_guess_is_noted_once_for_all_files(tmp_path):
+def test_a_guess_causes_one_note_for_all_files(tmp_path):
     paths = [write(tmp_path / name, "Text,Label\na,pos\nb,neg\n") for name in ("a.csv", "b.csv", "c.csv")]
     notes = []
     read_training_data([paths[0]], [paths[1]], [paths[2]], on_note=notes.append)
@@ -51,7 +51,7 @@ def test_a_guess_is_noted_once_for_all_files(tmp_path):
     ]
 
 
-def test_exact_names_come_first_and_are_not_noted(tmp_path):
+def test_exact_names_take_precedence_and_cause_no_note(tmp_path):
     path = write(tmp_path / "a.csv", "Text,text,TEXT,Label,label\nx,a,y,z,pos\n")
     assert labelled(path) == ([("a", "pos")], [])
 
@@ -69,7 +69,7 @@ def test_two_text_columns_that_differ_only_by_case(tmp_path, name, content):
 
 def test_two_label_columns_that_differ_only_by_case(tmp_path):
     path = write(tmp_path / "a.csv", "text,Label,LABEL\na,pos,neg\n")
-    assert noted(path) == (["a"], [])  # where labels are not needed, they do not matter
+    assert noted(path) == (["a"], [])  # label columns are ignored if no labels are needed
     with pytest.raises(DataError, match="columns 'Label' and 'LABEL' both match 'label'"):
         labelled(path)
 
@@ -82,7 +82,7 @@ def test_two_label_columns_that_differ_only_by_case(tmp_path):
         ("a.jsonl", '{"Review": "a"}\n{"review": "b", "n": 2}\n'),
     ],
 )
-def test_one_column_alone_is_the_text(tmp_path, name, content):
+def test_a_single_column_is_the_text(tmp_path, name, content):
     path = write(tmp_path / name, content)
     assert noted(path) == (["a", "b"], [f"{path}: column 'Review' is the only one, and is read as the text"])
     with pytest.raises(LabelError, match="no column 'label'; the columns are Review"):
@@ -98,15 +98,15 @@ def test_one_column_alone_is_the_text(tmp_path, name, content):
         ("  \nx\n", {}),
         ("Title,Review\na,b\n", {}),
     ],
-    ids=["the label", "another was asked for", "undivided", "no name", "two"],
+    ids=["label column", "another name given", "not split", "no name", "two columns"],
 )
-def test_no_column_is_taken_for_the_text_without_reason(tmp_path, content, options):
+def test_the_text_column_is_not_guessed_without_evidence(tmp_path, content, options):
     path = write(tmp_path / "a.csv", content)
     with pytest.raises(DataError, match=r"no column '(text|body)'; the columns are"):
         noted(path, **options)
 
 
-def test_a_header_alone_is_checked_and_gives_no_rows(tmp_path):
+def test_a_header_without_rows_is_checked(tmp_path):
     assert noted(write(tmp_path / "a.csv", "Text,label\n"))[0] == []
     with pytest.raises(DataError, match="the columns are Review, label"):
         noted(write(tmp_path / "b.csv", "Review,label\n"))
@@ -145,7 +145,7 @@ def test_weights_are_numbers(tmp_path, name, content):
 
 
 @pytest.mark.parametrize("weight", ["NaN", "-1", "1e308", "inf", "two", "", " "])
-def test_impossible_weights_are_named_with_their_line(tmp_path, weight):
+def test_the_message_about_an_invalid_weight_names_the_line(tmp_path, weight):
     path = write(tmp_path / "a.csv", f'text,label,weight\n"a\nb",pos,1\nb,neg,{weight}\nc,neg,{LARGEST_WEIGHT}\n')
     with pytest.raises(DataError, match="the weight is") as caught:
         weights(path)
@@ -154,7 +154,7 @@ def test_impossible_weights_are_named_with_their_line(tmp_path, weight):
 
 
 @pytest.mark.parametrize("value", ["true", "null", "[1]", "1" + "0" * 400])
-def test_impossible_weights_in_json(tmp_path, value):
+def test_invalid_weights_in_json(tmp_path, value):
     path = write(tmp_path / "a.jsonl", f'{{"text": "a", "weight": 1}}\n{{"text": "b", "weight": {value}}}\n')
     with pytest.raises(DataError, match="the weight is") as caught:
         weights(path)
@@ -168,7 +168,7 @@ def test_a_missing_weight_column_is_an_error(tmp_path):
         weights(write(tmp_path / "a.txt", "a\n"))
 
 
-def test_weights_are_those_of_the_training_texts_only(tmp_path):
+def test_only_training_texts_have_weights(tmp_path):
     data = write(tmp_path / "a.csv", "text,label,weight\na,pos,2\nb,neg,1\n")
     plain = write(tmp_path / "b.csv", "text,label\na,pos\nb,neg\n")
     found = read_training_data(data, plain, plain, ReadOptions(weight_column="weight"))

@@ -1,4 +1,4 @@
-"""The character between the columns of CSV: given, or noticed in the header."""
+"""The character between the columns of CSV: given, or detected in the header."""
 
 import pytest
 from reading import BOM, read, write
@@ -30,11 +30,11 @@ from nlptx.errors import DataError, SettingsError
         ("", ","),
     ],
 )
-def test_the_header_shows_the_delimiter(header, delimiter):
+def test_the_delimiter_is_detected_in_the_header(header, delimiter):
     assert detect_delimiter(header) == delimiter
 
 
-def test_a_noticed_delimiter_is_noted(tmp_path):
+def test_a_detected_delimiter_causes_a_note(tmp_path):
     path = write(tmp_path / "a.csv", BOM + b'Review;text\r\n"a;b";"two\r\nlines; here"\r\nc,d;e\r\n')
     notes = []
     documents = list(Corpus([str(path)], on_note=notes.append))
@@ -46,7 +46,7 @@ def test_a_noticed_delimiter_is_noted(tmp_path):
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "^", " ", "\u00a7"])
-def test_a_delimiter_that_is_given_is_used_without_a_note(tmp_path, delimiter):
+def test_a_given_delimiter_causes_no_note(tmp_path, delimiter):
     path = write(tmp_path / "a.csv", f'text{delimiter}label\n"a{delimiter}b"{delimiter}pos\n')
     notes = []
     (document,) = Corpus([str(path)], ReadOptions(delimiter=delimiter), notes.append)
@@ -60,14 +60,14 @@ def test_a_tsv_file_with_another_delimiter_is_csv(tmp_path):
     assert [(row.text, row.format) for row in read(path, delimiter="\t")] == [('"a', "tsv")]
 
 
-def test_columns_that_are_not_divided_hint_at_the_delimiter(tmp_path):
+def test_the_message_about_unsplit_columns_suggests_the_delimiter(tmp_path):
     with pytest.raises(DataError, match="no column 'text'; the columns are text;label,  more") as caught:
         read(write(tmp_path / "a.csv", "text;label, more\na;b,c\n"))
     assert "`delimiter`" in caught.value.hint
 
 
 @pytest.mark.parametrize("delimiter", ["", ";;", '"', "\n", "\r", "\0"])
-def test_impossible_delimiters_are_refused(delimiter):
+def test_invalid_delimiters_are_rejected(delimiter):
     with pytest.raises(SettingsError, match="expected one character"):
         ReadOptions(delimiter=delimiter)
 
@@ -82,7 +82,7 @@ def test_only_tables_have_a_delimiter(tmp_path, name, content, says):
         read(path.parent if "/" in name else path, delimiter=";")
 
 
-def test_texts_without_labels_may_be_plain_beside_a_table_with_a_delimiter(tmp_path):
+def test_a_delimiter_does_not_affect_plain_unlabelled_texts(tmp_path):
     data = write(tmp_path / "a.csv", "text^label\na^pos\nb^neg\n")
     found = read_training_data(data, write(tmp_path / "b.txt", "a^b\n"), options=ReadOptions(delimiter="^"))
     assert (found.texts, found.unlabelled) == (["a", "b"], ["a^b"])

@@ -1,4 +1,4 @@
-"""Labels replaced while they are read."""
+"""Labels that are replaced when they are read."""
 
 import pytest
 from reading import write
@@ -14,29 +14,29 @@ def read(path, label_map, **more):
     return read_training_data(path, options=ReadOptions(label_map=label_map), on_note=notes.append, **more), notes
 
 
-def test_labels_are_replaced_and_others_stay(tmp_path):
+def test_mapped_labels_are_replaced_and_others_kept(tmp_path):
     path = write(tmp_path / "a.csv", "text,label\na,1\nb,0\nc,neu\nd, 1 \n")
-    (found, notes) = read(path, {"1": "pos", "0": "neg"})
-    assert (found.labels, notes) == (["pos", "neg", "neu", "pos"], [])
+    (data, notes) = read(path, {"1": "pos", "0": "neg"})
+    assert (data.labels, notes) == (["pos", "neg", "neu", "pos"], [])
 
 
-def test_the_digest_is_that_of_the_file_and_the_map_is_recorded(tmp_path):
+def test_the_map_is_recorded_but_does_not_change_the_digest(tmp_path):
     path = write(tmp_path / "old.csv", "text,label\na,1\nb,0\n")
     mapped, plain = read(path, {"1": "pos", "0": "neg"})[0], read(path, {})[0]
     assert mapped.source["sha256"] == plain.source["sha256"]
     assert mapped.source["reading"] == plain.source["reading"] | {"label_map": {"1": "pos", "0": "neg"}}
-    assert mapped.corpus == plain.corpus  # counting looks at no labels
+    assert mapped.corpus == plain.corpus  # cooccur does not use labels
 
 
 def test_labels_of_folders_and_of_held_out_texts_are_replaced(tmp_path):
     write(tmp_path / "a/bad/1.txt", "a")
     write(tmp_path / "a/good/1.txt", "b")
     valid = write(tmp_path / "valid.csv", "text,label\na,0\n")
-    found, notes = read(tmp_path / "a", {"bad": "neg", "good": "pos", "0": "neg"}, valid=valid)
-    assert (sorted(found.labels), found.valid, notes) == (["neg", "pos"], (["a"], ["neg"]), [])
+    data, notes = read(tmp_path / "a", {"bad": "neg", "good": "pos", "0": "neg"}, valid=valid)
+    assert (sorted(data.labels), data.valid, notes) == (["neg", "pos"], (["a"], ["neg"]), [])
 
 
-def test_labels_that_do_not_occur_are_named(tmp_path):
+def test_mapped_labels_that_do_not_occur_are_reported(tmp_path):
     path = write(tmp_path / "a.csv", "text,label\na,1\nb,0\n")
     assert read(path, {"1": "pos", "2": "neg"})[1] == ["`label_map` replaces '2', but the data has no such label"]
     with pytest.raises(LabelError, match="`label_map` replaces 'one', but the data has only 0, 1"):
@@ -53,10 +53,10 @@ def test_labels_that_do_not_occur_are_named(tmp_path):
         (["1=pos", "1=pos"], "twice"),
     ],
 )
-def test_impossible_maps_are_refused(words, says):
+def test_invalid_maps_are_rejected(words, says):
     with pytest.raises(SettingsError, match=says):
         parse_label_map(words)
 
 
-def test_spaces_do_not_matter_and_equals_signs_can_be_written():
+def test_surrounding_spaces_are_ignored_and_equals_signs_can_be_escaped():
     assert parse_label_map([" New  York = city ", r"a\=b=c=d"]) == {"New York": "city", "a=b": "c=d"}

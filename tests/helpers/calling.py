@@ -1,4 +1,4 @@
-"""Runs nlptx in the process of the tests, which is fast, and merges repeated options of commands."""
+"""Runs nlptx inside the test process, which is fast, and merges repeated options of commands."""
 
 import io
 import sys
@@ -18,13 +18,13 @@ def call(*arguments, stdin=b"", code=0):
     try:
         for name, stream in streams.items():
             setattr(sys, name, stream)
-        ended = run_command([str(word) for word in arguments])
+        exit_code = run_command([str(word) for word in arguments])
     finally:
         for name, stream in before.items():
             setattr(sys, name, stream)
     for name in ("stdout", "stderr"):
         streams[name].flush()
-    result = Result(ended, streams["stdout"].buffer.getvalue(), streams["stderr"].buffer.getvalue().decode())
+    result = Result(exit_code, streams["stdout"].buffer.getvalue(), streams["stderr"].buffer.getvalue().decode())
     assert code is None or result.code == code, f"exit {result.code}, expected {code}: {result.stderr}"
     return result
 
@@ -37,7 +37,7 @@ def failure(*arguments, **options):
 
 
 def last_of_each(*words):
-    """Return the words of a command without repeated options, which nlptx rejects: the last of each is kept."""
+    """Return command arguments without repeated options, which nlptx rejects; the last occurrence is kept."""
     parts = []
     for word in map(str, words):
         if word.startswith("-") or not parts:

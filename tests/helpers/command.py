@@ -1,4 +1,4 @@
-"""Runs nlptx as users do, in a separate process; shared by the tests of the command line."""
+"""Runs nlptx in a separate process, as users do; shared by the command-line tests."""
 
 import json
 import os
@@ -18,16 +18,16 @@ from fork_server import ForkServer
 NLPTX = [sys.executable, "-m", "nlptx"]
 TIMEOUT = 60
 TRACEBACK = "Traceback (most recent call last)"
-# Beginning of a program in which forking warns, as Python 3.12 and later do if there are threads.
+# Start of a program in which forking causes a warning, as in Python 3.12 and later if there are threads.
 _FORK_WARNS = """
 import os
 import warnings
 
 def fork_and_warn(fork=os.fork):
     pid = fork()
-    if pid:  # as Python 3.12 does
-        said = "This process (pid=1) is multi-threaded, use of fork() may lead to deadlocks in the child."
-        warnings.warn(said, DeprecationWarning)
+    if pid:
+        message = "This process (pid=1) is multi-threaded, use of fork() may lead to deadlocks in the child."
+        warnings.warn(message, DeprecationWarning)
     return pid
 
 os.fork = fork_and_warn
@@ -64,7 +64,7 @@ class Result:
 
 
 def environment(**changes):
-    """Return the environment of a child, without the user's settings for nlptx; None removes a variable."""
+    """Return the environment for a child process, without the user's nlptx settings; None removes a variable."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NLPTX_", "_NLPTX"))}
     kept |= {"OPENBLAS_NUM_THREADS": "1", "TESTED_PYTHON": sys.executable, "TERM": "xterm"}
     for name in ("NO_COLOR", "FORCE_COLOR", "PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONUNBUFFERED"):
@@ -76,9 +76,9 @@ _FORKS = ForkServer(environment())
 
 
 def start(*arguments, program=None, cwd=None, env=None, stdin=PIPE, stdout=PIPE, stderr=PIPE):
-    """Start ``nlptx ARGUMENTS`` in a session of its own; return a process, as of :class:`subprocess.Popen`.
+    """Start ``nlptx ARGUMENTS`` in a new session; return an object like :class:`subprocess.Popen`.
 
-    It is a fork of a server, or a new interpreter if the environment of an interpreter changes.
+    The process is forked from a server, or is a new interpreter if the changed variables affect only new interpreters.
 
     Args:
         arguments: arguments of nlptx.
@@ -95,7 +95,7 @@ def start(*arguments, program=None, cwd=None, env=None, stdin=PIPE, stdout=PIPE,
 
 
 def start_program(words, *, env, **options):
-    """Start a program in a session of its own; return its :class:`subprocess.Popen`."""
+    """Start a program in a new session; return its :class:`subprocess.Popen`."""
     return subprocess.Popen(
         words,
         env=environment(**env),
@@ -106,8 +106,8 @@ def start_program(words, *, env, **options):
     )
 
 
-def _end(process, data):
-    """Wait until a process ends, with ``data`` as its input; return its exit code, standard output and error."""
+def _finish(process, data):
+    """Send ``data`` to a process and wait until it ends; return its exit code, standard output and error."""
     try:
         out, errors = process.communicate(data, timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
@@ -116,8 +116,9 @@ def _end(process, data):
     return process.returncode, out, errors
 
 
-def _check(ended, code, traceback=False):
-    result = Result(ended[0], ended[1], ended[2].decode(errors="replace"))
+def _check(outcome, code, traceback=False):
+    exit_code, stdout, stderr = outcome
+    result = Result(exit_code, stdout, stderr.decode(errors="replace"))
     assert code is None or result.code == code, f"exit {result.code}, expected {code}: {result.stderr}"
     assert (TRACEBACK in result.stderr) == traceback, result.stderr
     return result
@@ -125,12 +126,12 @@ def _check(ended, code, traceback=False):
 
 def run(*arguments, stdin=b"", cwd=None, env=None, code=0, traceback=False):
     """Run ``nlptx ARGUMENTS`` with ``stdin`` piped in; ``code`` is the expected exit code, None for any."""
-    return _check(_end(start(*arguments, cwd=cwd, env=env), _as_bytes(stdin)), code, traceback)
+    return _check(_finish(start(*arguments, cwd=cwd, env=env), _as_bytes(stdin)), code, traceback)
 
 
 def run_program(program, *arguments, stdin=b"", cwd=None, code=0):
     """Run Python source that runs ``nlptx ARGUMENTS``, for example with a function replaced."""
-    return _check(_end(start(*arguments, program=program, cwd=cwd), _as_bytes(stdin)), code)
+    return _check(_finish(start(*arguments, program=program, cwd=cwd), _as_bytes(stdin)), code)
 
 
 def shell(script, *, stdin=b"", cwd=None, env=None, code=0):
@@ -152,7 +153,7 @@ def _as_bytes(text):
 
 
 def refused(*arguments, code, says=(), untouched=None, **options):
-    """Run a command that must fail with one to three lines of error message, and without output.
+    """Run a command that must fail with an error message of one to three lines and without output.
 
     Args:
         arguments: arguments of nlptx.
@@ -183,7 +184,7 @@ def contents(folder):
 
 
 def run_forking(program):
-    """Run a Python program that forks in a new process, because the process of the tests has threads.
+    """Run a Python program that forks, in a new process because the test process has threads.
 
     Warnings are errors.
     """
@@ -196,7 +197,7 @@ class Running:
 
     Args:
         arguments: arguments of nlptx.
-        terminal: numbers of the streams (0 input, 1 output, 2 errors) connected to a common terminal.
+        terminal: numbers of the streams (0 input, 1 output, 2 errors) that are connected to one terminal.
         cwd: working directory.
         env: changes to the environment.
     """
@@ -252,7 +253,7 @@ class Running:
             self.process.stdin.close()
             self.process.stdin = None
         screen = self.read_until(None) if self.screen is not None else b""
-        # Read both streams at once: reading one to its end would wait forever if the process had filled the other.
+        # Read both streams concurrently: reading one to its end would block forever if the pipe of the other were full.
         out, errors = (screen if data is None else data for data in self.process.communicate(b"", timeout=TIMEOUT))
         result = Result(self.process.returncode, out, errors.decode(errors="replace"))
         assert TRACEBACK not in result.stderr, result.stderr

@@ -1,8 +1,8 @@
 """Runs nlptx in processes that start immediately: forks of a server that has already imported all modules.
 
-A new interpreter takes up to half a second to import NumPy and SciPy, which is most of the time of a small command. A
-forked program is a process like any other, with its own session, signals, streams, environment and folder. It ends in
-the same way as in a new interpreter: exit code, flushed streams, traceback.
+A new interpreter takes up to half a second to import NumPy and SciPy, which is most of the time that a small command
+takes. A forked program is a normal process: it has a separate session, signal handlers, streams, environment and
+working directory, and it ends as a new interpreter does, with an exit code, flushed streams and possibly a traceback.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAIN = "from nlptx.__main__ import main\nmain()\n"
 
 
 class ForkServer:
-    """A server process. It is started by the first call, and ends with the process that started it."""
+    """A server process. It starts at the first call of :meth:`start`, and ends together with the test process."""
 
     def __init__(self, environment):
         self._environment = environment
@@ -41,14 +41,14 @@ class ForkServer:
         return not any(name.startswith(_READ_AT_START) for name in changes)
 
     def start(self, arguments, streams, cwd, environment, program=None):
-        """Start ``nlptx ARGUMENTS``, or another ``program``, in a session of its own.
+        """Start ``nlptx ARGUMENTS``, or another ``program``, in a new session.
 
         Args:
             arguments: arguments of the program.
             streams: standard input, output and error, each as for :class:`subprocess.Popen`.
             cwd: working directory, None for the current one.
             environment: all environment variables.
-            program: Python source; by default, the one that runs nlptx.
+            program: Python source to run; by default it runs nlptx.
         """
         with self._lock:
             if self._socket is None:
@@ -75,10 +75,10 @@ class ForkServer:
 
 
 def _ends(number, stream):
-    """Return our end of a standard stream, a file or None, and the descriptor of the end of the process."""
+    """Return a file for our end of a standard stream (or None), and the descriptor of the child's end."""
     if stream == subprocess.PIPE:
         reading, writing = os.pipe()
-        # Input is not buffered, so that what is written arrives at once.
+        # Input is not buffered, so that written data arrives immediately.
         return (open(reading, "rb"), writing) if number else (open(writing, "wb", buffering=0), reading)
     if stream == subprocess.DEVNULL:
         return None, os.open(os.devnull, os.O_RDWR)
@@ -88,19 +88,19 @@ def _ends(number, stream):
 class ForkedProcess:
     """A running fork, with attributes and methods of :class:`subprocess.Popen`.
 
-    The process that waits for the fork sends its exit code, and collects it only when the code has been received. So
-    until then no other process has its id.
+    The parent of the fork sends the exit code, and reaps the fork only when the code has been received. Until then, its
+    id cannot be reused.
     """
 
     def __init__(self, wire, pipes):
         self._wire = wire
         self.stdin, self.stdout, self.stderr = pipes
         self.returncode = None
-        self.pid = self._receive("pid")  # is sent when signals and streams are ready
+        self.pid = self._receive("pid")  # sent when signals and streams are ready
 
     def _receive(self, kind):
-        said, number = self._wire.recv(32).split()
-        assert said.decode() == kind, "the fork failed before the program"
+        received_kind, number = self._wire.recv(32).split()
+        assert received_kind.decode() == kind, "the fork failed before the program started"
         return int(number)
 
     def poll(self):
@@ -126,18 +126,21 @@ class ForkedProcess:
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, data=b"", timeout=None):
-        """Write ``data``, read both outputs, and wait; return the outputs, None for one without a pipe."""
-        found = {}
+        """Write ``data``, read both outputs, and wait; return the outputs (None without a pipe)."""
+        outputs = {}
         threads = [
             threading.Thread(target=_feed, args=(self.stdin, data), daemon=True),
-            *(threading.Thread(target=_drain, args=(file, found), daemon=True) for file in (self.stdout, self.stderr)),
+            *(
+                threading.Thread(target=_drain, args=(file, outputs), daemon=True)
+                for file in (self.stdout, self.stderr)
+            ),
         ]
         for thread in threads:
             thread.start()
         self.wait(timeout)
         for thread in threads:
             thread.join(timeout)
-        return found.get(self.stdout), found.get(self.stderr)
+        return outputs.get(self.stdout), outputs.get(self.stderr)
 
 
 def _feed(file, data):
@@ -146,17 +149,17 @@ def _feed(file, data):
             file.write(data)
 
 
-def _drain(file, found):
+def _drain(file, outputs):
     if file:
         with file:
-            found[file] = file.read()
+            outputs[file] = file.read()
 
 
 # ---------------------------------------------------------------- the server
 
 
 def serve(requests):
-    """Answer requests until the socket is closed. Returns, in a fork only, the program to run there."""
+    """Handle requests until the socket is closed. Returns only in a forked process, with the program to run."""
     import nlptx
 
     names = [module.name for module in pkgutil.walk_packages(nlptx.__path__, "nlptx.")]
@@ -167,7 +170,7 @@ def serve(requests):
     while True:
         message, descriptors, _, _ = socket.recv_fds(requests, 16, 4)
         with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:  # collect children that have finished
+            while os.waitpid(-1, os.WNOHANG)[0]:  # reap children that have ended
                 pass
         if not message:
             os._exit(0)
@@ -179,7 +182,7 @@ def serve(requests):
 
 
 def _answer(connection, *streams):
-    """Fork the program, wait until it ends, and send its exit code. Returns, in the forked program only, its source."""
+    """Fork the program, wait until it ends, and send its exit code. Returns only in the fork: the source to run."""
     with socket.socket(fileno=connection) as wire:
         call = json.loads(wire.recv(1 << 20))
         child = os.fork()
@@ -188,7 +191,7 @@ def _answer(connection, *streams):
                 os.close(descriptor)
             ended = os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
             code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
-            with contextlib.suppress(OSError):  # nobody waits for it
+            with contextlib.suppress(OSError):  # the other end may be closed
                 wire.sendall(f"exit {code}".encode())
                 wire.recv(1)  # returns when the code has been received
             os.waitpid(child, 0)
@@ -208,9 +211,9 @@ def _answer(connection, *streams):
     return call["program"]
 
 
-def _opened(usual, descriptor):
+def _opened(server_stream, descriptor):
     """Open a standard stream with the encoding and error handler of the server's stream."""
-    options = {"encoding": usual.encoding, "errors": usual.errors, "closefd": False}
+    options = {"encoding": server_stream.encoding, "errors": server_stream.errors, "closefd": False}
     return open(descriptor, "w" if descriptor else "r", 1 if descriptor == 2 else -1, **options)
 
 

@@ -1,4 +1,4 @@
-"""Runs many numbered mutations through a reader, and checks that it behaves as SECURITY.md promises."""
+"""Applies a reader to many numbered mutations, and checks that it behaves as SECURITY.md promises."""
 
 import resource
 import time
@@ -9,7 +9,7 @@ from mutations import numbered
 SECONDS, MEGABYTES = 2, 200
 
 
-def largest():
+def peak_memory():
     """Return the peak resident size of this process in MB (on Linux)."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
@@ -21,7 +21,7 @@ def campaign(name, count, mutate, use, allowed, tally=None, seconds=SECONDS):
         name: name of the specimen; the name and the number determine a mutation.
         count: number of mutants.
         mutate: function from a random generator to a mutant.
-        use: function that does everything with a mutant that can be done with it.
+        use: function that performs every possible operation on a mutant.
         allowed: tuple of error classes.
         tally: Tally that counts the mutants, or None.
         seconds: maximum CPU time per mutant.
@@ -30,7 +30,7 @@ def campaign(name, count, mutate, use, allowed, tally=None, seconds=SECONDS):
         Number of mutants by outcome: "accepted" or the name of the error.
     """
     outcomes = Counter()
-    before = largest()
+    before = peak_memory()
     for number in range(count):
         mutant = mutate(numbered(name, number))
         if tally is not None:
@@ -46,5 +46,5 @@ def campaign(name, count, mutate, use, allowed, tally=None, seconds=SECONDS):
         assert time.process_time() - began < seconds, f"mutation {name}/{number} takes too long"
         if tally is not None:
             tally.survived()
-    assert largest() - before < MEGABYTES, f"some mutation of {name} takes too much memory"
+    assert peak_memory() - before < MEGABYTES, f"some mutation of {name} takes too much memory"
     return outcomes

@@ -10,8 +10,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from nlptx.nn import Gradients, Layer, Layout, flatten
 
-# Central differences err by STEP^2 f'''/6 from curvature and by about 1e-16 |loss| / STEP from rounding; for losses
-# around 1 both are near 1e-10 here, so the tolerances allow for little else.
+# The error of central differences is STEP^2 f'''/6 from curvature and about 1e-16 |loss| / STEP from rounding. For
+# losses around 1 both are near 1e-10, so the tolerances allow for little else.
 STEP = 1e-5
 RELATIVE = 1e-6
 ABSOLUTE = 2e-9
@@ -22,7 +22,7 @@ Arrays = Mapping[str, tuple[NDArray, NDArray]]
 
 
 class GradientError(AssertionError):
-    """Some gradients are wrong; the message has one line per array, with the position and both values."""
+    """Some gradients are wrong; the message has one line per array with the position and both values."""
 
 
 def check_gradients(loss: Callable[[], float], arrays: Arrays, small: int = SMALL) -> None:

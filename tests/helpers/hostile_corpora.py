@@ -1,4 +1,4 @@
-"""Small valid corpora in all formats, and functions that read them completely; for the fuzz tests."""
+"""Small valid corpora in all formats, and functions that read them completely; used by the fuzz tests."""
 
 import bz2
 import csv
@@ -56,20 +56,19 @@ def corpora():
 def documents(path):
     """Read a corpus of any format, and check the invariants of every document."""
     corpus = Corpus([str(path)], ReadOptions())
-    found = []
+    pairs = []
     for document in corpus:
         assert isinstance(document.text, str)
         assert document.label is None or (document.label and document.label == " ".join(document.label.split()))
         assert document.where.startswith(str(path))
-        found.append((document.text, document.label))
+        pairs.append((document.text, document.label))
     assert len(corpus.sha256) == 64
-    return found
+    return pairs
 
 
 def vectors(path):
     """Read word vectors from text, and compute nearest neighbours."""
-    found = Embeddings.from_word2vec(path)
-    found.nearest(
-        found.vocabulary.words[0].lower() if found.vocabulary.tokenizer.lowercase else found.vocabulary.words[0]
-    )
-    return found
+    embeddings = Embeddings.from_word2vec(path)
+    word = embeddings.vocabulary.words[0]
+    embeddings.nearest(word.lower() if embeddings.vocabulary.tokenizer.lowercase else word)
+    return embeddings

@@ -1,7 +1,7 @@
-"""Kills ``nlptx``, or sends it signals, at chosen moments, so that tests can check which files it leaves.
+"""Kills ``nlptx``, or sends it signals, at chosen points, so that tests can check which files remain.
 
 :func:`killed_at` and :func:`signalled_at` act at a given function call, so they do not depend on the speed of the
-machine. :func:`killed_after` kills after a number of seconds; :func:`survives` does so several times.
+machine. :func:`killed_after` kills ``nlptx`` after a given time; :func:`survives` does this several times.
 """
 
 import json
@@ -17,7 +17,7 @@ _DRIVER = """
 import importlib, os, signal, sys
 module, owner, name, number, after, *words = sys.argv[1:]
 import nlptx.training.checkpoint
-nlptx.training.checkpoint._MIN_INTERVAL = 0  # or the steps here would be too fast for more than one checkpoint
+nlptx.training.checkpoint._MIN_INTERVAL = 0  # otherwise the steps here would be too fast for more than one checkpoint
 holder = importlib.import_module(module)
 holder = getattr(holder, owner) if owner else holder
 usual, calls = getattr(holder, name), 0
@@ -62,9 +62,9 @@ from nlptx.cli.main import main
 main()
 """
 STEP = ("nlptx.training.trainer", "Trainer", "take_step")
-JUDGE = ("nlptx.training.supervised", "SupervisedTrainer", "after_epoch")
+VALIDATE = ("nlptx.training.supervised", "SupervisedTrainer", "after_epoch")
 SAVE = ("nlptx.training.checkpoint", "Checkpoint", "save")
-KEEP = ("nlptx.classifier.model", "Model", "save")
+SAVE_MODEL = ("nlptx.classifier.model", "Model", "save")
 # Work before the first step: encoding the texts, and computing the n-gram features.
 ENCODE = ("nlptx.training.fit", "", "encode")
 FEATURES = ("nlptx.training.fit", "", "add_ngram_features")
@@ -113,10 +113,10 @@ def killed_after(seconds, *words, cwd=None):
 
 
 def survives(fractions, words, output, cwd):
-    """Kill ``nlptx WORDS -o OUTPUT`` after each fraction of its running time, then continue with ``--resume``.
+    """Kill ``nlptx WORDS -o OUTPUT`` after each fraction of its running time, and continue with ``--resume``.
 
-    Each kill starts with an empty folder. The final file must have the same bytes as a file made without a kill, and
-    no other file may be left in the folder.
+    Each kill starts with an empty folder. The final file must have the same bytes as that of an uninterrupted run,
+    and no other file may remain in the folder.
 
     Args:
         fractions: fractions of the time of an uninterrupted run, each from 0 to 1.
@@ -127,13 +127,13 @@ def survives(fractions, words, output, cwd):
     start = time.monotonic()
     run(*words, "-q", "-o", output, cwd=cwd)
     seconds = time.monotonic() - start
-    whole = (cwd / output).read_bytes()
+    uninterrupted = (cwd / output).read_bytes()
     for fraction in fractions:
         moment = fraction * seconds
         (cwd / output).unlink()
         while not killed_after(moment, *words, "-q", "-o", output, cwd=cwd):
-            moment /= 2  # the command ended before the kill, because the machine was slower during the timed run
+            moment /= 2  # the command ended before it could be killed: the machine was slower during the timed run
             (cwd / output).unlink()
         run(*words, "-q", "--resume", "-o", output, cwd=cwd)
         assert os.listdir(cwd) == [output], f"after a kill at {fraction:.3f} of the time"
-        assert (cwd / output).read_bytes() == whole, f"after a kill at {fraction:.3f} of the time"
+        assert (cwd / output).read_bytes() == uninterrupted, f"after a kill at {fraction:.3f} of the time"

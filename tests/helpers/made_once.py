@@ -1,11 +1,11 @@
-"""Folders that are made only once for all processes of a parallel test run."""
+"""Folders that are made only once for all worker processes of a parallel test run."""
 
 import fcntl
 import os
 
 
 def made_once(tmp_path_factory, name, make):
-    """Return a folder filled by ``make(folder)``, which only the first process of pytest-xdist calls."""
+    """Return a folder filled by ``make(folder)``, which only one of the pytest-xdist workers calls."""
     base = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent  # common parent of the folders of all workers

@@ -8,14 +8,14 @@ import zipfile
 
 import numpy as np
 
-WHOLE = [0, 1, 2, 3, 7, 255, 65_536, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**62, 2**63 - 1, 10**12]
+INTEGERS = [0, 1, 2, 3, 7, 255, 65_536, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**62, 2**63 - 1, 10**12]
 FLOATS = [float("nan"), float("inf"), -0.0, 1e-320, 1e308, 1e38, -1e38, 0.5]
 TEXTS = ["", "x", "\0", "\x1b[2J", "\u202e", "\ud800", "a\nb", "--output", "../../x", "x" * 70_000, "ngrams", "none"]
 
 
 def any_value(rng):
-    """Return a random JSON value that may be invalid in its position."""
-    simple = [None, True, False, -1, 10**400, -(10**30), *WHOLE, *FLOATS, *TEXTS]
+    """Return a random JSON value, which may be invalid where it is used."""
+    simple = [None, True, False, -1, 10**400, -(10**30), *INTEGERS, *FLOATS, *TEXTS]
     value = rng.choice(simple)
     for _ in range(rng.choice([0, 0, 0, 1, 2, 50])):
         value = [value] if rng.random() < 0.5 else {rng.choice(TEXTS): value}
@@ -39,7 +39,7 @@ def mutate_bytes(rng, data):
         elif kind == 3:
             data[a] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, 10, 13, 34, 44, 9, 92])
         elif kind == 4:
-            number = rng.choice(WHOLE)
+            number = rng.choice(INTEGERS)
             width = rng.choice([2, 4, 8])
             data[a : a + width] = (number % 256**width).to_bytes(width, rng.choice(["little", "big"]))
         elif kind == 5:
@@ -53,19 +53,20 @@ def mutate_bytes(rng, data):
     return bytes(data)
 
 
-def _places(value, path=()):
+def _paths(value, path=()):
+    """Yield the path of keys to every part of a JSON value, starting with the value itself."""
     yield path
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in items:
-        yield from _places(part, (*path, key))
+        yield from _paths(part, (*path, key))
 
 
 def mutate_json(rng, value):
-    """Replace, remove, add or exchange values anywhere in a JSON value; return it and a description of the change."""
+    """Replace, remove, add or swap values anywhere in a JSON value; return a copy and the paths of the changes."""
     value = copy.deepcopy(value)
-    done = []
+    changes = []
     for _ in range(rng.choice([1, 1, 1, 2, 4])):
-        *path, last = rng.choice([place for place in _places(value) if place])
+        *path, last = rng.choice([path for path in _paths(value) if path])
         parent = value
         for key in path:
             parent = parent[key]
@@ -75,26 +76,26 @@ def mutate_json(rng, value):
         elif kind == 1 and isinstance(parent, dict):
             parent[rng.choice(TEXTS)] = any_value(rng)
         elif kind == 2 and isinstance(parent[last], int | float):
-            parent[last] = rng.choice([parent[last] + 1, -parent[last], parent[last] * 1000, rng.choice(WHOLE)])
+            parent[last] = rng.choice([parent[last] + 1, -parent[last], parent[last] * 1000, rng.choice(INTEGERS)])
         elif kind == 3:
             donor = value
-            for key in rng.choice(list(_places(value))):
+            for key in rng.choice(list(_paths(value))):
                 donor = donor[key]
             parent[last] = copy.deepcopy(donor)
         else:
             parent[last] = any_value(rng)
-        done.append((*path, last))
-        if not any(_places(value)):
+        changes.append((*path, last))
+        if not any(_paths(value)):
             break
-    return value, done
+    return value, changes
 
 
 def mutate_array(rng, array):
-    """Return a random array that an attacker might have put in place of ``array``."""
+    """Return a random array that an attacker might substitute for ``array``."""
     kind = rng.randrange(9)
     flat = np.array(array).ravel()
     if kind <= 2 and flat.size:
-        choices = [*WHOLE, -1, -(2**31)] if flat.dtype.kind in "iu" else [*FLOATS, -1.0, 65504.0]
+        choices = [*INTEGERS, -1, -(2**31)] if flat.dtype.kind in "iu" else [*FLOATS, -1.0, 65504.0]
         for _ in range(rng.choice([1, 1, 3])):
             value = rng.choice(choices) if flat.dtype.kind in "iuf" else b"zzz"
             with np.errstate(all="ignore"):
@@ -143,7 +144,7 @@ def forged_npy(rng, array):
 
 
 class Specimen:
-    """The parts of an artifact, which can be reassembled with wrong contents but valid checksums."""
+    """The parts of an artifact, which can be reassembled with invalid content but valid checksums."""
 
     def __init__(self, data):
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
@@ -151,7 +152,7 @@ class Specimen:
         self.header = json.loads(self.arrays.pop("header").tobytes().decode("utf-8", "surrogatepass"))
 
     def mutant(self, rng):
-        """Return the bytes of an artifact with a valid container but changed contents, and the names of the changes."""
+        """Return the bytes of an artifact with a valid container but changed content, and what was changed."""
         header, arrays, changed = self.header, dict(self.arrays), []
         forged = {}
         for _ in range(rng.choice([1, 1, 2, 3])):
@@ -167,8 +168,8 @@ class Specimen:
                 forged[name] = forged_npy(rng, arrays[name])
                 changed.append("forged " + name)
             else:
-                header, places = mutate_json(rng, header)
-                changed.append(places)
+                header, paths = mutate_json(rng, header)
+                changed.append(paths)
         if isinstance(header, dict) and rng.random() < 0.95 and isinstance(header.get("arrays"), list):
             header = {**header, "arrays": sorted(arrays)}
         text = json.dumps(header).encode()
@@ -182,5 +183,5 @@ class Specimen:
 
 
 def numbered(seed, number):
-    """Return the random generator of a mutation."""
+    """Return the random generator for mutation ``number``."""
     return random.Random(f"{seed}/{number}")

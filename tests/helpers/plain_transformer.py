@@ -1,4 +1,4 @@
-"""The transformer of Vaswani et al. (2017) in scalar arithmetic, with the weights of a model, as a reference."""
+"""A reference implementation of the transformer (Vaswani et al. 2017) in scalar arithmetic, for given weights."""
 
 import math
 from dataclasses import replace
@@ -23,7 +23,7 @@ class PlainTransformer:
         self.model = model
         self.settings = replace(model.settings, **changes)
         self.weights = {name: parameter.value for name, parameter in model.network.parameters()}
-        self.attention = []  # attention weights of the last text: per window and block a list of (T, T), one per head
+        self.attention = []  # attention weights of the last text: [window][block][head], each of shape (T, T)
 
     def probabilities(self, ids):
         s = self.settings
@@ -71,8 +71,8 @@ class PlainTransformer:
         w_q, w_k, w_v = np.split(w[f"{name}.qkv.W"], 3, axis=1)
         mixed, self.last_heads = [], []
         for head in range(s.heads):
-            own = slice(head * width, (head + 1) * width)
-            o, p = mix(x @ w_q[:, own], x @ w_k[:, own], x @ w_v[:, own], scale, s.causal)
+            columns = slice(head * width, (head + 1) * width)
+            o, p = mix(x @ w_q[:, columns], x @ w_k[:, columns], x @ w_v[:, columns], scale, s.causal)
             mixed.append(o)
             self.last_heads.append(p)
         return np.concatenate(mixed, axis=1) @ w[f"{name}.out.W"]
@@ -102,11 +102,11 @@ class PlainTransformer:
 
 
 def mix(q, k, v, scale, causal):
-    """Return for each query the mean of the values, weighted by the softmax over the keys, and these weights."""
+    """Return the softmax-weighted mean of the values for each query, and the weights."""
     weights = np.zeros((len(q), len(k)))
     for t in range(len(q)):
-        seen = t + 1 if causal else len(k)
-        weights[t, :seen] = softmax([scale * float(q[t] @ k[j]) for j in range(seen)])
+        visible = t + 1 if causal else len(k)
+        weights[t, :visible] = softmax([scale * float(q[t] @ k[j]) for j in range(visible)])
     return np.array([sum(p * value for p, value in zip(row, v, strict=True)) for row in weights]), weights
 
 

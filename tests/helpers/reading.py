@@ -1,4 +1,4 @@
-"""Functions to write inputs and read them through ``Corpus``; shared by the corpus tests."""
+"""Functions that write inputs and read them with ``Corpus``; shared by the corpus tests."""
 
 import bz2
 import gzip
@@ -14,7 +14,7 @@ from nlptx.errors import DataError
 BOM = b"\xef\xbb\xbf"
 PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 
-# The health check is suppressed because the only state that examples share is one file, which each of them rewrites.
+# The health check can be suppressed: examples share only one file, and each example rewrites it.
 quick = settings(
     derandomize=True, deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -12,14 +12,14 @@ from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
 LABELS = ("neg", "pos")
 KINDS = {"cooccur": "cooccurrence", "pca": "embeddings", "train": "model"}
-# The transformer of the articles: post-norm, without dropout or weight averaging.
-TAUGHT = {"norm": "post", "dropout": 0.0, "word_dropout": 0.0, "weight_averaging": 0.0}
-# Only the textbook training step, and only the transformer, without n-grams.
+# The transformer as in the articles: post-norm, without dropout or weight averaging.
+ARTICLE = {"norm": "post", "dropout": 0.0, "word_dropout": 0.0, "weight_averaging": 0.0}
+# Only the transformer, without n-grams, and only the textbook training step.
 PLAIN = {"ngrams": 0, "dropout": 0.0, "word_dropout": 0.0, "weight_averaging": 0.0}
 
 
 def make_reviews(count, plain_words=40, shortest=9, longest=15, seed=0):
-    """Return texts and labels: three words in ten are positive or negative, nearly always in line with the label."""
+    """Return texts and labels: three words in ten are positive or negative, and 90 % of these match the label."""
     rng = np.random.default_rng(seed)
     texts, labels = [], []
     for number in range(count):
@@ -79,7 +79,7 @@ def run(*words):
 
 
 def pipeline(folder, preset, texts, labels, *more):
-    """Run the three stages with a preset; return their outputs."""
+    """Run the three stages with a preset; return the paths of their outputs by stage."""
     corpus, data = folder / "corpus.txt", folder / "data.tsv"
     corpus.write_text("".join(f"{text}\n" for text in texts))
     rows = (f"{text}\t{label}\n" for text, label in zip(texts, labels, strict=True))

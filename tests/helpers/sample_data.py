@@ -1,4 +1,4 @@
-"""Tiny tables of labelled texts, and the settings that train a model on them in a moment."""
+"""Tiny tables of labelled texts, and settings that quickly train a model on them."""
 
 import random
 
@@ -22,7 +22,7 @@ PLAIN = [
     "end",
     "one",
 ]
-TELLING = {
+LABEL_WORDS = {
     "neg": ["awful", "boring", "dull", "poor", "waste"],
     "pos": ["great", "lovely", "superb", "funny", "warm"],
     "drama": ["tears", "death", "loss", "grief", "rain"],
@@ -35,18 +35,18 @@ TRAIN = ("--epochs", "3", "--lr", "0.01", "--warmup", "0", "--heads", "2")
 
 
 def one_step(work, *more):
-    """The words of a training of a single step."""
+    """Return the arguments of a training run with a single step; ``more`` overrides options."""
     words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--epochs", "1", "--batch", "80")
     return last_of_each(*words, *more)
 
 
 def make_rows(labels, count, seed, words=9):
-    """Return (text, label): a third of the words give the label away."""
+    """Return pairs (text, label); a third of the words depend on the label."""
     rng = random.Random(seed)
     rows = []
     for number in range(count):
         label = labels[number % len(labels)]
-        text = rng.choices(PLAIN, k=words - words // 3) + rng.choices(TELLING[label], k=words // 3)
+        text = rng.choices(PLAIN, k=words - words // 3) + rng.choices(LABEL_WORDS[label], k=words // 3)
         rng.shuffle(text)
         rows.append((" ".join(text), label))
     return rows

@@ -1,4 +1,4 @@
-"""Small valid artifacts of all kinds and shapes, and everything that commands do with them; for the fuzz tests."""
+"""Small valid artifacts of all kinds, and functions that use them as the commands do; for the fuzz tests."""
 
 import contextlib
 import io
@@ -46,7 +46,7 @@ def make(folder):
 
 
 def use(path):
-    """Do everything with an artifact of any kind that the commands do."""
+    """Use an artifact of any kind in every way that the commands do."""
     artifact = artifacts.read(str(path))
     if artifact.kind == "cooccurrence":
         counts = artifacts.build(artifact, Cooccurrence.from_artifact, str(path))

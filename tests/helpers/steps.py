@@ -1,4 +1,4 @@
-"""The steps of ``fit``, one by one, for tests of intermediate results."""
+"""The individual steps of ``fit``, for tests of intermediate results."""
 
 from nlptx.runtime.workers import Workers
 from nlptx.settings import TrainSettings

@@ -1,4 +1,4 @@
-"""Counts faults, runs and compared bytes of the stress tests, and shows them in a table at the end of the run."""
+"""Counts the faults, runs and compared bytes of the torture tests, and formats them as a table."""
 
 from collections import defaultdict
 
@@ -7,7 +7,7 @@ _KEY = "tally"
 
 
 class Tally:
-    """The counts of one test. They are stored in its report, so they reach the table from other processes, too."""
+    """The counts of one test. They are stored in its report, so that they also reach the table from xdist workers."""
 
     def __init__(self, request, item):
         self.counts = dict.fromkeys(COLUMNS, 0) | {"item": item}
@@ -29,12 +29,12 @@ class Tally:
 
     def same(self, one, other, what=""):
         """Fail unless both byte strings are equal; count their bytes."""
-        assert one == other, f"{what}: {len(one):,} and {len(other):,} bytes that differ"
+        assert one == other, f"{what}: {len(one):,} and {len(other):,} bytes differ"
         self.counts["bytes compared"] += len(one)
 
 
 def table(reports):
-    """Return the lines of the table, one row per item with the time of its tests, and the notes below it."""
+    """Return the lines of the table, with one row per item, followed by the notes."""
     notes = []
     rows = defaultdict(lambda: dict.fromkeys((*COLUMNS, "tests", "seconds"), 0))
     for report in reports:

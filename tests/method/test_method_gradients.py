@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gradcheck import check_gradients, layer_gradients, randomise
 from numpy.testing import assert_allclose, assert_array_equal
-from reviews import TAUGHT, TEXTS, WINDOW, as_float64, known_rows, small_fit
+from reviews import ARTICLE, TEXTS, WINDOW, as_float64, known_rows, small_fit
 
 from nlptx.nn import EncoderBlock, FeedForward, Gradients, LayerNorm, Layout, MultiHeadAttention, PlainAttention
 from nlptx.nn.attention_kernel import attend, attend_backward
@@ -20,7 +20,7 @@ from nlptx.training.initialization import initial_model
 from nlptx.training.loss import classify
 
 WHOLE_MODELS = {
-    "as_taught": TAUGHT
+    "article": ARTICLE
     | {
         "blocks": 2,
         "heads": 3,
@@ -31,7 +31,7 @@ WHOLE_MODELS = {
         "loss": "squared-error",
         "long_texts": "head",
     },
-    "as_taught_without_parameters_in_attention": TAUGHT | {"attention": "plain", "positions": "learned"},
+    "article_without_parameters_in_attention": ARTICLE | {"attention": "plain", "positions": "learned"},
     "default": {},
     "default_of_another_width": {"width": 12, "blocks": 2, "norm": "post", "activation": "gelu", "pool": "attention"},
 }
@@ -117,7 +117,7 @@ def test_row_16_backpropagation_default_materialises_no_jacobian():
 
 @pytest.mark.parametrize("attention", ["plain", "qkv", "scaled"])
 def test_fault_softmax_over_padded_slots(attention):
-    model = as_float64(small_fit(attention=attention, blocks=2, **TAUGHT))
+    model = as_float64(small_fit(attention=attention, blocks=2, **ARTICLE))
     short, longer = TEXTS[1], TEXTS[4]
     alone = model.predict_proba([short], jobs=1)
     for batch in ([short, longer], [longer, short, short], [short, longer * 3]):
@@ -142,7 +142,7 @@ def test_fault_softmax_over_padded_slots(attention):
 @pytest.mark.parametrize("attention", ["qkv", "scaled"])
 @pytest.mark.parametrize("head_width", ["narrow", "wide"])
 def test_fault_zero_gradients_for_k_and_q(attention, head_width):
-    settings = {"attention": attention, "head_width": head_width, "heads": 2, "attention_window": WINDOW} | TAUGHT
+    settings = {"attention": attention, "head_width": head_width, "heads": 2, "attention_window": WINDOW} | ARTICLE
     _, arrays = check_all_gradients(settings, TEXTS, np.array([0, 1, 1, 0, 1]))
     gradients = np.split(arrays["encoder.block0.attention.f.qkv.W"][1], 3, axis=1)
     for gradient in gradients:

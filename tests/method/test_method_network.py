@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from plain_transformer import PlainTransformer, plain_probabilities, sinusoid
-from reviews import TAUGHT, TEXTS, WINDOW, as_float64, known_rows, make_reviews, small_embeddings, small_fit
+from reviews import ARTICLE, TEXTS, WINDOW, as_float64, known_rows, make_reviews, small_embeddings, small_fit
 
 from nlptx.classifier.inference import network_inputs
 from nlptx.nn import Layout
@@ -34,7 +34,7 @@ def shapes(model):
 
 def test_row_07_embedding_lookup_as_taught_is_frozen():
     embeddings = small_embeddings()
-    model = small_fit(freeze=True, **TAUGHT)
+    model = small_fit(freeze=True, **ARTICLE)
     # The vectors are only scaled by a common factor, so that the root mean square of their entries is 1.
     size = np.sqrt(np.mean(np.square(embeddings.vectors, dtype=np.float64)))
     assert_allclose(model.table, embeddings.vectors / size, rtol=1e-6)
@@ -66,14 +66,14 @@ def test_row_07_embedding_lookup_default_is_fine_tuned_with_a_separate_rate():
 
 
 def test_row_08_positions_as_taught():
-    model = check(small_fit(positions="sinusoidal", **TAUGHT), {"positions": "none"})
+    model = check(small_fit(positions="sinusoidal", **ARTICLE), {"positions": "none"})
     length = model.settings.attention_window
     table, _ = model.network.encoder.positions.forward(np.zeros((length, 8)), Layout(np.array([length]), length))
     assert_allclose(table, [[sinusoid(t, i, 8) for i in range(8)] for t in range(len(table))], rtol=1e-12)
 
 
 def test_row_08_positions_learned():
-    start, trained = (small_fit(positions="learned", attention_window=WINDOW, lr=lr, **TAUGHT) for lr in (0.0, 1e-3))
+    start, trained = (small_fit(positions="learned", attention_window=WINDOW, lr=lr, **ARTICLE) for lr in (0.0, 1e-3))
     before, after = (dict(model.network.parameters())["encoder.positions.s"].value for model in (start, trained))
     assert after.shape == (WINDOW, 8)
     assert (before != after).all()
@@ -91,7 +91,7 @@ def test_row_08_positions_default():
 @pytest.mark.parametrize("attention", ["plain", "qkv", "scaled"])
 def test_row_09_self_attention_as_taught(attention):
     other = "qkv" if attention == "scaled" else "scaled"
-    model = small_fit(attention=attention, **TAUGHT)
+    model = small_fit(attention=attention, **ARTICLE)
     check(model, None if attention == "plain" else {"attention": other})
     learned = any(name.endswith("qkv.W") for name in shapes(model))
     assert learned == (attention != "plain")
@@ -111,7 +111,7 @@ def test_row_09_self_attention_default():
 
 @pytest.mark.parametrize(("head_width", "inner"), [("wide", 24), ("narrow", 9)])
 def test_row_10_multi_head_as_taught(head_width, inner):
-    model = small_fit(heads=3, width=9 if head_width == "narrow" else 0, head_width=head_width, **TAUGHT)
+    model = small_fit(heads=3, width=9 if head_width == "narrow" else 0, head_width=head_width, **ARTICLE)
     width = model.network.encoder.width
     assert shapes(model)["encoder.block0.attention.f.qkv.W"] == (width, 3 * inner)
     assert shapes(model)["encoder.block0.attention.f.out.W"] == (inner, width)
@@ -126,7 +126,7 @@ def test_row_10_multi_head_default_is_narrow_and_fused():
 
 @pytest.mark.parametrize("gain", [False, True])
 def test_row_11_add_and_norm_as_taught(gain):
-    model = small_fit(norm_gain=gain, **TAUGHT)
+    model = small_fit(norm_gain=gain, **ARTICLE)
     assert ("encoder.block0.attention.norm.g" in shapes(model)) == gain
     check(model, {"norm": "pre"} if not gain else {"norm_gain": False})
     if gain:  # the value of epsilon matters only if the variance is small
@@ -146,7 +146,7 @@ def test_row_11_add_and_norm_default():
 @pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid", "gelu"])
 @pytest.mark.parametrize("hidden", [0, 13])
 def test_row_12_positionwise_ffn_as_taught(activation, hidden):
-    model = small_fit(activation=activation, hidden=hidden, **TAUGHT)
+    model = small_fit(activation=activation, hidden=hidden, **ARTICLE)
     assert shapes(model)["encoder.block0.ffn.f.inner.W"] == (8, hidden or 4 * 8)
     check(model, {"activation": "tanh" if activation != "tanh" else "relu"})
 
@@ -157,7 +157,7 @@ def test_row_12_positionwise_ffn_default():
 
 
 @pytest.mark.parametrize("blocks", [0, 1, 2, 5])
-@pytest.mark.parametrize("settings", [TAUGHT, {}], ids=["as_taught", "default"])
+@pytest.mark.parametrize("settings", [ARTICLE, {}], ids=["article", "default"])
 def test_row_13_encoder_blocks(blocks, settings):
     model = small_fit(blocks=blocks, attention_window=WINDOW, **settings)
     assert len({name.split(".")[1] for name in shapes(model) if ".block" in name}) == blocks
@@ -170,7 +170,7 @@ def test_row_13_encoder_blocks(blocks, settings):
 @pytest.mark.parametrize("pool", ["flatten", "mean", "max", "first", "attention"])
 @pytest.mark.parametrize("loss", ["squared-error", "cross-entropy"])
 def test_row_14_head_as_taught(pool, loss):
-    model = small_fit(pool=pool, loss=loss, attention_window=WINDOW, long_texts="head", **TAUGHT)
+    model = small_fit(pool=pool, loss=loss, attention_window=WINDOW, long_texts="head", **ARTICLE)
     width = WINDOW * 8 if pool == "flatten" else 8
     assert shapes(model)["head.W"] == (width, 1 if loss == "squared-error" else 2)
     check(model, {"pool": "mean" if pool not in ("mean", "flatten") else "first"} if pool != "flatten" else None)
@@ -186,7 +186,7 @@ def test_row_14_head_default(classes):
     check(model, {"pool": "first"})
 
 
-@pytest.mark.parametrize("settings", [TAUGHT, {}], ids=["as_taught", "optional"])
+@pytest.mark.parametrize("settings", [ARTICLE, {}], ids=["article", "optional"])
 def test_row_15_causal_mask(settings):
     assert not TrainSettings().causal
     model = check(small_fit(causal=True, blocks=2, **settings), {"causal": False})

@@ -20,9 +20,9 @@ from nlptx.text.vocabulary import Vocabulary
 SLOW = {"eigenvalue_weight": 1.0, "block": 1, "degree": 1, "deflation": "subtraction"}
 FAST = {"block": 0, "degree": 0, "deflation": "projection"}
 # The same with standardised rows and no PPMI.
-TAUGHT = {"transform": "none", "standardize": True, **SLOW}
+ARTICLE = {"transform": "none", "standardize": True, **SLOW}
 # Variants of the rows: standardised counts; PPMI, then standardised; PPMI.
-VARIANTS = {"taught": TAUGHT | FAST, "both": {"smoothing": 0.75, "standardize": True}, "default": {}}
+VARIANTS = {"taught": ARTICLE | FAST, "both": {"smoothing": 0.75, "standardize": True}, "default": {}}
 SPECTRUM = np.array([1, 0.97, 0.6, 0.58, 0.3, 0.2, 0.1, 0.05])
 
 
@@ -132,8 +132,8 @@ def test_row_03_covariance(variant):
 
 @pytest.mark.parametrize(
     "settings",
-    [TAUGHT, TAUGHT | {"deflation": "projection"}, {}],
-    ids=["as_taught", "as_taught_with_projection", "default"],
+    [ARTICLE, ARTICLE | {"deflation": "projection"}, {}],
+    ids=["article", "as_taught_with_projection", "default"],
 )
 def test_row_04_power_iteration(settings):
     variant = "taught" if settings else "default"
@@ -153,14 +153,14 @@ def test_row_04_power_iteration_as_taught_equals_the_textbook_loop():
     v = np.random.default_rng(5).normal(size=len(A))
     while np.linalg.norm(A @ v - (v @ A @ v) * v) > 1e-10 * (v @ A @ v):
         v = A @ v / np.linalg.norm(A @ v)
-    result = fit(counts(), 1, **TAUGHT)
+    result = fit(counts(), 1, **ARTICLE)
     assert result.eigenvalues[0] == pytest.approx(v @ A @ v, rel=1e-8)
     assert same_up_to_sign(result.vectors, (X @ v)[:, None])
 
 
 def test_row_04_power_iteration_starts_from_a_random_vector():
     first, again, other = (
-        nlptx.fit_pca(counts(), PcaSettings(2, **TAUGHT), seed=seed, jobs=1).vectors for seed in (1, 1, 2)
+        nlptx.fit_pca(counts(), PcaSettings(2, **ARTICLE), seed=seed, jobs=1).vectors for seed in (1, 1, 2)
     )
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -174,7 +174,7 @@ def test_row_04_power_iteration_default_needs_fewer_products():
     assert default.details["products"] < taught.details["products"] / 4
 
 
-@pytest.mark.parametrize("settings", [SLOW, SLOW | FAST], ids=["as_taught", "default"])
+@pytest.mark.parametrize("settings", [SLOW, SLOW | FAST], ids=["article", "default"])
 def test_fault_ten_fixed_iterations(settings):
     slow = counts_with_spectrum(SPECTRUM)
     for tolerance in (1e-2, 1e-6):
@@ -193,7 +193,7 @@ def test_fault_ten_fixed_iterations_are_never_reported_as_converged():
     assert fit(counts_with_spectrum(SPECTRUM), 1, transform="none", **SLOW).details["products"] > 100
 
 
-@pytest.mark.parametrize("settings", [TAUGHT, {}], ids=["as_taught", "default"])
+@pytest.mark.parametrize("settings", [ARTICLE, {}], ids=["article", "default"])
 def test_row_05_deflation(settings):
     assert PcaSettings().deflation == "projection"
     X = dense_x("taught" if settings else "default")

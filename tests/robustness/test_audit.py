@@ -53,7 +53,7 @@ def test_a_command_raises_no_forbidden_audit_event(words, work, tmp_path):
     assert log[0] == "watching"
     assert not [line for line in log if line.startswith("refused")]
     if words[0] not in ("cooccur", "train", "predict", "evaluate"):
-        assert not {"forked", "said"} & set(log)
+        assert not {"forked", "exchanged"} & set(log)
     opened = {line.removeprefix("opened ") for line in log if line.startswith("opened ")}
     assert all(LIBRARIES.fullmatch(name) for name in opened), opened
 

@@ -221,7 +221,7 @@ def test_names_in_a_message_are_truncated(artifacts, tmp_path):
 
 
 def test_an_error_message_is_one_line_and_one_hint(tmp_path):
-    (tmp_path / "a.jsonl").write_text(json.dumps({"te\nnlptx: all is well": "a"}) + "\n")
+    (tmp_path / "a.jsonl").write_text(json.dumps({"te\nnlptx: all is well": "a", "n": 1}) + "\n")
     with pytest.raises(DataError) as caught:
         texts(tmp_path / "a.jsonl")
     assert len(str(caught.value).splitlines()) == 2

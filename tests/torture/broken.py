@@ -1,4 +1,4 @@
-"""nlptx with a defect put in, to show that the torture tests notice it: ``broken.py DEFECT ARGUMENTS...``."""
+"""Runs nlptx with a deliberate defect, to show that the torture tests detect it: ``broken.py DEFECT ARGUMENTS...``."""
 
 import contextlib
 import io
@@ -7,8 +7,8 @@ import sys
 import time
 
 
-def early():
-    """Take the place of the target first, and write then."""
+def renames_too_early():
+    """Replace the target before the new content is written."""
     from nlptx.io import atomic_write
 
     @contextlib.contextmanager
@@ -22,48 +22,48 @@ def early():
     atomic_write.atomic_output = write_last
 
 
-def litter():
-    """Leave the temporary files of the dead where they are."""
+def keeps_temporary_files():
+    """Do not delete the temporary files of killed processes."""
     from nlptx.io import atomic_write
 
     atomic_write.remove_litter = lambda target: None
 
 
-def greedy():
-    """Take every temporary file for litter, also those of the living."""
+def deletes_files_in_use():
+    """Delete every temporary file, including those that another process is writing."""
     from nlptx.io import atomic_write
 
     atomic_write.remove_litter = lambda target: [path.unlink() for path in target.parent.glob(".*.tmp")]
 
 
-def silent():
-    """Take a full disk for success."""
+def ignores_full_disk():
+    """Report success although the disk is full."""
     from nlptx.io import atomic_write
 
     @contextlib.contextmanager
-    def careless(path):
+    def ignore_errors(path):
         with contextlib.suppress(atomic_write.OutputError), honest(path) as file:
             yield file
 
-    honest, atomic_write.atomic_output = atomic_write.atomic_output, careless
+    honest, atomic_write.atomic_output = atomic_write.atomic_output, ignore_errors
 
 
-def orphans():
-    """Start a process that nobody ends."""
+def leaves_child_process():
+    """Start a child process and never end it."""
     import subprocess
 
     subprocess.Popen(["sleep", "60"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def hashed():
-    """Let words stand in the order of a set."""
+def unordered_words():
+    """Order the words as in a set, which depends on the hash seed."""
     from nlptx.cooccurrence import count
 
-    count.rank_words = lambda counts, least, most: list(set(counts))[:most]
+    count.rank_words = lambda counts, min_count, max_words: list(set(counts))[:max_words]
 
 
-def counts_its_jobs():
-    """Tell in the artifact how it was made."""
+def records_jobs():
+    """Record the number of jobs in the artifact."""
     import dataclasses
 
     from nlptx.cooccurrence import count
@@ -77,68 +77,68 @@ def counts_its_jobs():
     count.count_corpus = count_corpus
 
 
-def sociable():
-    """Let the company of a text show in its probabilities."""
+def depends_on_batch():
+    """Make the probabilities of a text depend on the size of its batch."""
     from nlptx.classifier.model import Model
 
     honest = Model.probabilities
 
     def probabilities(self, encoded):
         rows = honest(self, encoded)
-        share = 1e-5 * len(encoded)
-        return (1 - share) * rows + share / rows.shape[1]
+        weight = 1e-5 * len(encoded)
+        return (1 - weight) * rows + weight / rows.shape[1]
 
     Model.probabilities = probabilities
 
 
-def hoarding():
-    """Read all of the text before the first of it is used."""
+def reads_everything_first():
+    """Read all texts into memory before the first one is processed."""
     from nlptx.corpus import corpus
 
     honest = corpus.Corpus.__iter__
     corpus.Corpus.__iter__ = lambda self: iter(list(honest(self)))
 
 
-def careless():
-    """Open a file for each of the first texts, and close none. Most systems let a process have 1,024."""
+def leaks_descriptors():
+    """Open a file for each of the first 500 texts and never close it. Most systems allow 1,024 per process."""
     from nlptx.corpus import corpus
 
-    honest, kept = corpus.Corpus.__iter__, []
+    honest, descriptors = corpus.Corpus.__iter__, []
 
     def texts(self):
         for text in honest(self):
-            if len(kept) < 500:
-                kept.append(os.open(os.devnull, os.O_RDONLY))
+            if len(descriptors) < 500:
+                descriptors.append(os.open(os.devnull, os.O_RDONLY))
             yield text
 
     corpus.Corpus.__iter__ = texts
 
 
-def forgetful():
-    """Lose a text now and then."""
+def drops_texts():
+    """Drop one text in every 999."""
     from nlptx.corpus import corpus
 
     honest = corpus.Corpus.__iter__
     corpus.Corpus.__iter__ = lambda self: (text for number, text in enumerate(honest(self)) if number % 999 != 998)
 
 
-def moody():
-    """Score by the process id."""
+def prints_process_id():
+    """Print the process id after each short result."""
     from nlptx.cli import prediction_writer
 
     honest = prediction_writer.PredictionWriter._short
     prediction_writer.PredictionWriter._short = lambda *arguments: f"{honest(*arguments)}{os.getpid()}"
 
 
-def puzzled():
-    """Take a lack of memory for something else."""
+def misreports_memory_error():
+    """Do not recognise out-of-memory errors as such."""
     from nlptx.cli import main
 
     main.describe_shortage = lambda error, command: None
 
 
-def endless():
-    """Try again for ever where there is no memory."""
+def waits_forever():
+    """Wait forever after an out-of-memory error."""
     from nlptx.cli import main
 
     def describe_shortage(error, command):

@@ -1,4 +1,4 @@
-"""What the torture tests share: amounts, corpora, stages, and processes that are watched and struck."""
+"""Shared helpers of the torture tests: amounts, corpora, stages, and processes with injected faults."""
 
 import contextlib
 import itertools
@@ -19,7 +19,7 @@ from command import TRACEBACK
 from fork_server import MAIN
 
 HERE = Path(__file__).parent
-# Is run in the process under test: by its own code in a fork, by Python in a new interpreter.
+# Runs in the process under test: a fork executes its source, a new interpreter imports it as sitecustomize.
 FAULTS = HERE / "faults/sitecustomize.py"
 SCALE = float(os.environ.get("TORTURE_SCALE", "1"))
 TIMEOUT = 300
@@ -29,18 +29,18 @@ TRAIN = ("--epochs", "1", "--lr", "0.01", "--warmup", "0", "--heads", "2")
 
 
 def amounts(quick, full):
-    """Run a test twice: with ``quick`` among all tests, and with ``full``, scaled, in ``make torture``."""
+    """Run a test twice: with ``quick`` in ``make test``, and with ``full`` times TORTURE_SCALE in ``make torture``."""
     scaled = max(1, round(full * SCALE))
     return pytest.mark.parametrize("amount", [pytest.param(quick, id="quick"), torture(scaled, id="full")])
 
 
 def torture(*values, id):
-    """A parameter for ``make torture`` alone."""
+    """Return a parameter that is used only in ``make torture``."""
     return pytest.param(*values, id=id, marks=pytest.mark.torture)
 
 
 def seeded(*parts):
-    """Random numbers that are the same in every run."""
+    """Return a random generator whose seed depends only on ``parts``."""
     return random.Random(zlib.crc32(" ".join(parts).encode()))
 
 
@@ -48,18 +48,18 @@ def seeded(*parts):
 
 
 def write_corpus(path, size, *, seed, labels=(), words=3000, longest=60, padding=""):
-    """Write ``size`` bytes of text or a little more, a document a line; as a table if it is to have labels.
+    """Write at least ``size`` bytes of text, one document per line; with ``labels``, write a table.
 
-    Words are as unevenly frequent as in a language, and some depend on the label. ``padding`` ends each text: with
-    one long word, there is much to read and little to compute.
+    Word frequencies follow Zipf's law, and some words depend on the label. ``padding`` is appended to each text: one
+    long word makes the corpus large but quick to process.
     """
     rng = random.Random(seed)
-    shares = list(itertools.accumulate(1 / rank for rank in range(1, words + 1)))
+    weights = list(itertools.accumulate(1 / rank for rank in range(1, words + 1)))
     with open(path, "w", encoding="utf-8") as file:
         file.write("text\tlabel\n" if labels else "")
         number = 0
         while file.tell() < size:
-            text = [f"w{rank}" for rank in rng.choices(range(words), cum_weights=shares, k=rng.randint(3, longest))]
+            text = [f"w{rank}" for rank in rng.choices(range(words), cum_weights=weights, k=rng.randint(3, longest))]
             if labels:
                 label = labels[number % len(labels)]
                 text[rng.randrange(len(text))] = f"{label}{rng.randrange(20)}"
@@ -73,7 +73,7 @@ def write_corpus(path, size, *, seed, labels=(), words=3000, longest=60, padding
 
 @dataclass(frozen=True)
 class StageRun:
-    """A command that writes a file: its words without -o, and what the file held before."""
+    """A command that writes a file: its arguments without -o, and the previous content of the file."""
 
     name: str
     words: tuple
@@ -82,7 +82,7 @@ class StageRun:
 
 
 def make_stages(folder, size):
-    """Make a corpus, and of it the artifacts of all stages, in ``folder``; return the stages by name."""
+    """Make a corpus and the artifacts of all stages in ``folder``; return the stages by name."""
     write_corpus(folder / "corpus.txt", size, seed=1)
     write_corpus(folder / "train.tsv", size // 2, seed=2, labels=("neg", "pos"))
     stages = [
@@ -100,20 +100,20 @@ def make_stages(folder, size):
 
 
 def broken(defect):
-    """The program with a defect put in; see broken.py."""
+    """Return the command that runs nlptx with a deliberate defect; see broken.py."""
     return [sys.executable, str(HERE / "broken.py"), defect]
 
 
 def start(*words, nlptx=None, fault=None, trace=None, env=None, **options):
-    """Start ``nlptx WORDS`` in a session of its own, struck from within by ``fault`` if there is one.
+    """Start ``nlptx WORDS`` in a new session, with a fault injected if ``fault`` is given.
 
-    ``nlptx`` are the words that start a new interpreter, such as NLPTX. By default the program is forked from one that
-    has already imported all modules; see fork_server.py.
+    ``nlptx`` is a command that starts a new interpreter, such as NLPTX. By default the program is forked from a server
+    that has already imported all modules; see fork_server.py.
     """
     changes = dict(env or {})
     changes |= {"TORTURE_FAULT": fault} if fault else {}
     changes |= {"TORTURE_TRACE": str(trace)} if trace else {}
-    # Files and not pipes: nobody has to read along, and who outlives the process does not keep them open.
+    # Files instead of pipes: nobody has to read them meanwhile, and a surviving child does not keep them open.
     files = {name: tempfile.TemporaryFile() for name in ("stdout", "stderr")}  # noqa: SIM115  # end() closes them
     options = {"stdin": subprocess.DEVNULL, **files} | options
     if nlptx is None:
@@ -130,7 +130,7 @@ def start(*words, nlptx=None, fault=None, trace=None, env=None, **options):
 
 @dataclass(frozen=True)
 class End:
-    """How a process ended: its exit code, its output, its talk, and who of its session outlived it."""
+    """The result of a process: exit code, standard output and error, and processes of its session still running."""
 
     code: int
     stdout: bytes
@@ -139,19 +139,19 @@ class End:
 
 
 def end(process, timeout=TIMEOUT):
-    """Wait for a process, and for those it started; kill what stays."""
+    """Wait for a process and its children; kill those that are still running."""
     try:
         process.wait(timeout)
     finally:
         if process.poll() is None:
             process.kill()
             process.wait()
-        orphans = _outliving(process.pid)
+        orphans = _still_running(process.pid)
         for orphan in orphans:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(orphan, signal.SIGKILL)
-        seen = [_read_and_close(file) for file in process.files.values()]
-    return End(process.returncode, seen[0], seen[1].decode(errors="replace"), orphans)
+        stdout, stderr = (_read_and_close(file) for file in process.files.values())
+    return End(process.returncode, stdout, stderr.decode(errors="replace"), orphans)
 
 
 def _read_and_close(file):
@@ -161,7 +161,7 @@ def _read_and_close(file):
 
 
 def finish(*words, code=0, given=b"", **options):
-    """Run to the end, with ``given`` on standard input; it must end with ``code``."""
+    """Run ``nlptx WORDS`` with ``given`` on standard input; fail unless its exit code is ``code``."""
     with tempfile.TemporaryFile() as stdin:
         stdin.write(given)
         stdin.seek(0)
@@ -171,31 +171,31 @@ def finish(*words, code=0, given=b"", **options):
     return done
 
 
-def _outliving(session, grace=3):
-    """Return the processes of a session that are still there after ``grace`` seconds (where /proc tells)."""
+def _still_running(session, grace=3):
+    """Return the processes of a session that still run after ``grace`` seconds (needs /proc)."""
     until = time.monotonic() + grace
-    while (living := members(session)) and time.monotonic() < until:
+    while (running := members(session)) and time.monotonic() < until:
         time.sleep(0.02)
-    return living
+    return running
 
 
 def members(session):
-    """Return the living processes of a session."""
-    found = []
+    """Return the ids of the running processes of a session."""
+    pids = []
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
         with contextlib.suppress(OSError):
             if name.isdecimal():
                 state, _, _, its_session = Path("/proc", name, "stat").read_text().rpartition(") ")[2].split()[:4]
                 if int(its_session) == session and state != "Z":
-                    found.append(int(name))
-    return found
+                    pids.append(int(name))
+    return pids
 
 
 # ---------------------------------------------------------------- targets
 
 
 class Target:
-    """A stage's output in a folder of its own, with old content; a temporary folder of its own too."""
+    """The output of a stage, with old content, in a separate folder; also a separate temporary folder."""
 
     def __init__(self, stage, folder, tally):
         self.stage, self.tally = stage, tally
@@ -212,7 +212,7 @@ class Target:
         self.new = self.path.read_bytes()
 
     def steps(self):
-        """The steps of the final write, by name."""
+        """Return the names of the steps of the final write, in order."""
         trace = self.temporary / "trace"
         finish(*self.words, env=self.env, trace=trace)
         names = trace.read_text().split()

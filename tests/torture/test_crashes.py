@@ -1,4 +1,4 @@
-"""Killed at any moment, a stage leaves the old file or the new one, and nothing that the next run does not clean up."""
+"""A stage killed at any moment leaves the old file or the new one; the next run deletes any temporary files."""
 
 import fcntl
 import json
@@ -25,7 +25,7 @@ from tally import Tally
 
 STAGES = ("cooccur", "pca", "train", "predict")
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT")
-# The program's own answer, and that of the system before the program has begun.
+# Exit code from the program's signal handler, or from the system if the handler is not installed yet.
 CODES = {"SIGKILL": {-9}, "SIGTERM": {143, -15}, "SIGINT": {130, -2}}
 
 
@@ -34,11 +34,11 @@ def tally(request):
     return Tally(request, "crashes")
 
 
-class Struck(Target):
+class KilledTarget(Target):
     """A target whose writer is killed."""
 
-    def strike(self, name, *, delay=None, step=None, after=False, nlptx=None):
-        """Kill the stage after ``delay`` seconds, or at a step of the final write; look; run it again; look again."""
+    def kill(self, name, *, delay=None, step=None, after=False, nlptx=None):
+        """Kill the stage after ``delay`` seconds or at a step of the final write; check; run it again; check again."""
         self.path.write_bytes(self.stage.old)
         fault = None if step is None else json.dumps({"step": step, "after": after, "do": name})
         process = start(*self.words, env=self.env, fault=fault, nlptx=nlptx)
@@ -48,62 +48,62 @@ class Struck(Target):
         self.tally.injected()
         done = end(process)
         self.check(done, name, exact=step is not None)
-        # What a killed process leaves, the next one takes away.
+        # The next run deletes the files that the killed process left.
         finish(*self.words, env=self.env, nlptx=nlptx)
         self.tally.same(self.path.read_bytes(), self.new, "the next run")
-        assert set(contents(self.folder)) == {self.stage.output}, "litter beside the target"
-        assert contents(self.temporary) == {}, "litter in the temporary folder"
+        assert set(contents(self.folder)) == {self.stage.output}, "temporary files beside the target"
+        assert contents(self.temporary) == {}, "files left in the temporary folder"
         self.tally.survived()
 
     def check(self, done, name, exact):
         content = self.path.read_bytes()
         if done.code == 0:
-            assert not exact or name != "SIGKILL", "it was not struck"
-            self.tally.same(content, self.new, "success was told")
+            assert not exact or name != "SIGKILL", "the process was not killed"
+            self.tally.same(content, self.new, "success was reported")
         else:
-            # A Ctrl-C that meets the interpreter before it is ready is answered by the interpreter.
-            unready = name == "SIGINT" and done.code == 1 and "Fatal Python error: init" in done.stderr
-            assert unready or done.code in CODES[name], done.stderr
+            # While the interpreter starts, Ctrl-C ends it with its own error message.
+            starting = name == "SIGINT" and done.code == 1 and "Fatal Python error: init" in done.stderr
+            assert starting or done.code in CODES[name], done.stderr
             assert not exact or TRACEBACK not in done.stderr, done.stderr
             expected = self.stage.old if content == self.stage.old else self.new
             if self.stage.name == "train" and done.code in (130, 143) and content != expected:
-                # Asked to end early, a training keeps its best model so far: a whole one, that says so.
+                # An interrupted training run saves its best model so far, and records the interruption.
                 assert header_of(self.path)["details"]["history"]["interrupted"]
                 expected = content
             self.tally.same(content, expected, f"after {name}")
-        assert done.orphans == [], "a process outlived the one that was killed"
+        assert done.orphans == [], "a child outlived the killed process"
         if name != "SIGKILL":
             assert contents(self.temporary) == {}
 
 
 @pytest.mark.parametrize("stage", STAGES)
 @amounts(quick=2, full=30)
-def test_a_signal_at_a_random_moment(stage, amount, stages, tmp_path, tally):
-    target, rng = Struck(stages[stage], tmp_path, tally), seeded("moment", stage)
+def test_signal_at_a_random_moment(stage, amount, stages, tmp_path, tally):
+    target, rng = KilledTarget(stages[stage], tmp_path, tally), seeded("moment", stage)
     for number in range(amount):
-        # A quarter are new interpreters, which are struck while they start.
+        # A quarter of the runs use a new interpreter, which may be killed while it starts.
         nlptx = NLPTX if (number + STAGES.index(stage)) % 4 == 0 else None
-        target.strike(SIGNALS[number % 3], delay=rng.uniform(0, 1.1 * target.seconds), nlptx=nlptx)
+        target.kill(SIGNALS[number % 3], delay=rng.uniform(0, 1.1 * target.seconds), nlptx=nlptx)
 
 
 @pytest.mark.parametrize("stage", STAGES)
 @amounts(quick=2, full=30)
-def test_a_signal_inside_the_final_write(stage, amount, stages, tmp_path, tally):
-    target, rng = Struck(stages[stage], tmp_path, tally), seeded("step", stage)
+def test_signal_during_the_final_write(stage, amount, stages, tmp_path, tally):
+    target, rng = KilledTarget(stages[stage], tmp_path, tally), seeded("step", stage)
     names = target.steps()
     assert names[0] == "open"
     assert {"write", "fsync", "replace"} <= set(names)
-    # The few steps that are not writes are as many again as the writes, one of them each time.
+    # There are many more writes than other steps, so alternate between the two kinds.
     others = [step for step, name in enumerate(names) if name != "write"]
     writes = [step for step, name in enumerate(names) if name == "write"]
     for number in range(amount):
         step = rng.choice(others if number % 2 else writes)
-        target.strike(SIGNALS[number // 2 % 3], step=step, after=rng.random() < 0.5)
+        target.kill(SIGNALS[number // 2 % 3], step=step, after=rng.random() < 0.5)
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
-def test_a_process_that_can_still_act_leaves_no_litter_at_once(name, stages, tmp_path, tally):
-    target = Struck(stages["pca"], tmp_path, tally)
+def test_sigterm_and_sigint_delete_temporary_files_immediately(name, stages, tmp_path, tally):
+    target = KilledTarget(stages["pca"], tmp_path, tally)
     step = target.steps().index("fsync")
     target.path.write_bytes(target.stage.old)
     tally.injected()
@@ -121,12 +121,12 @@ ARTIFACTS_READ = ("pca -", "predict corpus.txt -m -")
     "words",
     ["cooccur -", "train - --input-format tsv -e embeddings.npz", "predict -m model.npz -", *ARTIFACTS_READ],
 )
-def test_a_signal_while_input_is_awaited_is_not_taken_for_a_fault_of_the_input(words, name, stages, tmp_path, tally):
+def test_signal_while_waiting_for_input_is_not_reported_as_bad_input(words, name, stages, tmp_path, tally):
     reading, writing = os.pipe()
     folder = stages["cooccur"].words[1].parent
     with open(reading, "rb") as pipe, open(writing, "wb", buffering=0) as feed:
         process = start(*words.split(), "-q", "-o", tmp_path / "out", stdin=pipe, cwd=folder)
-        feed.write(b"PK\3\4, as an artifact begins" if words in ARTIFACTS_READ else b"text\tlabel\n")
+        feed.write(b"PK\3\4, the first bytes of an artifact" if words in ARTIFACTS_READ else b"text\tlabel\n")
         while fcntl.ioctl(feed, termios.FIONREAD, bytes(4)) != bytes(4):
             assert process.poll() is None
             time.sleep(0.01)
@@ -134,27 +134,27 @@ def test_a_signal_while_input_is_awaited_is_not_taken_for_a_fault_of_the_input(w
         process.send_signal(getattr(signal, name))
         done = end(process)
     assert (done.code, TRACEBACK in done.stderr) == ({"SIGTERM": 143, "SIGINT": 130}[name], False), done.stderr
-    said = "interrupted" if name == "SIGINT" else "stopped by SIGTERM"
-    more = ": nothing was trained yet, and nothing is kept" if words.startswith("train") else ""
-    assert done.stderr == f"nlptx: {said}{more}\n"
+    reason = "interrupted" if name == "SIGINT" else "stopped by SIGTERM"
+    details = ": nothing was trained yet, and nothing is kept" if words.startswith("train") else ""
+    assert done.stderr == f"nlptx: {reason}{details}\n"
     assert contents(tmp_path) == {}
     tally.survived()
 
 
-def test_nothing_outlives_a_counting_that_was_killed(tmp_path, tally):
-    """However the work is shared out: processes that wait for a dead parent's next word would wait for ever."""
+def test_killing_cooccur_leaves_no_processes(tmp_path, tally):
+    """Workers must notice that their parent was killed instead of waiting forever for its next task."""
     corpus = write_corpus(tmp_path / "corpus.txt", 12_000_000, seed=7, longest=8, padding=" " + "x" * 1000)
     process = start("cooccur", "-", *COUNT, "-j", "2", "-o", tmp_path / "out.npz", stdin=subprocess.PIPE)
     with process.stdin as pipe:
-        pipe.write(corpus.read_bytes())  # returns once all but the last of it has been read
+        pipe.write(corpus.read_bytes())  # returns when all but the last few bytes have been read
         tally.injected()
         process.kill()
-        assert end(process).orphans == [], "a process outlived the one that was killed"
+        assert end(process).orphans == [], "a child outlived the killed process"
     tally.survived()
 
 
 def two_writers(target, nlptx=None):
-    """Hold one writer just before it renames its file, let another come and go, and let the first go on."""
+    """Pause one writer just before it renames its file, run another to completion, then let the first continue."""
     target.path.write_bytes(target.stage.old)
     waiting = target.folder / "waiting"
     fault = json.dumps({"step": target.steps().index("replace"), "after": False, "do": f"wait:{waiting}"})
@@ -165,7 +165,7 @@ def two_writers(target, nlptx=None):
             time.sleep(0.01)
         finish(*target.words, nlptx=nlptx)
         target.tally.same(target.path.read_bytes(), target.new, "the second writer")
-        assert len(contents(target.folder)) == 3, "the file of a living writer was taken away"
+        assert len(contents(target.folder)) == 3, "the file of a running writer was deleted"
     finally:
         waiting.unlink(missing_ok=True)
         done = end(first)
@@ -174,23 +174,27 @@ def two_writers(target, nlptx=None):
     assert len(contents(target.folder)) == 1
 
 
-def test_the_temporary_file_of_a_living_writer_is_not_taken_for_litter(stages, tmp_path, tally):
-    two_writers(Struck(stages["pca"], tmp_path, tally))
+def test_temporary_file_of_a_running_writer_is_not_deleted(stages, tmp_path, tally):
+    two_writers(KilledTarget(stages["pca"], tmp_path, tally))
 
 
-# ---------------------------------------------------------------- the tests notice
+# ---------------------------------------------------------------- the tests detect defects
 
 
 @pytest.mark.parametrize(
-    ("defect", "step", "says"),
-    [("early", "write", "after SIGKILL"), ("litter", "fsync", "litter"), ("orphans", "fsync", "outlived")],
+    ("defect", "step", "message"),
+    [
+        ("renames_too_early", "write", "after SIGKILL"),
+        ("keeps_temporary_files", "fsync", "temporary files"),
+        ("leaves_child_process", "fsync", "outlived"),
+    ],
 )
-def test_a_defect_is_noticed(defect, step, says, stages, tmp_path, tally):
-    target = Struck(stages["pca"], tmp_path, tally)
-    with pytest.raises(AssertionError, match=says):
-        target.strike("SIGKILL", step=target.steps().index(step) + 1, nlptx=broken(defect))
+def test_defect_is_detected(defect, step, message, stages, tmp_path, tally):
+    target = KilledTarget(stages["pca"], tmp_path, tally)
+    with pytest.raises(AssertionError, match=message):
+        target.kill("SIGKILL", step=target.steps().index(step) + 1, nlptx=broken(defect))
 
 
-def test_a_writer_that_takes_the_files_of_the_living_is_noticed(stages, tmp_path, tally):
-    with pytest.raises(AssertionError, match="living writer"):
-        two_writers(Struck(stages["pca"], tmp_path, tally), nlptx=broken("greedy"))
+def test_writer_that_deletes_files_in_use_is_detected(stages, tmp_path, tally):
+    with pytest.raises(AssertionError, match="running writer"):
+        two_writers(KilledTarget(stages["pca"], tmp_path, tally), nlptx=broken("deletes_files_in_use"))

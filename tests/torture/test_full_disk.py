@@ -1,4 +1,4 @@
-"""A write that fails is told as a failure, in a few lines, and leaves the old file and no litter."""
+"""A failed write is reported in a few lines, keeps the old file, and leaves no temporary files."""
 
 import json
 import os
@@ -10,7 +10,8 @@ from tally import Tally
 
 STAGES = ("cooccur", "pca", "train", "predict")
 ERRORS = {"ENOSPC": "the disk is full", "EDQUOT": "the disk is full", "EIO": "Input/output error", "EROFS": "Read-only"}
-# Failing at these does no harm: without locks litter stays; and what is removed has been renamed already.
+# Failures of these calls are harmless: locks only protect temporary files from deletion, and the temporary file that
+# is unlinked at the end has already been renamed.
 HARMLESS = ("flock", "unlink")
 
 
@@ -19,56 +20,56 @@ def tally(request):
     return Tally(request, "full disk")
 
 
-def refused(done, *says):
-    """Check that the failure was told, briefly."""
+def check_error(done, *parts):
+    """Check that the command failed with a short message that contains ``parts``."""
     assert done.code == 1, f"exit {done.code}"
     assert TRACEBACK not in done.stderr, done.stderr
     assert 1 <= len(done.stderr.strip().splitlines()) <= 3, done.stderr
-    for words in says:
-        assert words in done.stderr, done.stderr
+    for part in parts:
+        assert part in done.stderr, done.stderr
 
 
-class Full(Target):
-    """A target on a disk that fails."""
+class FailingTarget(Target):
+    """A target whose writes fail."""
 
     def fail(self, name, steps, step, nlptx=None):
-        """Let one step of the final write fail."""
+        """Make one step of the final write fail with the error ``name``."""
         self.path.write_bytes(self.stage.old)
         self.tally.injected()
         fault = json.dumps({"step": step, "after": False, "do": name})
         done = end(start(*self.words, env=self.env, fault=fault, nlptx=nlptx))
         if steps[step] in HARMLESS:
             assert done.code == 0, done.stderr
-            self.tally.same(self.path.read_bytes(), self.new, "success was told")
+            self.tally.same(self.path.read_bytes(), self.new, "success was reported")
         elif step > steps.index("replace"):
-            refused(done, ERRORS[name], "the new file is there")
+            check_error(done, ERRORS[name], "the new file is there")
             self.tally.same(self.path.read_bytes(), self.new, "the folder was not flushed")
         else:
-            refused(done, ERRORS[name], "nothing was changed", str(self.path))
+            check_error(done, ERRORS[name], "nothing was changed", str(self.path))
             self.tally.same(self.path.read_bytes(), self.stage.old, "nothing was written")
-        self.clean()
+        self.check_no_leftovers()
 
     def limit(self, kilobytes):
-        """Let no file grow beyond a size."""
+        """Limit the size of files."""
         self.path.write_bytes(self.stage.old)
         self.tally.injected()
         shell = ["bash", "-c", f'ulimit -f {kilobytes}; exec "$@"', "bash"]
-        refused(end(start(*self.words, env=self.env, nlptx=[*shell, *NLPTX])), "File too large", str(self.path))
+        check_error(end(start(*self.words, env=self.env, nlptx=[*shell, *NLPTX])), "File too large", str(self.path))
         self.tally.same(self.path.read_bytes(), self.stage.old, "nothing was written")
-        self.clean()
+        self.check_no_leftovers()
 
-    def clean(self):
-        # A training whose model has no room can go on from its checkpoint, when there is some.
-        left = set(contents(self.folder)) - {f"{self.stage.output}.checkpoint"}
-        assert left == {self.stage.output}, "litter beside the target"
-        assert contents(self.temporary) == {}, "litter in the temporary folder"
+    def check_no_leftovers(self):
+        # If the model of a training run cannot be written, its checkpoint is kept, so that the run can be resumed.
+        names = set(contents(self.folder)) - {f"{self.stage.output}.checkpoint"}
+        assert names == {self.stage.output}, "temporary files beside the target"
+        assert contents(self.temporary) == {}, "files left in the temporary folder"
         self.tally.survived()
 
 
 @pytest.mark.parametrize("stage", STAGES)
 @amounts(quick=2, full=30)
-def test_a_failure_inside_the_final_write(stage, amount, stages, tmp_path, tally):
-    target, rng = Full(stages[stage], tmp_path, tally), seeded("failure", stage)
+def test_failure_during_the_final_write(stage, amount, stages, tmp_path, tally):
+    target, rng = FailingTarget(stages[stage], tmp_path, tally), seeded("failure", stage)
     names = target.steps()
     others = [step for step, name in enumerate(names) if name != "write"]
     writes = [step for step, name in enumerate(names) if name == "write"]
@@ -79,8 +80,8 @@ def test_a_failure_inside_the_final_write(stage, amount, stages, tmp_path, tally
 
 @pytest.mark.parametrize("stage", STAGES)
 @amounts(quick=1, full=8)
-def test_a_limit_of_the_system_on_the_size_of_files(stage, amount, stages, tmp_path, tally):
-    target, rng = Full(stages[stage], tmp_path, tally), seeded("limit", stage)
+def test_file_size_limit_of_the_system(stage, amount, stages, tmp_path, tally):
+    target, rng = FailingTarget(stages[stage], tmp_path, tally), seeded("limit", stage)
     for _ in range(amount):
         target.limit(rng.randrange(len(target.new) // 1024))
 
@@ -88,47 +89,47 @@ def test_a_limit_of_the_system_on_the_size_of_files(stage, amount, stages, tmp_p
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("output", ["-", "/dev/stdout", "/dev/full"])
-def test_a_device_without_room(stage, output, stages, tally):
+def test_full_device(stage, output, stages, tally):
     tally.injected()
     with open("/dev/full", "wb") as full:
         stdout = {} if output == "/dev/full" else {"stdout": full}
         done = end(start(*stages[stage].words, "-q", "-o", output, **stdout))
-    refused(done, "full" if output == "/dev/full" else "")
+    check_error(done, "full" if output == "/dev/full" else "")
     assert "nothing was changed" not in done.stderr
     tally.survived()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_folder_without_the_right_to_write(stage, stages, tmp_path, tally):
-    target = Full(stages[stage], tmp_path, tally)
+def test_folder_without_write_permission(stage, stages, tmp_path, tally):
+    target = FailingTarget(stages[stage], tmp_path, tally)
     target.path.write_bytes(target.stage.old)
     target.folder.chmod(0o555)
     tally.injected()
     try:
-        refused(end(start(*target.words)), "permission denied", str(target.path))
+        check_error(end(start(*target.words)), "permission denied", str(target.path))
     finally:
         target.folder.chmod(0o755)
     tally.same(target.path.read_bytes(), target.stage.old)
-    target.clean()
+    target.check_no_leftovers()
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_adding_to_a_file_through_dev_stdout_keeps_what_is_there(stage, stages, tmp_path, tally):
+def test_appending_through_dev_stdout_keeps_earlier_content(stage, stages, tmp_path, tally):
     scores = tmp_path / "scores"
     scores.write_bytes(b"before\n")
     new = finish(*stages[stage].words, "-q", "-o", "-").stdout
     with open(scores, "ab") as file:
         finish(*stages[stage].words, "-q", "-o", "/dev/stdout", stdout=file)
-    tally.same(scores.read_bytes(), b"before\n" + new, "the file added to")
+    tally.same(scores.read_bytes(), b"before\n" + new, "the appended file")
 
 
-# ---------------------------------------------------------------- the tests notice
+# ---------------------------------------------------------------- the tests detect defects
 
 
-@pytest.mark.parametrize(("defect", "says"), [("silent", "exit 0"), ("early", "exit|differ")])
-def test_a_defect_is_noticed(defect, says, stages, tmp_path, tally):
-    target = Full(stages["pca"], tmp_path, tally)
+@pytest.mark.parametrize(("defect", "message"), [("ignores_full_disk", "exit 0"), ("renames_too_early", "exit|differ")])
+def test_defect_is_detected(defect, message, stages, tmp_path, tally):
+    target = FailingTarget(stages["pca"], tmp_path, tally)
     names = target.steps()
-    with pytest.raises(AssertionError, match=says):
+    with pytest.raises(AssertionError, match=message):
         target.fail("ENOSPC", names, names.index("write") + 1, nlptx=broken(defect))

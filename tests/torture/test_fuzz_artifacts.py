@@ -1,4 +1,4 @@
-"""Thousands of damaged artifacts: refused, or as good as whole. In ``make torture``, a hundred thousand."""
+"""Thousands of damaged artifacts are rejected or still usable. ``make torture`` tests a hundred thousand."""
 
 import json
 
@@ -31,19 +31,19 @@ def content(artifact):
 
 
 def damaged_bytes(name, data, path, count, tally):
-    """Flip, cut and overwrite bytes: what is read all the same must be equal to what was written."""
+    """Flip, cut and overwrite bytes: if the file can still be read, its content must not have changed."""
     path.write_bytes(data)
-    whole = content(container.read(str(path)))
+    original = content(container.read(str(path)))
 
     def use(mutant):
         path.write_bytes(mutant)
-        assert content(container.read(str(path))) == whole
+        assert content(container.read(str(path))) == original
 
     return campaign(f"bytes/{name}", count, lambda rng: mutate_bytes(rng, data), use, ArtifactError, tally)
 
 
 def forged_parts(name, data, path, count, tally):
-    """Wrong arrays and values behind right checksums: refused, or used from end to end without an exception."""
+    """Wrong arrays and values with valid checksums are rejected, or can be used completely without an exception."""
     specimen = Specimen(data)
 
     def use(mutant):
@@ -56,7 +56,7 @@ def forged_parts(name, data, path, count, tally):
 
 @amounts(quick=150, full=2500)
 @pytest.mark.parametrize("name", NAMES)
-def test_damaged_bytes_are_noticed_or_mean_nothing(name, amount, made, tmp_path, tally):
+def test_damaged_bytes_are_detected_or_harmless(name, amount, made, tmp_path, tally):
     outcomes = damaged_bytes(name, made[name], tmp_path / "a.npz", amount, tally)
     assert outcomes.total() == amount
     assert outcomes["CorruptError"] > amount / 2
@@ -64,14 +64,14 @@ def test_damaged_bytes_are_noticed_or_mean_nothing(name, amount, made, tmp_path,
 
 @amounts(quick=150, full=5000)
 @pytest.mark.parametrize("name", NAMES)
-def test_forged_parts_are_refused_or_usable(name, amount, made, tmp_path, tally):
+def test_forged_parts_are_rejected_or_usable(name, amount, made, tmp_path, tally):
     outcomes = forged_parts(name, made[name], tmp_path / "a.npz", amount, tally)
-    # Both must happen, or the mutations are too wild or too tame to tell anything.
+    # If either is rare, the mutations are too aggressive or too mild for the test to mean anything.
     assert outcomes["accepted"] > amount / 20
     assert outcomes["CorruptError"] > amount / 3
 
 
-def test_mutations_are_the_same_every_time(made):
+def test_mutations_are_reproducible(made):
     specimen = Specimen(made["model"])
     for number in range(20):
         first, again = (specimen.mutant(numbered("x", number)) for _ in range(2))
@@ -79,7 +79,7 @@ def test_mutations_are_the_same_every_time(made):
     assert len({specimen.mutant(numbered("x", number))[0] for number in range(20)}) > 15
 
 
-def test_a_reader_that_lets_anything_through_is_found_out(made, tmp_path):
+def test_reader_without_checks_is_detected(made, tmp_path):
     def careless(mutant):
         path = tmp_path / "a.npz"
         path.write_bytes(mutant)

@@ -1,10 +1,10 @@
-"""Texts of a size nobody plans for: one line of 100 MB, three million empty lines, a million words seen once."""
+"""Extremely large texts: one line of 100 MB, three million empty lines, a million words that occur once."""
 
 import pytest
 from harness import SCALE, finish, torture
 from tally import Tally
 
-ONE = max(1, round(100 * SCALE))
+BLOCKS = max(1, round(100 * SCALE))
 
 
 @pytest.fixture
@@ -12,7 +12,7 @@ def tally(request):
     return Tally(request, "large texts")
 
 
-def megabytes(path, block, count):
+def write_repeated(path, block, count):
     with open(path, "wb") as file:
         for _ in range(count):
             file.write(block)
@@ -21,21 +21,21 @@ def megabytes(path, block, count):
 
 LINE = b"great film of this story and that one awful scene " * 20_000
 CORPORA = {
-    "one line": (LINE, ONE),
-    "empty lines": (b"\n" * 30_000, ONE),
-    "single words": (None, ONE),
+    "one line": (LINE, BLOCKS),
+    "empty lines": (b"\n" * 30_000, BLOCKS),
+    "single words": (None, BLOCKS),
 }
 
 
 @pytest.mark.parametrize("name", [torture(name, id=name) for name in CORPORA])
 @pytest.mark.parametrize("command", ["cooccur", "predict"])
-def test_a_text_of_any_size_has_an_end(command, name, tmp_path, tally):
+def test_large_text_is_processed(command, name, tmp_path, tally):
     block, count = CORPORA[name]
     path = tmp_path / "a.txt"
     if block is None:
         path.write_text("".join(f"{number:x}z " + "\n" * (number % 9 == 0) for number in range(10_000 * count)))
     else:
-        megabytes(path, block, count)
+        write_repeated(path, block, count)
         with open(path, "ab") as file:
             file.write(b"\ngreat film\n")
     tally.injected()

@@ -1,4 +1,4 @@
-"""Many lines, slow and fast readers, many processes at a time."""
+"""Many lines, slow and fast readers, and many simultaneous processes."""
 
 import contextlib
 import hashlib
@@ -13,8 +13,8 @@ from tally import Tally
 from watch import Watch, needs_proc
 
 PROCESSES = 10
-# Lines that fit into all pipes and buffers between a writer and a reader that has fallen asleep.
-MOST_UNDER_WAY = 100_000
+# Maximum number of lines that all pipes and buffers between the writer and a paused reader can hold.
+MAX_BUFFERED = 100_000
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def tally(request):
 
 
 class Stream:
-    """``predict`` between a writer of many lines and a reader, both in threads or here."""
+    """``predict``, fed by a thread that writes many lines; the test reads the output."""
 
     def __init__(self, lines, model, nlptx=None):
         self.lines, self.written = lines, 0
@@ -38,35 +38,35 @@ class Stream:
         return f"w{number % 97} w{number % 13} {number}"
 
     def write(self):
-        # Where the test has failed, nobody reads any more.
+        # If the test has failed, nobody reads the pipe any more.
         with contextlib.suppress(BrokenPipeError), self.process.stdin as pipe:
             for first in range(0, self.lines, 1000):
                 block = range(first, min(first + 1000, self.lines))
                 pipe.write("".join(f"{self.line(number)}\n" for number in block).encode())
                 self.written = block.stop
 
-    def read(self, pause, most_asleep=None):
-        """Read all lines, check each, and return the digest of all; first sleep, and so after every 10,000th line."""
+    def read(self, pause, max_buffered=None):
+        """Read and check all lines; return their digest. ``pause``: seconds to wait after every 10,000 lines."""
         digest = hashlib.sha256()
         count = 0
         if pause:
-            self.sleep(most_asleep)
+            self.wait_for_full_buffers(max_buffered)
         with self.process.stdout as pipe:
-            for count, line in enumerate(pipe, start=1):  # the last one tells
+            for count, line in enumerate(pipe, start=1):
                 assert line.endswith(f"\t{self.line(count - 1)}\n".encode()), f"not line {count}: {line}"
                 digest.update(line)
                 if pause and count % 10_000 == 0:
                     time.sleep(pause)
-        assert count == self.lines, f"{count} lines came of {self.lines}"
+        assert count == self.lines, f"{count} lines of {self.lines}"
         return digest.digest()
 
-    def sleep(self, most):
-        """Do not read until the writer no longer gets on: what is under way is bounded."""
-        before = -1
-        while self.written > before or not before:
-            before = self.written
+    def wait_for_full_buffers(self, max_buffered):
+        """Wait until the writer is blocked; the number of lines written by then must be limited."""
+        written = -1
+        while self.written > written or not written:
+            written = self.written
             time.sleep(1)
-        assert before <= most, f"{before} lines were taken in while nobody read"
+        assert written <= max_buffered, f"{written} lines were accepted while nobody read"
 
     def __enter__(self):
         return self
@@ -80,12 +80,12 @@ class Stream:
         assert failed or done.code == 0, done.stderr
 
 
-def stream(lines, model, pause, tally, nlptx=None, most=MOST_UNDER_WAY):
-    """Send lines through ``predict``, and return the digest of what came of them."""
+def stream(lines, model, pause, tally, nlptx=None, max_buffered=MAX_BUFFERED):
+    """Pipe lines through ``predict``; return the digest of its output."""
     tally.ran()
     started = time.monotonic()
     with Stream(lines, model, nlptx) as running, Watch(running.process) as watch:
-        digest = running.read(pause, most)
+        digest = running.read(pause, max_buffered)
     reader = "slow" if pause else "fast"
     seconds = time.monotonic() - started
     tally.note(f"{lines:,} lines, {reader} reader: {seconds:.0f} s, {watch.megabytes:.0f} MB, {watch.files} files")
@@ -97,7 +97,7 @@ def stream(lines, model, pause, tally, nlptx=None, most=MOST_UNDER_WAY):
 @pytest.mark.parametrize("reader", ["slow", "fast"])
 @amounts(quick=3_000, full=1_000_000)
 def test_many_lines_through_a_pipe(reader, amount, stages, tally):
-    """All arrive, in order and scored; what a slow reader has not taken yet is not piled up."""
+    """All lines are scored and arrive in order; a slow reader does not make ``predict`` accumulate output."""
     model = stages["train"].words[1].parent / "model.npz"
     digest = stream(amount, model, 0.05 if reader == "slow" else 0, tally)
     text = "".join(f"{Stream.line(number)}\n" for number in range(min(amount, 3000)))
@@ -108,26 +108,26 @@ def test_many_lines_through_a_pipe(reader, amount, stages, tally):
 
 @amounts(quick=3, full=PROCESSES)
 def test_many_processes_on_one_model(amount, stages, tmp_path, tally):
-    together(stages["predict"], amount, tmp_path, tally)
+    run_simultaneously(stages["predict"], amount, tmp_path, tally)
 
 
-def together(stage, amount, folder, tally, nlptx=None):
-    """Start them all, then wait for all: each writes the same bytes into a file of its own, and all into one."""
+def run_simultaneously(stage, amount, folder, tally, nlptx=None):
+    """Run ``amount`` processes that write separate files, then as many that write one file; all bytes must be equal."""
     finish(*stage.words, "-q", "-o", folder / "expected", nlptx=nlptx)
     expected = (folder / "expected").read_bytes()
-    for names in ([f"own{number}" for number in range(amount)], ["shared"] * amount):
+    for names in ([f"separate{number}" for number in range(amount)], ["shared"] * amount):
         running = [start(*stage.words, "-q", "-o", folder / name, nlptx=nlptx) for name in names]
         ends = [end(process) for process in running]
         for name, done in zip(names, ends, strict=True):
             tally.ran()
             assert done.code == 0, done.stderr
             tally.same((folder / name).read_bytes(), expected, name)
-    assert len(contents(folder)) == amount + 2, "litter"
+    assert len(contents(folder)) == amount + 2, "temporary files are left"
 
 
 @amounts(quick=1, full=10)
-def test_two_trainings_with_one_output(amount, stages, tmp_path, tally):
-    """One wins whole, or the other is refused before it has done anything."""
+def test_two_training_runs_with_one_output(amount, stages, tmp_path, tally):
+    """The output is a complete model of one run; the other run may be rejected before it starts."""
     stage = stages["train"]
     models = {}
     for seed in ("1", "2"):
@@ -143,25 +143,27 @@ def test_two_trainings_with_one_output(amount, stages, tmp_path, tally):
             time.sleep(0.1 * number)
         tally.ran()
         ends = [(seed, end(process)) for seed, process in pair]
-        won = [seed for seed, done in ends if done.code == 0]
-        assert won, [done.stderr for _, done in ends]
+        successful = [seed for seed, done in ends if done.code == 0]
+        assert successful, [done.stderr for _, done in ends]
         assert {done.code for _, done in ends} <= {0, 1}
         content = (folder / "model.npz").read_bytes()
-        tally.same(content, next((models[seed] for seed in won if models[seed] == content), b""), "the model")
+        tally.same(content, next((models[seed] for seed in successful if models[seed] == content), b""), "the model")
         assert set(contents(folder)) == {"model.npz"}
 
 
-# ---------------------------------------------------------------- the tests notice
+# ---------------------------------------------------------------- the tests detect defects
 
 
 @needs_proc
-@pytest.mark.parametrize(("defect", "says"), [("forgetful", "not line"), ("hoarding", "while nobody read")])
-def test_a_defect_is_noticed(defect, says, stages, tally):
+@pytest.mark.parametrize(
+    ("defect", "message"), [("drops_texts", "not line"), ("reads_everything_first", "while nobody read")]
+)
+def test_defect_is_detected(defect, message, stages, tally):
     model = stages["train"].words[1].parent / "model.npz"
-    with pytest.raises(AssertionError, match=says):
-        stream(50_000, model, 0.01, tally, nlptx=broken(defect), most=40_000)
+    with pytest.raises(AssertionError, match=message):
+        stream(50_000, model, 0.01, tally, nlptx=broken(defect), max_buffered=40_000)
 
 
-def test_processes_that_disagree_are_noticed(stages, tmp_path, tally):
+def test_different_outputs_are_detected(stages, tmp_path, tally):
     with pytest.raises(AssertionError, match="differ"):
-        together(stages["predict"], 2, tmp_path, tally, nlptx=broken("moody"))
+        run_simultaneously(stages["predict"], 2, tmp_path, tally, nlptx=broken("prints_process_id"))

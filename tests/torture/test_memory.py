@@ -1,10 +1,10 @@
-"""Memory and open files do not grow with the input."""
+"""Memory usage and the number of open files do not grow with the input."""
 
 import pytest
 from command import NLPTX, contents
 from harness import broken, write_corpus
 from tally import Tally
-from watch import AMOUNTS, MOST_FILES, TIMES, measure, needs_proc
+from watch import AMOUNTS, MAX_FILES, TIMES, measure, needs_proc
 
 pytestmark = needs_proc
 
@@ -15,45 +15,48 @@ def tally(request):
 
 
 def padded(path, size, seed):
-    """A corpus of long lines with few words, so that a large one is soon read."""
+    """Write a corpus of long lines with few words, so that even a large corpus is quick to process."""
     return write_corpus(path, size, seed=seed, longest=8, padding=" " + "x" * 1000)
 
 
 def compare(small, large, growth, tally, what):
-    """Fail if the larger run had too many files, or took half as much more as its input is larger (in MB)."""
-    took = f"{small.megabytes:.0f} MB, {large.megabytes:.0f} MB for {TIMES} times the input"
-    tally.note(f"{what}: {took}; at most {large.files} files open")
-    assert large.files < MOST_FILES, f"{large.files} files open"
-    assert large.megabytes < small.megabytes + growth / 2, took
+    """Fail if the larger run had too many open files, or if its memory grew by ``growth`` / 2 or more.
+
+    ``growth`` is the difference between the two input sizes, in MB.
+    """
+    usage = f"{small.megabytes:.0f} MB, {large.megabytes:.0f} MB for {TIMES} times the input"
+    tally.note(f"{what}: {usage}; at most {large.files} files open")
+    assert large.files < MAX_FILES, f"{large.files} files open"
+    assert large.megabytes < small.megabytes + growth / 2, usage
 
 
-def check_predict(amount, way, stages, folder, tally, nlptx=NLPTX):
+def check_predict(amount, source, stages, folder, tally, nlptx=NLPTX):
     runs = []
     for size in (amount, TIMES * amount):
         text = padded(folder / f"{size}.txt", size, seed=6)
         _, _, *model = stages["predict"].words
-        words = ("predict", "-" if way == "pipe" else text, *model, "-q", "-o", folder / "scores.txt")
-        runs.append(measure(words, tally, text if way == "pipe" else None, nlptx))
+        words = ("predict", "-" if source == "pipe" else text, *model, "-q", "-o", folder / "scores.txt")
+        runs.append(measure(words, tally, text if source == "pipe" else None, nlptx))
         (folder / "scores.txt").unlink()
         text.unlink()
     assert contents(folder) == {}
-    compare(*runs, growth=(TIMES - 1) * amount / 1e6, tally=tally, what=f"predict, {way}")
+    compare(*runs, growth=(TIMES - 1) * amount / 1e6, tally=tally, what=f"predict, {source}")
 
 
-@pytest.mark.parametrize("way", ["file", "pipe"])
+@pytest.mark.parametrize("source", ["file", "pipe"])
 @pytest.mark.parametrize("amount", AMOUNTS)
-def test_predict_takes_no_more_for_a_larger_input(amount, way, stages, tmp_path, tally):
-    check_predict(amount, way, stages, tmp_path, tally)
+def test_memory_of_predict_does_not_grow_with_the_input(amount, source, stages, tmp_path, tally):
+    check_predict(amount, source, stages, tmp_path, tally)
 
 
-# ---------------------------------------------------------------- the tests notice
+# ---------------------------------------------------------------- the tests detect defects
 
 
-def test_a_reader_that_keeps_all_text_is_noticed(stages, tmp_path, tally):
+def test_reading_everything_into_memory_is_detected(stages, tmp_path, tally):
     with pytest.raises(AssertionError, match="MB"):
-        check_predict(1_000_000, "file", stages, tmp_path, tally, nlptx=broken("hoarding"))
+        check_predict(1_000_000, "file", stages, tmp_path, tally, nlptx=broken("reads_everything_first"))
 
 
-def test_open_files_are_noticed(stages, tmp_path, tally):
+def test_open_files_are_detected(stages, tmp_path, tally):
     with pytest.raises(AssertionError, match="files open"):
-        check_predict(500_000, "file", stages, tmp_path, tally, nlptx=broken("careless"))
+        check_predict(500_000, "file", stages, tmp_path, tally, nlptx=broken("leaks_descriptors"))

@@ -1,4 +1,4 @@
-"""Probabilities are probabilities, and those of a text depend on that text alone."""
+"""Probabilities are valid, and those of a text depend only on that text."""
 
 import json
 
@@ -22,7 +22,7 @@ def tally(request):
 
 @pytest.fixture
 def path(request, work):
-    """The path of a model; None for the one that comes with nlptx."""
+    """The path of a model; None for the bundled model."""
     return {"two labels": work / "model.npz", "three labels": work / "kinds.npz", "bundled": None}[request.param]
 
 
@@ -30,7 +30,7 @@ each_model = pytest.mark.parametrize("path", MODELS, indirect=True)
 
 
 def random_texts(amount, words, rng):
-    """Texts of all lengths, of known and unknown words and of none at all; some stand there several times."""
+    """Return texts of various lengths with known, unknown or no words; some texts occur several times."""
     signs = ["", " ", "?!", "\u00e9t\u00e9", "\U0001f600", "\u0627\u0644", "e\u0301", "\0", "a\tb", "12", "x" * 3000]
     texts = []
     while len(texts) < amount:
@@ -49,7 +49,7 @@ def some_words(model, rng):
 
 
 def probabilities(model, texts, **options):
-    """The probabilities of each text, one row each."""
+    """Return the probabilities, one row per text."""
     with Workers() as workers:
         scored = score(model, ((None, text) for text in texts), workers, **options)
         return np.array([row.probabilities for part in scored for _, row in part])
@@ -75,14 +75,14 @@ def test_probabilities_lie_between_0_and_1_and_sum_to_1(path, amount, tally):
     rng = seeded("probabilities")
     texts = random_texts(amount, some_words(model, rng), rng)
     rows = check_probabilities(model, texts, tally)
-    # Six digits are what is printed.
+    # Predictions are printed with six digits.
     expected = rows.round(6).tobytes()
     for batch in BATCHES:
         tally.same(probabilities(model, texts, batch=batch).round(6).tobytes(), expected, f"batches of {batch}")
 
 
 def printed(path, texts, tally, nlptx=None):
-    """What ``predict`` prints for each text: the line without the text's number."""
+    """Return the output of ``predict`` for each numbered text: number -> line without the number."""
     tally.ran()
     model = () if path is None else ("-m", path)
     lines = "".join(json.dumps({"number": number, "text": text}) + "\n" for number, text in texts)
@@ -92,19 +92,19 @@ def printed(path, texts, tally, nlptx=None):
     return {row.pop("number"): json.dumps(row).encode() for row in rows}
 
 
-def check_neighbours(path, texts, others, rng, tally, nlptx=None):
-    """Score texts as they are; shuffled; and embedded in others: each must get the same, and twins too."""
+def check_independence(path, texts, others, rng, tally, nlptx=None):
+    """Score texts in order, shuffled, and mixed with others: results must be equal, also those of duplicates."""
     numbered = list(enumerate(texts))
     first = printed(path, numbered, tally, nlptx)
-    twins = {}
+    duplicates = {}
     for number, text in numbered:
-        tally.same(first[number], twins.setdefault(text, first[number]), f"twins of text {number}")
-    for company in ([], [(-number, text) for number, text in enumerate(others, start=1)]):
-        mixed = numbered + company
+        tally.same(first[number], duplicates.setdefault(text, first[number]), f"duplicates of text {number}")
+    for more in ([], [(-number, text) for number, text in enumerate(others, start=1)]):
+        mixed = numbered + more
         rng.shuffle(mixed)
         again = printed(path, mixed, tally, nlptx)
         for number, _ in numbered:
-            tally.same(again[number], first[number], f"text {number} in other company")
+            tally.same(again[number], first[number], f"text {number} among other texts")
 
 
 @each_model
@@ -113,22 +113,22 @@ def test_a_score_does_not_depend_on_other_rows(path, amount, tally):
     model = Model.load(path and str(path))
     rng = seeded("neighbours")
     words = some_words(model, rng)
-    check_neighbours(path, random_texts(amount, words, rng), random_texts(amount, words, rng), rng, tally)
+    check_independence(path, random_texts(amount, words, rng), random_texts(amount, words, rng), rng, tally)
 
 
-# ---------------------------------------------------------------- the tests notice
+# ---------------------------------------------------------------- the tests detect defects
 
 
 @pytest.mark.parametrize("factor", [1 + 1e-5, -1, np.nan])
-def test_wrong_probabilities_are_noticed(factor, model, monkeypatch, tally):
+def test_wrong_probabilities_are_detected(factor, model, monkeypatch, tally):
     honest = Model.probabilities
     monkeypatch.setattr(Model, "probabilities", lambda *arguments: honest(*arguments) * factor)
     with pytest.raises(AssertionError):
         check_probabilities(Model.load(str(model)), ["the film"], tally)
 
 
-def test_scores_that_depend_on_the_batch_are_noticed(model, tally):
+def test_scores_that_depend_on_the_batch_are_detected(model, tally):
     rng = seeded("noticed")
     texts = random_texts(200, ["the", "film", "great", "awful"], rng)
-    with pytest.raises(AssertionError, match=r"twins|company"):
-        check_neighbours(model, texts, texts, rng, tally, nlptx=broken("sociable"))
+    with pytest.raises(AssertionError, match=r"duplicates|other texts"):
+        check_independence(model, texts, texts, rng, tally, nlptx=broken("depends_on_batch"))

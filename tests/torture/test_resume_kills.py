@@ -1,4 +1,4 @@
-"""A training killed at any moment goes on with ``--resume`` to the same bytes."""
+"""A training run killed at any moment and continued with ``--resume`` writes the same bytes."""
 
 import pytest
 from harness import amounts, seeded
@@ -12,7 +12,7 @@ def tally(request):
 
 
 @amounts(quick=2, full=100)
-def test_a_killed_training_ends_in_the_same_bytes(amount, stages, tmp_path, tally):
+def test_resuming_a_killed_training_run_writes_the_same_bytes(amount, stages, tmp_path, tally):
     random = seeded("resume")
     fractions = [0.8, *(random.uniform(0.3, 1) for _ in range(amount - 1))]
     survives(fractions, (*stages["train"].words, "--checkpoint-minutes", "1e-9"), "model.npz", tmp_path)

@@ -1,4 +1,4 @@
-"""The same text makes the same bytes, for any number of jobs, hash seed, batch, and way the text arrives."""
+"""The same text yields the same bytes for every number of jobs, hash seed and kind of input."""
 
 import gzip
 import itertools
@@ -8,13 +8,12 @@ import pytest
 from harness import COUNT, PCA, SCALE, TRAIN, broken, finish, torture, write_corpus
 from tally import Tally
 
-JOBS, HASH_SEEDS, WAYS = (1, 2, 4), (0, 1, 2), ("file", "pipe", "pieces", "gzip")
-GRID = list(itertools.product(WAYS, JOBS, HASH_SEEDS))
-# Each value once at least, and two of them changed at a time.
+JOBS, HASH_SEEDS, SOURCES = (1, 2, 4), (0, 1, 2), ("file", "pipe", "pieces", "gzip")
+GRID = list(itertools.product(SOURCES, JOBS, HASH_SEEDS))
+# Each value occurs at least once.
 DIAGONAL = [("pipe", 2, 0), ("pieces", 4, 1), ("gzip", 1, 2)]
-# Bytes of text. From 4 MB on counting hands chunks to other processes.
+# Bytes of text. From 4 MB on, cooccur counts in several processes.
 SIZES = {"cooccur": 9_000_000, "pca": 3_000_000, "train": 500_000, "predict": 600_000}
-BATCHES = (1, 7, 64, 1000)
 
 
 @pytest.fixture
@@ -32,7 +31,7 @@ def amounts(stage):
 
 @pytest.fixture(scope="module")
 def artifacts(tmp_path_factory):
-    """A folder with a vocabulary's worth of embeddings, and a model."""
+    """A folder with embeddings and a model."""
     folder = tmp_path_factory.mktemp("artifacts")
     write_corpus(folder / "train.tsv", 100_000, seed=3, labels=("neg", "pos"))
     finish("cooccur", folder / "train.tsv", *COUNT, "-o", folder / "cooccur.npz")
@@ -42,7 +41,7 @@ def artifacts(tmp_path_factory):
 
 
 class Command:
-    """A stage on an input of some size, and all the ways to hand it over."""
+    """A stage with input of a given size, which it can read from different sources."""
 
     def __init__(self, stage, size, artifacts, folder, tally):
         self.tally = tally
@@ -53,21 +52,21 @@ class Command:
         else:
             self.input = folder / ("train.tsv" if stage == "train" else "corpus.txt")
             write_corpus(self.input, size, seed=5, labels=("neg", "pos") if stage == "train" else ())
-        # A table in a pipe needs --input-format, and as the artifact keeps all options, it is always given.
+        # A table in a pipe needs --input-format; it is always given because the artifact records all options.
         table = ("--input-format", "tsv")
-        self.before, self.more = {
+        self.before, self.after = {
             "cooccur": (("cooccur",), COUNT),
             "pca": (("pca",), PCA),
             "train": (("train",), (*TRAIN, *table, "--batch", "128", "-e", artifacts / "embeddings.npz")),
             "predict": (("predict",), ("-m", artifacts / "model.npz")),
         }[stage]
-        self.ways = ("file", "pipe") if stage == "pca" else WAYS
-        self.zipped = folder / f"{self.input.name}.gz"
-        self.zipped.write_bytes(gzip.compress(self.input.read_bytes()))
+        self.sources = ("file", "pipe") if stage == "pca" else SOURCES
+        self.gzipped = folder / f"{self.input.name}.gz"
+        self.gzipped.write_bytes(gzip.compress(self.input.read_bytes()))
         self.pieces = self.cut(folder)
 
     def cut(self, folder):
-        """Cut the input into three files; each piece of a table has the header."""
+        """Split the input into three files; each piece of a table has a header."""
         header, *lines = self.input.read_bytes().splitlines(keepends=True)
         if self.input.suffix == ".txt":
             header, lines = b"", [header, *lines]
@@ -77,13 +76,13 @@ class Command:
             piece.write_bytes(header + b"".join(lines[first:last]))
         return pieces
 
-    def bytes(self, way, jobs, hash_seed, nlptx=None):
-        """What the command writes."""
+    def bytes(self, source, jobs, hash_seed, nlptx=None):
+        """Return the output of the command."""
         self.tally.ran()
-        inputs = {"file": [self.input], "pipe": ["-"], "pieces": self.pieces, "gzip": [self.zipped]}[way]
-        words = [*self.before, *inputs, *self.more, "-j", jobs, "-q", "-o", "-"]
+        inputs = {"file": [self.input], "pipe": ["-"], "pieces": self.pieces, "gzip": [self.gzipped]}[source]
+        words = [*self.before, *inputs, *self.after, "-j", jobs, "-q", "-o", "-"]
         env = {"PYTHONHASHSEED": str(hash_seed)}
-        if way != "pipe":
+        if source != "pipe":
             return finish(*words, env=env, nlptx=nlptx).stdout
         with subprocess.Popen(["cat", self.input], stdout=subprocess.PIPE) as cat:
             return finish(*words, env=env, nlptx=nlptx, stdin=cat.stdout).stdout
@@ -94,16 +93,16 @@ def test_same_bytes(stage, size, grid, artifacts, tmp_path, tally):
     command = Command(stage, size, artifacts, tmp_path, tally)
     expected = command.bytes("file", 1, "random")
     assert len(expected) > size / 100
-    for way, jobs, hash_seed in grid:
-        if way in command.ways:
-            tally.same(command.bytes(way, jobs, hash_seed), expected, f"{stage} {way} -j {jobs} seed {hash_seed}")
+    for source, jobs, hash_seed in grid:
+        if source in command.sources:
+            tally.same(command.bytes(source, jobs, hash_seed), expected, f"{stage} {source} -j {jobs} seed {hash_seed}")
 
 
-# ---------------------------------------------------------------- the tests notice
+# ---------------------------------------------------------------- the tests detect defects
 
 
-@pytest.mark.parametrize("defect", ["hashed", "counts_its_jobs"])
-def test_a_defect_is_noticed(defect, artifacts, tmp_path, tally):
+@pytest.mark.parametrize("defect", ["unordered_words", "records_jobs"])
+def test_defect_is_detected(defect, artifacts, tmp_path, tally):
     command = Command("cooccur", 20_000, artifacts, tmp_path, tally)
     expected = command.bytes("file", 1, 0, nlptx=broken(defect))
     with pytest.raises(AssertionError, match="differ"):

@@ -1,4 +1,4 @@
-"""Whatever the limit of the address space: the work is done, or there is one message, and soon."""
+"""Under every limit of the address space, a command succeeds or quickly ends with one error message."""
 
 import subprocess
 
@@ -9,10 +9,10 @@ from short_memory import check_shortage_message, limited, linux_only
 from tally import Tally
 
 pytestmark = linux_only
-# In MB: too little for NumPy, and enough for everything.
+# In MB: not enough to import NumPy, and enough for every command.
 LOWEST, HIGHEST = 100, 1000
 STEPS = (HIGHEST - LOWEST) // 25
-SOON = 60
+MAX_SECONDS = 60
 OUTPUT, OLD = "out", b"the work of last week\n"
 
 
@@ -22,12 +22,12 @@ def tally(request):
 
 
 def limits(steps):
-    """Return the limits of a sweep, in MB, the same distance apart."""
+    """Return evenly spaced limits, in MB."""
     return [LOWEST + (HIGHEST - LOWEST) * number // steps for number in range(steps + 1)]
 
 
 def words_of(command, stages):
-    """Return a command that works on little data. Two workers, so that the number of cores makes no difference."""
+    """Return the arguments of a command with little data, and two workers whatever the number of cores."""
     if command in stages:
         return (*stages[command].words, "--jobs", "2", "-q", "-o", OUTPUT)
     folder = stages["train"].words[1].parent
@@ -40,40 +40,40 @@ def words_of(command, stages):
     }[command]
 
 
-def run_in(folder, words, tally, nlptx=None, soon=SOON):
-    """Run where there is an output of last week; return how it ended, and the output. Nothing else may be left."""
+def run_in(folder, words, tally, nlptx=None, timeout=MAX_SECONDS):
+    """Run in a folder that contains an old output; return the End and the output. No other file may be left."""
     here, temporary = folder / "here", folder / "tmp"
     for path in (here, temporary):
         path.mkdir(exist_ok=True)
     (here / OUTPUT).write_bytes(OLD)
     tally.ran()
-    done = end(start(*words, nlptx=nlptx, cwd=here, env={"TMPDIR": str(temporary)}), soon)
-    assert set(contents(folder)) == {f"here/{OUTPUT}"}, "litter"
+    done = end(start(*words, nlptx=nlptx, cwd=here, env={"TMPDIR": str(temporary)}), timeout)
+    assert set(contents(folder)) == {f"here/{OUTPUT}"}, "temporary files are left"
     assert done.orphans == []
     return done, (here / OUTPUT).read_bytes()
 
 
-def sweep(command, given, stages, folder, tally, nlptx=None, soon=SOON):
-    """Run a command under each limit; what it gives must be what it gives without one."""
+def sweep(command, limits_in_mb, stages, folder, tally, nlptx=None, timeout=MAX_SECONDS):
+    """Run a command under each limit; if it succeeds, its output must be the same as without a limit."""
     words = words_of(command, stages)
-    whole, new = run_in(folder, words, tally, nlptx)
-    assert whole.code == 0, whole.stderr
-    enough = []
-    for megabytes in given:
+    unlimited, new = run_in(folder, words, tally, nlptx)
+    assert unlimited.code == 0, unlimited.stderr
+    sufficient = []
+    for megabytes in limits_in_mb:
         tally.injected()
-        done, output = run_in(folder, words, tally, limited(megabytes, nlptx or NLPTX), soon)
+        done, output = run_in(folder, words, tally, limited(megabytes, nlptx or NLPTX), timeout)
         assert done.code in (0, 1), f"exit {done.code} at {megabytes} MB: {done.stderr}"
         if done.code == 0:
-            enough.append(megabytes)
+            sufficient.append(megabytes)
             tally.same(output, new, f"{command} at {megabytes} MB")
-            tally.same(done.stdout, whole.stdout, f"what {command} prints at {megabytes} MB")
-            assert done.stderr == whole.stderr
+            tally.same(done.stdout, unlimited.stdout, f"standard output of {command} at {megabytes} MB")
+            assert done.stderr == unlimited.stderr
         else:
             check_shortage_message(done.stderr)
             tally.same(output, OLD, f"{command} at {megabytes} MB")
-            assert done.stdout == b"", f"half an answer at {megabytes} MB"
+            assert done.stdout == b"", f"incomplete output at {megabytes} MB"
         tally.survived()
-    tally.note(f"{command}: enough at {', '.join(map(str, enough)) or 'none'} MB")
+    tally.note(f"{command}: succeeds with {', '.join(map(str, sufficient)) or 'none'} MB")
 
 
 @pytest.mark.parametrize(
@@ -84,14 +84,14 @@ def test_every_limit_of_the_address_space(command, amount, stages, tmp_path, tal
     sweep(command, limits(amount), stages, tmp_path, tally)
 
 
-# ---------------------------------------------------------------- the tests notice
+# ---------------------------------------------------------------- the tests detect defects
 
 
-def test_another_message_is_noticed(stages, tmp_path, tally):
+def test_wrong_message_is_detected(stages, tmp_path, tally):
     with pytest.raises(AssertionError, match="unexpected MemoryError"):
-        sweep("info", [150], stages, tmp_path, tally, nlptx=broken("puzzled"))
+        sweep("info", [150], stages, tmp_path, tally, nlptx=broken("misreports_memory_error"))
 
 
-def test_a_command_that_does_not_end_is_noticed(stages, tmp_path, tally):
+def test_command_that_does_not_end_is_detected(stages, tmp_path, tally):
     with pytest.raises(subprocess.TimeoutExpired):
-        sweep("info", [150], stages, tmp_path, tally, nlptx=broken("endless"), soon=1)
+        sweep("info", [150], stages, tmp_path, tally, nlptx=broken("waits_forever"), timeout=1)

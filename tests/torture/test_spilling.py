@@ -1,4 +1,4 @@
-"""Counting keeps to its ``--memory``, and gives back the temporary space it takes instead."""
+"""``cooccur`` stays within ``--memory``, and releases the temporary disk space that it uses instead."""
 
 import contextlib
 import signal
@@ -9,11 +9,11 @@ import pytest
 from command import NLPTX, contents
 from harness import end, start, write_corpus
 from tally import Tally
-from watch import MOST_FILES, TIMES, measure, needs_proc
+from watch import MAX_FILES, TIMES, measure, needs_proc
 
 pytestmark = needs_proc
 MEMORY = 100
-KEPT = ("--min-count", "1", "--max-words", "1000", "--window", "10")
+OPTIONS = ("--min-count", "1", "--max-words", "1000", "--window", "10")
 
 
 @pytest.fixture
@@ -22,75 +22,87 @@ def tally(request):
 
 
 def repeated(path, size, times):
-    """A corpus that is the same text many times over, so that its counts have the same entries."""
+    """Write a corpus that repeats one text, so that the number of different pairs does not grow."""
     text = write_corpus(path, size, seed=8, words=1000).read_bytes()
     path.write_bytes(text * times)
     return path
 
 
 def check_cooccur(amount, folder, tally, memory=MEMORY):
-    """Count a little, a text, and 16 times that text."""
+    """Count a tiny text, a larger one, and the larger one 16 times; check memory and temporary files."""
     spilled = folder / "spilled"
     spilled.mkdir()
-    options = (*KEPT, "--memory", f"{memory}M", "--tmp-dir", spilled, "-q", "-o", folder / "counts.npz")
-    few, some, many = (
+    options = (*OPTIONS, "--memory", f"{memory}M", "--tmp-dir", spilled, "-q", "-o", folder / "counts.npz")
+    tiny, once, repeatedly = (
         measure(("cooccur", repeated(folder / "corpus.txt", size, times), *options), tally)
         for size, times in ((10_000, 1), (amount, 1), (amount, TIMES))
     )
-    taken = many.megabytes - few.megabytes
+    used = repeatedly.megabytes - tiny.megabytes
     tally.note(
-        f"cooccur --memory {memory}M: {few.megabytes:.0f} MB for nothing much, {some.megabytes:.0f} MB for"
-        f" {amount / 1e6:.1f} MB of text, {many.megabytes:.0f} MB for {TIMES} times that; {many.files} files"
+        f"cooccur --memory {memory}M: {tiny.megabytes:.0f} MB for a tiny text, {once.megabytes:.0f} MB for"
+        f" {amount / 1e6:.1f} MB of text, {repeatedly.megabytes:.0f} MB for {TIMES} times that;"
+        f" {repeatedly.files} files"
     )
-    assert many.files < MOST_FILES
+    assert repeatedly.files < MAX_FILES
     assert contents(spilled) == {}
-    # A limit to keep to, not one that the system enforces.
-    assert taken < 1.5 * MEMORY, f"{taken:.0f} MB taken, {MEMORY} allowed"
+    # The tolerance is needed because --memory is an estimate that the system does not enforce.
+    assert used < 1.5 * MEMORY, f"{used:.0f} MB used, {MEMORY} allowed"
 
 
 LARGE = pytest.param(4_000_000, id="full", marks=pytest.mark.torture)
 
 
 @pytest.mark.parametrize("amount", [pytest.param(500_000, id="quick"), LARGE])
-def test_cooccur_keeps_to_its_memory(amount, tmp_path, tally):
+def test_cooccur_stays_within_its_memory(amount, tmp_path, tally):
     check_cooccur(amount, tmp_path, tally)
 
 
 @pytest.mark.parametrize("amount", [pytest.param(1_000_000, id="quick"), LARGE])
-@pytest.mark.parametrize("way_out", ["SIGKILL", "SIGTERM", "SIGINT", "no room", "bad text", "success"])
-def test_temporary_space_is_given_back_on_every_way_out(amount, way_out, tmp_path, tally):
+@pytest.mark.parametrize("ending", ["SIGKILL", "SIGTERM", "SIGINT", "no space", "bad text", "success"])
+def test_temporary_space_is_always_released(amount, ending, tmp_path, tally):
     spilled, corpus = tmp_path / "spilled", repeated(tmp_path / "corpus.txt", amount, TIMES)
     spilled.mkdir()
-    if way_out == "bad text":
+    if ending == "bad text":
         with open(corpus, "ab") as file:
             file.write(b"\xff\n")
-    shell = ["bash", "-c", 'ulimit -f 2000; exec "$@"', "bash"] if way_out == "no room" else []
-    words = ("cooccur", corpus, *KEPT, "--memory", f"{MEMORY}M", "--tmp-dir", spilled, "-q", "-o", tmp_path / "out.npz")
+    shell = ["bash", "-c", 'ulimit -f 2000; exec "$@"', "bash"] if ending == "no space" else []
+    words = (
+        "cooccur",
+        corpus,
+        *OPTIONS,
+        "--memory",
+        f"{MEMORY}M",
+        "--tmp-dir",
+        spilled,
+        "-q",
+        "-o",
+        tmp_path / "out.npz",
+    )
     process = start(*words, nlptx=[*shell, *NLPTX])
-    if way_out.startswith("SIG"):
+    if ending.startswith("SIG"):
         until = time.monotonic() + 1
         while not spilling(process.pid, spilled) and process.poll() is None and time.monotonic() < until:
             time.sleep(0.01)
         tally.injected()
-        process.send_signal(getattr(signal, way_out))
+        process.send_signal(getattr(signal, ending))
     done = end(process)
-    codes = {"SIGKILL": -9, "SIGTERM": 143, "SIGINT": 130, "no room": 1, "bad text": 3, "success": 0}
-    assert done.code == codes[way_out] or (way_out == "no room" and done.code == 0), done.stderr
+    codes = {"SIGKILL": -9, "SIGTERM": 143, "SIGINT": 130, "no space": 1, "bad text": 3, "success": 0}
+    assert done.code == codes[ending] or (ending == "no space" and done.code == 0), done.stderr
     assert contents(spilled) == {}
     assert set(contents(tmp_path)) - {"out.npz"} == {"corpus.txt"}
     tally.survived()
 
 
 def spilling(number, folder):
-    """Tell whether a process has a file open in ``folder``, be it one without a name."""
+    """Return whether a process has an open file in ``folder``; the file may already be unlinked."""
     with contextlib.suppress(OSError):
         return any(link.readlink().is_relative_to(folder) for link in Path(f"/proc/{number}/fd").iterdir())
     return False
 
 
-# ---------------------------------------------------------------- the tests notice
+# ---------------------------------------------------------------- the tests detect defects
 
 
-def test_counts_that_take_more_are_noticed(tmp_path, tally):
+def test_excessive_memory_is_detected(tmp_path, tally):
     with pytest.raises(AssertionError, match="allowed"):
         check_cooccur(1_500_000, tmp_path, tally, memory=4000)

@@ -1,4 +1,4 @@
-"""Watches what a running process and those it started take: memory, and open files."""
+"""Measures the memory usage and open files of a running process and its children."""
 
 import contextlib
 import os
@@ -10,26 +10,26 @@ import pytest
 from command import NLPTX
 from harness import SCALE, end, members, start, torture
 
-# How many times as large the larger input is.
+# Size of the larger input divided by that of the smaller one.
 TIMES = 16
-MOST_FILES = 64
-# Bytes of the smaller input: more than is read ahead and under way.
-_LEAST = 2_000_000
-AMOUNTS = [pytest.param(_LEAST, id="quick"), torture(max(_LEAST, round(4_000_000 * SCALE)), id="full")]
-needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/smaps_rollup"), reason="no /proc to look into")
+MAX_FILES = 64
+# Minimum size of the smaller input in bytes: more than all pipes and buffers hold.
+_MIN_SIZE = 2_000_000
+AMOUNTS = [pytest.param(_MIN_SIZE, id="quick"), torture(max(_MIN_SIZE, round(4_000_000 * SCALE)), id="full")]
+needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/smaps_rollup"), reason="needs /proc")
 
 
 class Watch(threading.Thread):
-    """Looks up to a hundred times a second until the process has ended.
+    """Takes up to a hundred samples per second until the process has ended.
 
-    ``megabytes`` is the most resident memory of all its processes together, what they share counted once, ``files``
-    the most files that one of them had open at a time, and ``looks`` how often something was seen.
+    ``megabytes`` is the peak resident memory of the process and its children together, with shared memory counted once;
+    ``files`` is the maximum number of files that one process had open; ``samples`` is the number of samples taken.
     """
 
     def __init__(self, process):
         super().__init__()
         self.process = process
-        self.megabytes, self.files, self.looks = 0.0, 0, 0
+        self.megabytes, self.files, self.samples = 0.0, 0, 0
         self._ended = threading.Event()
 
     def __enter__(self):
@@ -42,27 +42,27 @@ class Watch(threading.Thread):
 
     def run(self):
         while not self._ended.wait(0.01):
-            self.look()
+            self.sample()
 
-    def look(self):
-        """Note what is taken now."""
+    def sample(self):
+        """Record the current memory usage and number of open files; return the memory in MB."""
         resident = 0
         for member in members(self.process.pid):
             with contextlib.suppress(OSError):
                 resident += _megabytes(member)
                 self.files = max(self.files, len(os.listdir(f"/proc/{member}/fd")))
-                self.looks += 1
+                self.samples += 1
         self.megabytes = max(self.megabytes, resident)
         return resident
 
 
 def _megabytes(number):
-    found = re.search(r"^Pss:\s+(\d+) kB", Path("/proc", str(number), "smaps_rollup").read_text(), re.MULTILINE)
-    return int(found[1]) / 1024 if found else 0
+    match = re.search(r"^Pss:\s+(\d+) kB", Path("/proc", str(number), "smaps_rollup").read_text(), re.MULTILINE)
+    return int(match[1]) / 1024 if match else 0
 
 
 def measure(words, tally, text=None, nlptx=NLPTX):
-    """Run a command, with a file or with ``text`` on standard input, and return what it took."""
+    """Run a command, with the file ``text`` (if any) on standard input, and return its Watch."""
     tally.ran()
     if text is None:
         process = start(*words, nlptx=nlptx)
@@ -72,5 +72,5 @@ def measure(words, tally, text=None, nlptx=NLPTX):
     with Watch(process) as watch:
         done = end(process)
     assert done.code == 0, done.stderr
-    assert watch.looks > 10
+    assert watch.samples > 10
     return watch

@@ -1,4 +1,4 @@
-"""A batch in microbatches gives what it gives in one piece, on any number of threads."""
+"""Splitting a batch into microbatches, for any number of workers, does not change its gradient."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def microbatches_of(texts: list[NDArray[np.int32]]) -> list[Microbatch]:
 
 
 def gradient_of(microbatches: list[Microbatch], world_size: int, frozen: bool = False) -> BatchGradient:
-    """A made-up objective with noise, whose gradients depend on words, places and the generator of the microbatch."""
+    """Return the gradient of a noisy toy objective, which depends on the words and the generator of each microbatch."""
 
     def objective(microbatch: Microbatch, grads: Gradients, rng: np.random.Generator) -> tuple[float, int, NDArray]:
         dx = np.sin(microbatch.ids[:, None] + np.arange(1, WIDTH + 1) * rng.random())
@@ -34,29 +34,27 @@ def gradient_of(microbatches: list[Microbatch], world_size: int, frozen: bool = 
 
     seeds = np.random.SeedSequence(1).spawn(len(microbatches))
     accumulators = Accumulators(world_size, WIDTH, 0 if frozen else WORDS, WIDTH, np.float64)
-    accumulators.flat[...] = np.nan  # of the batch before
+    accumulators.flat[...] = np.nan  # left over from the previous batch
     return accumulators.sum([accumulators.fill(rank, microbatches, seeds, objective) for rank in range(world_size)])
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 32, 64])
-def test_microbatches_hold_every_text_once(count: int) -> None:
+def test_microbatches_contain_every_text_once(count: int) -> None:
     texts = texts_of(count)
     microbatches = microbatches_of(texts)
-    found: dict[int, list[int]] = {}
+    contents: dict[int, list[int]] = {}
     for microbatch in microbatches:
         parts = np.split(microbatch.ids, np.cumsum(microbatch.lengths)[:-1])
-        found |= {int(target): part.tolist() for target, part in zip(microbatch.targets, parts, strict=True)}
-    assert found == {number: text.tolist() for number, text in enumerate(texts)}
+        contents |= {int(target): part.tolist() for target, part in zip(microbatch.targets, parts, strict=True)}
+    assert contents == {number: text.tolist() for number, text in enumerate(texts)}
     assert len(microbatches) <= ACCUMULATORS or len(microbatches) % ACCUMULATORS == 0 or len(microbatches) == count
 
 
 @pytest.mark.parametrize(
-    ("tokens", "wanted"), [(1, 1), (3, 1), (4, 2), (40, 2), (47, 2), (48, 3), (64, 4), (128, 4), (256, 8)]
+    ("tokens", "expected"), [(1, 1), (3, 1), (4, 2), (40, 2), (47, 2), (48, 3), (64, 4), (128, 4), (256, 8)]
 )
-def test_a_small_batch_is_a_few_microbatches_and_a_large_one_some_for_every_accumulator(
-    tokens: int, wanted: int
-) -> None:
-    assert len(microbatches_of([np.zeros(tokens, np.int32)] * 32)) == wanted
+def test_number_of_microbatches_grows_with_the_batch(tokens: int, expected: int) -> None:
+    assert len(microbatches_of([np.zeros(tokens, np.int32)] * 32)) == expected
 
 
 @pytest.mark.parametrize(("count", "microbatches"), [(1, 1), (7, 2), (40, 12)])
@@ -83,26 +81,26 @@ def test_frozen_word_vectors_have_no_gradient() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("count", [1, 1000])
-def test_rows_of_one_word_are_summed(dtype: type, count: int) -> None:
+def test_gradient_rows_of_the_same_word_are_summed(dtype: type, count: int) -> None:
     rng = np.random.default_rng(1)
     ids, gradient = rng.integers(0, WORDS, count, np.int32), rng.normal(size=(count, WIDTH)).astype(dtype)
     rows, sums = sum_rows(ids, gradient)
-    wanted = np.zeros((WORDS, WIDTH))
-    np.add.at(wanted, ids, gradient)
+    expected = np.zeros((WORDS, WIDTH))
+    np.add.at(expected, ids, gradient)
     assert_array_equal(rows, np.unique(ids))
     assert (rows.dtype, sums.dtype) == (ids.dtype, dtype)
-    assert_allclose(sums, wanted[rows], atol=1e-5 if dtype == np.float32 else 1e-13)
+    assert_allclose(sums, expected[rows], atol=1e-5 if dtype == np.float32 else 1e-13)
 
 
-def test_the_average_moves_towards_the_weights() -> None:
+def test_weight_average_moves_towards_the_weights() -> None:
     start = np.random.default_rng(1).normal(size=(7, WIDTH))
-    weights, wanted = start.copy(), start.copy()
+    weights, expected = start.copy(), start.copy()
     average = WeightAverage([weights], 0.9)
     for step in range(1, 201):
         weights *= 1.01
         average.step()
-        if step <= 100:  # then at every tenth step, for all ten
-            wanted += (1 - min(0.9, step / (step + 9))) * (weights - wanted)
+        if step <= 100:  # later only at every tenth step, with the combined rate of ten steps
+            expected += (1 - min(0.9, step / (step + 9))) * (weights - expected)
         elif step % 10 == 0:
-            wanted += (1 - 0.9**10) * (weights - wanted)
-    assert_allclose(average.averages[0], wanted, rtol=1e-12)
+            expected += (1 - 0.9**10) * (weights - expected)
+    assert_allclose(average.averages[0], expected, rtol=1e-12)

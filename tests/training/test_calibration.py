@@ -1,4 +1,4 @@
-"""The temperature, which makes probabilities mean what they say; and the card that comes with a model."""
+"""The temperature, which calibrates the probabilities, and the card of a model."""
 
 import json
 
@@ -15,21 +15,21 @@ from nlptx.training.calibration import MAX_TEMPERATURE, MIN_TEXTS, find_temperat
 
 
 def sample(loss, outputs, seed=1):
-    """Draw the class of each text with the probabilities that the outputs stand for."""
+    """Draw the class of each text from the probabilities of its outputs."""
     p = loss.probabilities(outputs)
     return (np.random.default_rng(seed).random((len(p), 1)) > p.cumsum(axis=1)).sum(axis=1)
 
 
 @pytest.mark.parametrize("name", sorted(LOSSES))
 @pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
-def test_the_temperature_undoes_a_factor(name, factor):
+def test_the_temperature_compensates_for_a_factor(name, factor):
     loss = LOSSES[name](2)
     outputs = np.random.default_rng(2).normal(0, 2, (20_000, loss.outputs))
-    found = find_temperature(loss.probabilities, outputs * factor, sample(loss, outputs))
-    assert found == pytest.approx(factor, rel=0.05)
+    temperature = find_temperature(loss.probabilities, outputs * factor, sample(loss, outputs))
+    assert temperature == pytest.approx(factor, rel=0.05)
 
 
-def test_it_gives_the_least_log_loss():
+def test_the_temperature_minimises_the_log_loss():
     loss = CrossEntropy(3)
     outputs = np.random.default_rng(2).normal(0, 1, (500, 3))
     targets = sample(loss, outputs)
@@ -38,17 +38,17 @@ def test_it_gives_the_least_log_loss():
     assert losses[1] < min(losses[0], losses[2])
 
 
-def test_few_texts_do_not_decide():
+def test_with_few_texts_the_temperature_is_one():
     outputs = np.full((MIN_TEXTS - 1, 2), 5.0)
     assert find_temperature(CrossEntropy(2).probabilities, outputs, np.zeros(len(outputs), int)) == 1.0
 
 
-def test_texts_that_are_all_right_do_not_make_it_boundless():
+def test_the_temperature_is_bounded_if_all_texts_are_correct():
     outputs = np.tile([5.0, -5.0], (MIN_TEXTS, 1))
     assert find_temperature(CrossEntropy(2).probabilities, outputs, np.zeros(MIN_TEXTS, int)) >= 1 / MAX_TEMPERATURE
 
 
-def test_a_calibrated_model_differs_by_its_temperature_alone():
+def test_a_calibrated_model_differs_only_by_its_temperature():
     texts, labels = make_reviews(600)
     plain, calibrated = (
         small_fit(texts, labels, valid_share=0.4, calibrate=calibrate, epochs=4) for calibrate in (False, True)
@@ -58,11 +58,11 @@ def test_a_calibrated_model_differs_by_its_temperature_alone():
     assert_array_equal(plain.flat, calibrated.flat)
     one, two = (np.log(model.predict_proba(texts[:20])) for model in (plain, calibrated))
     assert_allclose(np.diff(one), np.diff(two) * calibrated.temperature, rtol=1e-5, atol=1e-5)
-    told = calibrated.history["calibration"]
-    assert told["texts"] == 240
-    assert told["log_loss_after"] <= told["log_loss_before"]
-    assert told["measured_on"] == "the held-out texts that chose epoch and temperature"
-    assert 0 < told["ece_floor_after"] < 0.1
+    calibration = calibrated.history["calibration"]
+    assert calibration["texts"] == 240
+    assert calibration["log_loss_after"] <= calibration["log_loss_before"]
+    assert calibration["measured_on"] == "the held-out texts that chose epoch and temperature"
+    assert 0 < calibration["ece_floor_after"] < 0.1
 
 
 def test_a_model_keeps_its_temperature(tmp_path):
@@ -82,24 +82,24 @@ def test_a_card_is_kept_and_shown(work, tmp_path):
     (tmp_path / "card.json").write_text(json.dumps(card))
     run(*one_step(work, "--card", tmp_path / "card.json", "-o", tmp_path / "m.npz", "-q"))
     assert run("info", tmp_path / "m.npz", "--json").json["details"]["card"] == card
-    told = run("info", tmp_path / "m.npz").text
+    shown = run("info", tmp_path / "m.npz").text
     for words in ("weaker on", "irony", "films: 0.9", "--card CARD"):
-        assert words in told
+        assert words in shown
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", '{"a": NaN}', '{"a": 1, "a": 2}', '"' + "x" * 70_000 + '"', "\xff"])
-def test_what_is_no_card_is_refused(work, tmp_path, text):
+def test_an_invalid_card_is_rejected(work, tmp_path, text):
     (tmp_path / "card.json").write_bytes(text.encode("latin-1"))
     words = one_step(work, "--card", tmp_path / "card.json", "-o", tmp_path / "m.npz")
     refused(*words, code=3, says="card.json")
     assert not (tmp_path / "m.npz").exists()
 
 
-def test_a_card_that_is_not_there(work, tmp_path):
+def test_a_missing_card_is_an_error(work, tmp_path):
     refused(*one_step(work, "--card", "none.json", "-o", tmp_path / "m.npz"), code=2, says="none.json", cwd=tmp_path)
 
 
 def test_info_describes_the_bundled_model():
-    told = run("info", "--json").json
-    assert told["kind"] == "model"
-    assert {"data", "method", "accuracy", "calibration", "weaker", "not_for"} <= set(told["details"]["card"])
+    info = run("info", "--json").json
+    assert info["kind"] == "model"
+    assert {"data", "method", "accuracy", "calibration", "weaker", "not_for"} <= set(info["details"]["card"])

@@ -1,4 +1,4 @@
-"""The network learns from texts without labels what the linear models say of them."""
+"""The network learns to predict the outputs of the linear models for unlabelled texts."""
 
 from dataclasses import replace
 from functools import cache
@@ -32,7 +32,7 @@ def untrained(**more):
 
 
 @cache
-def whole_run():
+def uninterrupted():
     return fit()
 
 
@@ -49,7 +49,7 @@ def test_soft_labels_are_the_mean_of_the_linear_models():
     assert_allclose(soft[:, 1], 1 / (1 + np.exp(-z)), rtol=1e-4)
 
 
-def test_the_network_alone_comes_to_say_the_same():
+def test_the_network_alone_learns_to_predict_the_soft_labels():
     model, texts = untrained(distill=12, warmup=0, lr=1e-2, dropout=0.0)
     context = make_context()
     distillation = Distillation(model, texts, context)
@@ -57,47 +57,47 @@ def test_the_network_alone_comes_to_say_the_same():
     assert [epoch["epoch"] for epoch in distillation.history] == list(range(1, 13))
     model.ngram_features = None
     model.network.token_projection = model.network.text_projection = None
-    said = model.probabilities(texts.ids)[:, 1]
-    assert np.corrcoef(said, distillation.soft[:, 1])[0, 1] > 0.8
+    predictions = model.probabilities(texts.ids)[:, 1]
+    assert np.corrcoef(predictions, distillation.soft[:, 1])[0, 1] > 0.8
 
 
-def test_afterwards_each_has_half_a_say():
+def test_afterwards_the_weights_of_the_linear_models_are_halved():
     model, texts = untrained()
     before = model.network.text_projection.weight.value.copy()
     Distillation(model, texts, make_context()).run()
     assert_allclose(model.network.text_projection.weight.value, before / 2, rtol=1e-3)
 
 
-def test_it_changes_the_model_and_is_recorded():
-    assert [set(epoch) for epoch in whole_run().history["distill"]] == [{"epoch", "loss", "accuracy"}] * 2
+def test_distillation_changes_the_model_and_is_recorded():
+    assert [set(epoch) for epoch in uninterrupted().history["distill"]] == [{"epoch", "loss", "accuracy"}] * 2
     assert fit(free=[]).history["distill"] == []
     without = fit(TrainSettings(**SETTINGS.to_dict() | {"distill": 0}))
     assert without.history["distill"] == []
-    assert (without.flat != whole_run().flat).any()
+    assert (without.flat != uninterrupted().flat).any()
 
 
 def test_the_number_of_jobs_changes_no_bit(tmp_path):
-    assert as_bytes(fit(jobs=2), tmp_path) == as_bytes(whole_run(), tmp_path)
+    assert as_bytes(fit(jobs=2), tmp_path) == as_bytes(uninterrupted(), tmp_path)
 
 
 def test_texts_without_a_known_word_are_left_out():
-    assert_array_equal(fit(free=[*FREE, "???", ""]).flat.shape, whole_run().flat.shape)
+    assert_array_equal(fit(free=[*FREE, "???", ""]).flat.shape, uninterrupted().flat.shape)
     assert fit(free=["???", ""]).history["distill"] == []
 
 
 @pytest.mark.parametrize("step", [0, 5, 12, 23, 24, 26])
-def test_stopped_at_any_step_it_goes_on_to_the_same_bytes(tmp_path, step):
+def test_stopping_at_any_step_and_resuming_yields_the_same_bytes(tmp_path, step):
     path = str(tmp_path / "m.npz")
-    left = iter([False] * step + [True] * 1000)
+    stop_requests = iter([False] * step + [True] * 1000)
     with Checkpoint(path, 0) as checkpoint:
-        stopped = fit(stop=lambda: next(left), checkpoint=checkpoint)
+        stopped = fit(stop=lambda: next(stop_requests), checkpoint=checkpoint)
     assert stopped.history["interrupted"]
     with Checkpoint(path, 0, resume=True) as checkpoint:
         model = fit(checkpoint=checkpoint)
-    assert as_bytes(model, tmp_path) == as_bytes(whole_run(), tmp_path)
+    assert as_bytes(model, tmp_path) == as_bytes(uninterrupted(), tmp_path)
 
 
-def test_no_evidence_no_soft_labels():
+def test_soft_labels_require_ngram_features():
     model, texts = untrained()
     model.ngram_features = None
     with pytest.raises(ValueError, match="the model has none"):

@@ -1,4 +1,4 @@
-"""Training texts as ids: the same as looking up every token by itself, whatever the chunks and jobs."""
+"""Encoding texts in chunks and parallel jobs yields the same ids as encoding each text separately."""
 
 from collections import Counter
 
@@ -18,32 +18,32 @@ from nlptx.training.encoding import _known_ids
 TEXTS = ["The film, the FILM!", "", "it isn't a film", "...", "Łódź \u0645\u0645 film\x00film", " ", "unheard-of " * 9]
 
 
-def encoded(texts, vocabulary, most, jobs):
-    """Return the ids, and how often each word was seen."""
+def encoded(texts, vocabulary, max_tokens, jobs):
+    """Return the ids of each text, and the count of each word."""
     with MemoryBudget() as space:
         stream = TokenStream(space)
         stream.read(in_blocks(texts), vocabulary.tokenizer, Workers(jobs))
         counts = {as_text(word): count for word, count in stream.counts().items()}
-        return _known_ids(stream, vocabulary, most), counts
+        return _known_ids(stream, vocabulary, max_tokens), counts
 
 
 @pytest.mark.parametrize("name", ["words", "spaces"])
 @pytest.mark.parametrize("chunk", [1, 30, 10_000])
-@pytest.mark.parametrize("most", [None, 2])
+@pytest.mark.parametrize("max_tokens", [None, 2])
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_texts_are_encoded_as_one_by_one(monkeypatch, name, chunk, most, jobs):
+def test_encoding_in_chunks_equals_encoding_each_text(monkeypatch, name, chunk, max_tokens, jobs):
     monkeypatch.setattr(token_stream, "_CHUNK", chunk)
     monkeypatch.setattr(blocks, "BLOCK", 1)
     tokenizer = Tokenizer(name)
-    wanted = Counter(word for text in TEXTS for word in tokenizer(text))
-    words = sorted(wanted)[::2]  # every other word is unknown
+    expected = Counter(word for text in TEXTS for word in tokenizer(text))
+    words = sorted(expected)[::2]  # every other word is unknown
     vocabulary = Vocabulary(words, np.ones(len(words), np.int64), tokenizer)
-    ids, counts = encoded(TEXTS, vocabulary, most, jobs)
-    assert counts == wanted
+    ids, counts = encoded(TEXTS, vocabulary, max_tokens, jobs)
+    assert counts == expected
     assert len(ids) == len(TEXTS)
-    for text, found in zip(TEXTS, ids, strict=True):
-        assert found.dtype == np.int32
-        assert_array_equal(found, vocabulary.encode(text)[:most])
+    for text, text_ids in zip(TEXTS, ids, strict=True):
+        assert text_ids.dtype == np.int32
+        assert_array_equal(text_ids, vocabulary.encode(text)[:max_tokens])
 
 
 def test_texts_without_a_word_have_no_ids():

@@ -1,4 +1,4 @@
-"""The loss curve: no interval that is too short for a mean, in new histories and in stored ones."""
+"""The loss curve: each point is a mean over enough texts, in new histories and in stored ones."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def stored(curve, epochs=()):
     return {"curve": curve, "epochs": list(epochs)}
 
 
-def test_the_last_short_interval_of_an_epoch_is_joined_to_the_one_before():
+def test_a_short_last_interval_of_an_epoch_is_merged_with_the_previous_one():
     curve = [[130, 0.34], [260, 0.33], [262, 0.44], [392, 0.35], [522, 0.33], [524, 0.5]]
     assert loss_curve(stored(curve)) == [
         (130, 0.34),
@@ -25,10 +25,10 @@ def test_the_last_short_interval_of_an_epoch_is_joined_to_the_one_before():
     ]
 
 
-def test_the_curve_of_the_bundled_model_ends_without_a_cliff():
+def test_the_curve_of_the_bundled_model_ends_without_a_jump():
     history = Model.load().history
     losses = [loss for _, loss in loss_curve(history)]
-    assert history["curve"][-1][1] > 0.44  # two steps
+    assert history["curve"][-1][1] > 0.44  # the mean of only two steps
     assert max(losses[3:]) < 0.37
     assert loss_curve(history)[-1][0] == history["steps"]
 
@@ -37,33 +37,33 @@ def test_the_curve_of_the_bundled_model_ends_without_a_cliff():
     "curve",
     [[], [[1, 0.5]], [[0, 0.5], [0, 0.4], [5, 0.3]], [[-5, 0.5], [3, 0.4]], [[1, 0.7], [5, 0.5]], [[5, 0.7], [5, 0.5]]],
 )
-def test_any_curve_that_a_file_may_hold_can_be_drawn(curve):
+def test_any_curve_that_a_file_may_contain_can_be_drawn(curve):
     assert len(loss_curve(stored(curve))) <= len(curve)
 
 
 @pytest.mark.parametrize(("texts", "batch"), [(41, 1), (61, 1), (83, 2), (30, 8), (33, 8), (170, 4)])
-def test_points_are_means_of_about_as_many_texts(texts, batch):
+def test_points_are_means_over_similar_numbers_of_texts(texts, batch):
     settings = TrainSettings(epochs=2, batch=batch, width=0, ngrams=0, valid_share=0.0, patience=0)
     history = nlptx.fit(*make_reviews(texts), small_embeddings(), settings, jobs=1).history
     steps_per_epoch = -(-texts // batch)
 
-    def read(step):
+    def texts_until(step):
         epochs, steps = divmod(step, steps_per_epoch)
         return epochs * texts + min(steps * batch, texts)
 
-    ends = [read(step) for step, _ in history["curve"]]
+    ends = [texts_until(step) for step, _ in history["curve"]]
     counts = np.diff([0, *ends])
     assert ends[-1] == 2 * texts
     assert counts.min() >= counts.max() / 3
     assert loss_curve(history) == [(step, loss) for step, loss in history["curve"]]
-    # Weighted by their texts, the points of an epoch have its loss as their mean.
+    # The mean of the points of an epoch, weighted by their texts, equals the loss of the epoch.
     losses = np.array([loss for _, loss in history["curve"]])
     for number, epoch in enumerate(history["epochs"]):
-        own = (np.array(ends) > number * texts) & (np.array(ends) <= (number + 1) * texts)
-        assert_allclose(losses[own] @ counts[own] / texts, epoch["loss"], atol=2e-5)
+        in_epoch = (np.array(ends) > number * texts) & (np.array(ends) <= (number + 1) * texts)
+        assert_allclose(losses[in_epoch] @ counts[in_epoch] / texts, epoch["loss"], atol=2e-5)
 
 
-def test_a_picture_has_the_same_curve(monkeypatch, tmp_path):
+def test_the_plot_shows_the_merged_curve(monkeypatch, tmp_path):
     pytest.importorskip("matplotlib", reason="pictures need the plot extra")
     from nlptx import plots
 

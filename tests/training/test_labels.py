@@ -1,4 +1,4 @@
-"""The order of labels, and what is noted of those that may be meant otherwise."""
+"""The order of labels, and notes about ambiguous labels."""
 
 import pytest
 
@@ -21,12 +21,12 @@ def notes(labels, ordered=True):
         [f"name {number % 30}" for number in range(90)],
     ],
 )
-def test_plain_labels_earn_no_note(labels):
+def test_unambiguous_labels_cause_no_note(labels):
     assert notes(labels) == []
 
 
 @pytest.mark.parametrize("label", ["NA", "na", "N/A", "nan", "NULL", "None", "-", "?"])
-def test_what_stands_for_a_missing_value_is_told_of(label):
+def test_labels_that_may_mean_missing_values_cause_a_note(label):
     (note,) = notes(["pos", "neg", label, "pos", label])
     assert note.startswith(f"label {label!r} (2 texts) is treated like any other label")
     assert "leave these rows out" in note
@@ -40,30 +40,30 @@ def test_what_stands_for_a_missing_value_is_told_of(label):
         (["1", "1.0", "1.0", "2"], "'1' (1 text) and '1.0' (2 texts)"),
     ],
 )
-def test_two_spellings_of_one_label_are_told_of(labels, named):
+def test_different_spellings_of_one_label_cause_a_note(labels, named):
     (note,) = notes(labels)
     assert note.startswith(f"labels {named} are read as different labels; if they mean the same, merge them")
     assert "`label_map=" in note
 
 
-def test_grades_are_told_to_be_a_scale_and_how_to_make_names_of_them():
+def test_numeric_labels_cause_a_note_that_they_are_read_as_a_scale():
     labels = [str(number % 6) for number in range(60)]
     assert notes(labels) == ["labels 0, 1, 2, 3, 4, 5 are read as a scale; if they are names, give `label_order=none`"]
     assert notes(labels, ordered=False) == []
 
 
-def test_numbers_are_named_by_size():
+def test_numeric_labels_are_listed_in_numeric_order():
     (note,) = notes(["10", "2", "1"])
     assert "1, 2, 10" in note
 
 
 @pytest.mark.parametrize("ordered", [True, False])
-def test_many_numbers_are_told_to_be_many_labels(ordered):
+def test_many_numeric_labels_cause_a_note(ordered):
     (note,) = notes([f"{number / 97:.3f}" for number in range(97)] * 3, ordered)
     assert note.startswith("97 different numbers, 0.000 to 0.990, are read as 97 labels")
     assert "group them" in note
 
 
-def test_labels_that_are_nearly_all_different_are_doubted():
+def test_nearly_unique_labels_cause_a_note():
     (note,) = notes([f"title {number}" for number in range(30)])
     assert note == "30 different labels for 30 texts: is this the label column?"

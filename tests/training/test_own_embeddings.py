@@ -1,4 +1,4 @@
-"""``fit`` without word vectors makes them from its texts: the model of the three stages, and of the command line."""
+"""``fit`` without word vectors makes them from its texts, with the same result as the stages and the command line."""
 
 import numpy as np
 import pytest
@@ -19,15 +19,15 @@ def as_bytes(model, path):
     return path.read_bytes()
 
 
-def test_the_model_is_that_of_the_three_stages(tmp_path):
+def test_fit_yields_the_same_model_as_the_three_stages(tmp_path):
     free = TEXTS[:10]
-    own = nlptx.fit(TEXTS, LABELS, settings=TRAIN, cooccur=COUNT, pca=PCA, unlabelled=free, seed=5, jobs=2)
+    one = nlptx.fit(TEXTS, LABELS, settings=TRAIN, cooccur=COUNT, pca=PCA, unlabelled=free, seed=5, jobs=2)
     embeddings = nlptx.fit_pca(nlptx.count([*TEXTS, *free], COUNT, 1), PCA, seed=5, jobs=1)
     three = nlptx.fit(TEXTS, LABELS, embeddings, TRAIN, unlabelled=free, seed=5, jobs=1)
-    assert as_bytes(own, tmp_path / "own.npz") == as_bytes(three, tmp_path / "three.npz")
+    assert as_bytes(one, tmp_path / "one.npz") == as_bytes(three, tmp_path / "three.npz")
 
 
-def test_the_command_line_makes_the_same_model(tmp_path):
+def test_the_command_line_yields_the_same_model(tmp_path):
     rows = make_rows(("neg", "pos"), 60, seed=1)
     table = write_tsv(tmp_path / "data.tsv", rows)
     call("train", table, "--epochs", "1", "--lsa-components", "8", "-q", "-o", tmp_path / "m.npz")
@@ -35,7 +35,7 @@ def test_the_command_line_makes_the_same_model(tmp_path):
     other = nlptx.Model.load(tmp_path / "m.npz")
     assert np.array_equal(model.flat, other.flat)
     assert np.array_equal(model.predict_proba(["a great film"]), other.predict_proba(["a great film"]))
-    # Only the command line knows the inputs.
+    # Only the command line records the inputs.
     assert set(other.made_from["made_from"]["details"]) - set(model.made_from["made_from"]["details"]) == {
         "documents",
         "sha256",
@@ -53,7 +53,7 @@ def test_progress_and_notes_of_all_stages():
     assert notes[1] == "the vocabulary has only 5 words, so their vectors have 5 components"
 
 
-def test_settings_given_for_nothing_are_refused():
+def test_settings_without_effect_are_rejected():
     embeddings = nlptx.fit_pca(nlptx.count(TEXTS, COUNT), PCA)
     for more in ({"cooccur": COUNT}, {"pca": PCA}):
         with pytest.raises(SettingsError, match="but `embeddings` are given"):
@@ -61,12 +61,12 @@ def test_settings_given_for_nothing_are_refused():
 
 
 @pytest.mark.parametrize("name", ["cooccur", "pca"])
-def test_settings_of_another_stage_are_refused(name):
+def test_settings_of_another_stage_are_rejected(name):
     with pytest.raises(TypeError, match=f"`{name}` is .* expected an instance of"):
         nlptx.fit(TEXTS, LABELS, **{name: TRAIN})
 
 
-def test_a_minimum_count_that_was_asked_for_is_kept():
+def test_an_explicit_minimum_count_is_never_lowered():
     with pytest.raises(ValueError, match="no word occurs 10000 times") as caught:
         nlptx.fit(TEXTS, LABELS, cooccur=nlptx.CountSettings(min_count=10_000))
     assert "`cooccur.min_count`" in str(caught.value)

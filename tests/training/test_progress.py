@@ -1,4 +1,4 @@
-"""Every step of a training has a name and shows its progress, from the first text to the last epoch."""
+"""Every step of a training run reports its title and progress, from the first text to the last epoch."""
 
 from itertools import groupby
 
@@ -31,10 +31,10 @@ BEFORE_EPOCHS = [
 
 @pytest.fixture(scope="module")
 def reports():
-    found = []
+    received = []
     settings = TrainSettings(epochs=2, batch=16, width=0, lsa_components=4, pretrain=1)
-    nlptx.fit(TEXTS, LABELS, small_embeddings(), settings, unlabelled=FREE, jobs=2, on_progress=found.append)
-    return found
+    nlptx.fit(TEXTS, LABELS, small_embeddings(), settings, unlabelled=FREE, jobs=2, on_progress=received.append)
+    return received
 
 
 def test_every_step_is_named_before_the_first_epoch(reports):
@@ -42,9 +42,9 @@ def test_every_step_is_named_before_the_first_epoch(reports):
     assert titles == [*BEFORE_EPOCHS, "pre-training", "soft labels", "distillation", "training"]
 
 
-def test_progress_never_goes_back_within_a_step(reports):
-    for _, some in groupby(reports, key=lambda report: report.title):
-        fractions = [report.fraction for report in some]
+def test_progress_never_decreases_within_a_step(reports):
+    for _, group in groupby(reports, key=lambda report: report.title):
+        fractions = [report.fraction for report in group]
         assert 0 <= fractions[0] <= fractions[-1] <= 1
         assert fractions == sorted(fractions)
 
@@ -55,19 +55,19 @@ def test_epochs_end_with_their_validation(reports):
     assert all(report.phase == "train" and report.valid_loss > 0 for report in ends)
 
 
-def test_counted_passes_items_on_and_tells_their_number():
-    told = []
-    assert list(counted("abcde", told.append, already=10, every=2)) == list("abcde")
-    assert told == [10, 12, 14]
-    assert list(counted([], told.append)) == []
-    assert told == [10, 12, 14]
+def test_counted_yields_items_and_reports_their_number():
+    counts = []
+    assert list(counted("abcde", counts.append, already=10, every=2)) == list("abcde")
+    assert counts == [10, 12, 14]
+    assert list(counted([], counts.append)) == []
+    assert counts == [10, 12, 14]
 
 
 # ---------------------------------------------------------------- lines
 
 
 class Lines:
-    """A meter that keeps what it is given."""
+    """A progress meter that records its calls."""
 
     def __init__(self):
         self.shown, self.kept = [], []
@@ -79,7 +79,7 @@ class Lines:
 
 
 def epoch(**more):
-    usual = {
+    defaults = {
         "title": "training",
         "fraction": 0.5,
         "phase": "train",
@@ -91,18 +91,18 @@ def epoch(**more):
         "tokens_per_second": 38_400.0,
         "seconds_left": 71.0,
     }
-    return EpochProgress(**usual | more)
+    return EpochProgress(**defaults | more)
 
 
 @pytest.mark.parametrize(("improved", "verdict"), [(True, "best"), (False, "not best")])
-def test_the_line_of_an_epoch_shows_what_decides_and_fits_a_terminal(improved, verdict):
+def test_the_line_of_an_epoch_shows_the_validation_loss_and_fits_a_terminal(improved, verdict):
     lines = Lines()
     show(epoch(valid_loss=0.48711, valid_accuracy=0.8133, epoch_done=True, improved=improved), lines)
     assert lines.kept == [f"training  epoch 10/20  loss 0.5128  valid loss 0.4871 ({verdict})  accuracy 81.3%"]
     assert len(lines.kept[0]) <= 80
 
 
-def test_lines_between_show_speed_and_time():
+def test_lines_within_an_epoch_show_speed_and_remaining_time():
     lines = Lines()
     show(epoch(), lines)
     show(Progress("linear models", 0.25, "6 models, 60 iterations"), lines)
@@ -113,21 +113,21 @@ def test_lines_between_show_speed_and_time():
     ]
 
 
-def test_an_epoch_without_held_out_texts_has_a_line_too():
+def test_an_epoch_without_held_out_texts_has_a_line():
     lines = Lines()
     show(epoch(epoch_done=True, improved=True), lines)
     assert lines.kept == ["training  epoch 10/20  loss 0.5128  38k tokens/s"]
 
 
-def test_the_command_names_every_step(monkeypatch, tmp_path):
+def test_the_command_shows_every_step(monkeypatch, tmp_path):
     monkeypatch.setattr(reporter, "_LINE_EVERY", 0.0)
     container.write(str(tmp_path / "e.npz"), small_embeddings().to_artifact())
     write_tsv(tmp_path / "data.tsv", zip(TEXTS, LABELS, strict=True))
     words = ["train", tmp_path / "data.tsv", "-e", tmp_path / "e.npz", "--epochs", "2", "--lsa-components", "4"]
     result = CliRunner().invoke(command_line, [*map(str, words), "-j", "1", "-o", str(tmp_path / "m.npz")])
     assert result.exit_code == 0
-    said = [line.partition("  ")[0].rstrip(" 0123456789%") for line in result.stderr.splitlines()]
-    steps = [title for title, _ in groupby(said) if title in {*BEFORE_EPOCHS, "reading", "training"}]
+    titles = [line.partition("  ")[0].rstrip(" 0123456789%") for line in result.stderr.splitlines()]
+    steps = [title for title, _ in groupby(titles) if title in {*BEFORE_EPOCHS, "reading", "training"}]
     assert steps == ["reading", *BEFORE_EPOCHS, "training"]
     assert "reading  word vectors" in result.stderr
     assert "reading  0 texts" in result.stderr
@@ -136,7 +136,7 @@ def test_the_command_names_every_step(monkeypatch, tmp_path):
 def test_rows_of_a_table_are_counted_while_they_are_read(tmp_path):
     data = write_tsv(tmp_path / "data.tsv", make_rows(("neg", "pos"), 1200, seed=1))
     held_out = write_tsv(tmp_path / "valid.tsv", make_rows(("neg", "pos"), 10, seed=2))
-    told = []
-    found = nlptx.read_training_data(data, valid=[held_out], on_document=told.append)
-    assert told == [0, 500, 1000, 1200]
-    assert (len(found.texts), len(found.valid[0])) == (1200, 10)
+    counts = []
+    training_data = nlptx.read_training_data(data, valid=[held_out], on_document=counts.append)
+    assert counts == [0, 500, 1000, 1200]
+    assert (len(training_data.texts), len(training_data.valid[0])) == (1200, 10)

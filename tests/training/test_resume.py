@@ -1,4 +1,4 @@
-"""Training that was stopped or killed goes on to the same bytes as if nothing had happened."""
+"""A stopped or killed training run can be resumed, and then yields the same bytes as an uninterrupted run."""
 
 import json
 import time
@@ -9,7 +9,7 @@ import pytest
 from calling import last_of_each
 from click.testing import CliRunner
 from command import contents, header_of, refused, run
-from killing import ENTRY, JUDGE, REMOVE, REPLACE, SAVE, STEP, killed_at, survives
+from killing import ENTRY, REMOVE, REPLACE, SAVE, STEP, VALIDATE, killed_at, survives
 from reviews import make_reviews, small_embeddings
 from sample_data import TRAIN, make_rows, write_tsv
 
@@ -23,29 +23,29 @@ from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.progress import EpochProgress
 
 TEXTS, LABELS = make_reviews(40)
-# 9 steps an epoch, of which 2 are of pre-training.
+# 9 steps per epoch; two epochs of pre-training and two of training.
 SETTINGS = TrainSettings(epochs=2, batch=4, pretrain=2, warmup=3, lr=0.01, width=0)
 STEPS = 4 * 9
 
 
 class StopAt:
-    """Asks to stop before a step, from 0."""
+    """A stop callback that requests a stop before the given step, counted from 0."""
 
     def __init__(self, step):
-        self.left = step
+        self.remaining = step
 
     def __call__(self):
-        self.left -= 1
-        return self.left < 0
+        self.remaining -= 1
+        return self.remaining < 0
 
 
 def fit(folder=None, stop=lambda: False, resume=True, settings=SETTINGS, seed=1, minutes=0, notes=None, **more):
-    """Train, with a checkpoint beside ``folder``/m.npz if there is a folder; return the model and the checkpoint."""
+    """Train with a checkpoint for ``folder``/m.npz (none without a folder); return the model and the checkpoint."""
     path = None if folder is None else str(folder / "m.npz")
-    told = (lambda note: None) if notes is None else notes.append
-    given = {"texts": TEXTS, "labels": LABELS, "embeddings": small_embeddings()} | more
-    with Checkpoint(path, minutes, resume, told) as checkpoint:
-        model = nlptx.fit(**given, settings=settings, seed=seed, jobs=1, stop=stop, checkpoint=checkpoint)
+    on_note = (lambda note: None) if notes is None else notes.append
+    data = {"texts": TEXTS, "labels": LABELS, "embeddings": small_embeddings()} | more
+    with Checkpoint(path, minutes, resume, on_note) as checkpoint:
+        model = nlptx.fit(**data, settings=settings, seed=seed, jobs=1, stop=stop, checkpoint=checkpoint)
     return model, checkpoint
 
 
@@ -60,14 +60,14 @@ def file_of(model, folder):
 
 
 def same(model, settings, folder):
-    """Whether a model has the bytes of the one trained in one go."""
+    """Return whether a model has the same bytes as after an uninterrupted run."""
     return file_of(model, folder) == file_of(uninterrupted(settings), folder)
 
 
-# ---------------------------------------------------------------- going on
+# ---------------------------------------------------------------- resuming
 
 
-def test_a_training_stopped_at_any_step_goes_on_to_the_same_bytes(tmp_path):
+def test_stopping_at_any_step_and_resuming_yields_the_same_bytes(tmp_path):
     for step in range(0, STEPS, 2):
         stopped, checkpoint = fit(tmp_path, StopAt(step), resume=False)
         assert stopped.history["interrupted"]
@@ -87,7 +87,7 @@ def test_a_training_stopped_at_any_step_goes_on_to_the_same_bytes(tmp_path):
     ],
     ids=lambda more: next(iter(more)),
 )
-def test_a_training_stopped_every_few_steps_ends_in_the_same_bytes(more, tmp_path):
+def test_stopping_every_few_steps_yields_the_same_bytes(more, tmp_path):
     settings = TrainSettings(**SETTINGS.to_dict() | more)
     model, _ = fit(tmp_path, StopAt(5), settings=settings)
     stops = 1
@@ -98,18 +98,18 @@ def test_a_training_stopped_every_few_steps_ends_in_the_same_bytes(more, tmp_pat
     assert same(model, settings, tmp_path)
 
 
-def test_early_stopping_is_gone_on_with(tmp_path):
-    """The epochs without a gain are counted on, and the best weights stay the best."""
+def test_early_stopping_works_after_resuming(tmp_path):
+    """The number of epochs without improvement and the best weights are restored."""
     settings = TrainSettings(**SETTINGS.to_dict() | {"epochs": 30, "patience": 3, "lr": 0.1, "pretrain": 0})
-    whole = uninterrupted(settings).history
-    assert whole["best_epoch"] + 3 == len(whole["epochs"]) < 30
-    fit(tmp_path, StopAt(9 * (whole["best_epoch"] + 1) + 4), settings=settings)
+    history = uninterrupted(settings).history
+    assert history["best_epoch"] + 3 == len(history["epochs"]) < 30
+    fit(tmp_path, StopAt(9 * (history["best_epoch"] + 1) + 4), settings=settings)
     model, _ = fit(tmp_path, settings=settings)
-    assert model.history == whole
+    assert model.history == history
     assert same(model, settings, tmp_path)
 
 
-def test_going_on_after_the_last_step_takes_no_step(monkeypatch, tmp_path):
+def test_resuming_after_the_last_step_takes_no_step(monkeypatch, tmp_path):
     monkeypatch.setattr(checkpointing, "_MIN_INTERVAL", 0)
     fit(tmp_path)
     model, _ = fit(tmp_path, stop=lambda: pytest.fail("there is no step to take"))
@@ -121,11 +121,14 @@ def test_writing_checkpoints_does_not_change_the_model(monkeypatch, tmp_path):
     assert same(fit(tmp_path, minutes=1e-9)[0], SETTINGS, tmp_path)
 
 
-# ---------------------------------------------------------------- when there is a checkpoint
+# ---------------------------------------------------------------- when checkpoints are written
 
 
 def saves(monkeypatch, minutes, cost=0.0, step=1.0):
-    """Steps at which checkpoints are written, if a step takes a second and a checkpoint ``cost`` seconds."""
+    """Simulate the clock: a step takes ``step`` seconds and a checkpoint ``cost``.
+
+    Returns a list of the steps at which checkpoints are written, a stop callback, and ``minutes``.
+    """
     clock, written = [0.0], []
     monkeypatch.setattr(checkpointing.time, "monotonic", lambda: clock[0])
 
@@ -149,20 +152,20 @@ def test_a_checkpoint_is_written_at_the_end_of_every_epoch(monkeypatch, tmp_path
     assert written == [("pretrain", 9), ("pretrain", 18), ("train", 9), ("train", 18)]
 
 
-def test_and_within_an_epoch_when_so_many_minutes_are_over(monkeypatch, tmp_path):
+def test_a_checkpoint_is_written_within_an_epoch_after_the_given_minutes(monkeypatch, tmp_path):
     written, stop, minutes = saves(monkeypatch, 4 / 60)
     fit(tmp_path, stop, minutes=minutes)
     assert written == [(phase, step) for phase in ("pretrain", "train") for step in (4, 8, 9, 13, 17, 18)]
 
 
-def test_a_checkpoint_takes_a_twentieth_of_the_time_at_most(monkeypatch, tmp_path):
-    """A large table and a small corpus: each epoch takes 9 s and a checkpoint 1 s."""
+def test_checkpoints_take_at_most_a_twentieth_of_the_time(monkeypatch, tmp_path):
+    """Each epoch takes 9 s and each checkpoint 1 s, as with a large table and a small corpus."""
     written, stop, minutes = saves(monkeypatch, 4 / 60, cost=1.0)
     fit(tmp_path, stop, minutes=minutes)
     assert written == [("pretrain", 4), ("train", 6)]
 
 
-def test_without_a_file_for_the_model_there_is_no_checkpoint(tmp_path):
+def test_only_a_model_written_to_a_file_has_a_checkpoint(tmp_path):
     for output in (None, "-", "/dev/null"):
         assert Checkpoint(output).path is None
     link = tmp_path / "link.npz"
@@ -173,7 +176,7 @@ def test_without_a_file_for_the_model_there_is_no_checkpoint(tmp_path):
         checkpoint.path.write_bytes(b"")
 
 
-def test_a_checkpoint_that_cannot_be_written_is_noted_and_training_goes_on(monkeypatch, tmp_path):
+def test_a_checkpoint_that_cannot_be_written_causes_a_note_and_training_continues(monkeypatch, tmp_path):
     def full(path, artifact):
         raise OutputError("the disk is full", where=path)
 
@@ -185,7 +188,7 @@ def test_a_checkpoint_that_cannot_be_written_is_noted_and_training_goes_on(monke
     assert len([note for note in notes if "the disk is full" in note]) == 1
 
 
-def test_a_checkpoint_that_cannot_be_removed_is_noted(monkeypatch, tmp_path):
+def test_a_checkpoint_that_cannot_be_removed_causes_a_note(monkeypatch, tmp_path):
     notes = []
     _, checkpoint = fit(tmp_path, notes=notes, resume=False)
 
@@ -197,7 +200,7 @@ def test_a_checkpoint_that_cannot_be_removed_is_noted(monkeypatch, tmp_path):
     assert notes == ["m.npz.checkpoint is no longer needed, but cannot be removed: Permission denied"]
 
 
-def test_a_model_without_room_can_be_gone_on_to(work, monkeypatch, tmp_path):
+def test_training_can_be_resumed_if_the_model_could_not_be_written(work, monkeypatch, tmp_path):
     def full(model, path):
         raise OutputError("the disk is full; nothing was changed", where=path)
 
@@ -211,8 +214,8 @@ def test_a_model_without_room_can_be_gone_on_to(work, monkeypatch, tmp_path):
     assert list(contents(tmp_path)) == ["m.npz"]
 
 
-def test_a_diverged_training_leaves_no_checkpoint(monkeypatch, tmp_path):
-    """It could go on only to the same end, and would stand in the way of better settings."""
+def test_a_diverged_training_run_leaves_no_checkpoint(monkeypatch, tmp_path):
+    """Resuming it would diverge again, and it would prevent a resumed run with better settings."""
     settings = TrainSettings(**SETTINGS.to_dict() | {"lr": 1e12, "optimizer": "sgd", "clip": 0.0, "pretrain": 0})
     monkeypatch.setattr(checkpointing, "_MIN_INTERVAL", 0)
     with pytest.raises(DivergenceError, match=r"step [2-9]"):
@@ -220,7 +223,7 @@ def test_a_diverged_training_leaves_no_checkpoint(monkeypatch, tmp_path):
     assert contents(tmp_path) == {}
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- rejected checkpoints
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +250,7 @@ def stopped(tmp_path_factory):
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_a_checkpoint_of_another_training_is_refused(changed, says, stopped):
+def test_a_checkpoint_of_another_training_run_is_rejected(changed, says, stopped):
     before = contents(stopped)
     with pytest.raises(ArtifactError) as caught:
         fit(stopped, **changed)
@@ -257,20 +260,20 @@ def test_a_checkpoint_of_another_training_is_refused(changed, says, stopped):
     assert contents(stopped) == before
 
 
-def test_a_checkpoint_of_another_version_is_refused(stopped, monkeypatch):
+def test_a_checkpoint_of_another_version_is_rejected(stopped, monkeypatch):
     monkeypatch.setattr("nlptx.training.fingerprint.Fingerprint.__init__.__defaults__", ("9.9",))
     with pytest.raises(ArtifactError, match=r"nlptx was .* and is 9\.9"):
         fit(stopped)
 
 
 def changed(folder, tmp_path, change):
-    """Write a checkpoint that differs from the one in ``folder``; return the folder it is in."""
-    found = container.read(str(folder / "m.npz.checkpoint"))
-    arrays = {name: array.copy() for name, array in found.arrays.items()}
-    details = json.loads(json.dumps(found.details))
+    """Write a changed copy of the checkpoint in ``folder`` to ``tmp_path``; return ``tmp_path``."""
+    original = container.read(str(folder / "m.npz.checkpoint"))
+    arrays = {name: array.copy() for name, array in original.arrays.items()}
+    details = json.loads(json.dumps(original.details))
     change(arrays, details)
     path = str(tmp_path / "m.npz.checkpoint")
-    container.write(path, container.Artifact("checkpoint", found.settings, arrays, None, details, found.seed))
+    container.write(path, container.Artifact("checkpoint", original.settings, arrays, None, details, original.seed))
     return tmp_path
 
 
@@ -324,7 +327,7 @@ def spoil_digests(arrays, details):
      spoil_digests],
     ids=lambda change: change.__name__,
 )  # fmt: skip
-def test_a_checkpoint_that_does_not_fit_is_refused(change, stopped, tmp_path):
+def test_a_checkpoint_with_invalid_content_is_rejected(change, stopped, tmp_path):
     folder = changed(stopped, tmp_path, change)
     with pytest.raises(CorruptError) as caught:
         fit(folder)
@@ -332,15 +335,15 @@ def test_a_checkpoint_that_does_not_fit_is_refused(change, stopped, tmp_path):
     assert "Leave out `resume`" in str(caught.value)
 
 
-def test_a_damaged_checkpoint_is_refused(stopped, tmp_path):
-    whole = (stopped / "m.npz.checkpoint").read_bytes()
-    for damaged in (b"", whole[:-100], whole[: len(whole) // 2] + b"?" + whole[len(whole) // 2 + 1 :]):
+def test_a_damaged_checkpoint_is_rejected(stopped, tmp_path):
+    intact = (stopped / "m.npz.checkpoint").read_bytes()
+    for damaged in (b"", intact[:-100], intact[: len(intact) // 2] + b"?" + intact[len(intact) // 2 + 1 :]):
         (tmp_path / "m.npz.checkpoint").write_bytes(damaged)
         with pytest.raises(CorruptError):
             fit(tmp_path)
 
 
-# ---------------------------------------------------------------- as a user meets it
+# ---------------------------------------------------------------- command line
 
 
 def words(work, *more):
@@ -349,16 +352,16 @@ def words(work, *more):
 
 
 @pytest.fixture(scope="module")
-def whole(work, tmp_path_factory):
-    """The bytes of a model trained in one go, with and without pre-training."""
-    folder = tmp_path_factory.mktemp("whole")
+def model_bytes(work, tmp_path_factory):
+    """The bytes of models trained without interruption, without (m.npz) and with (p.npz) pre-training."""
+    folder = tmp_path_factory.mktemp("uninterrupted")
     run(*words(work), "-q", "-o", "m.npz", cwd=folder)
     run(*words(work, "--pretrain", "1"), "-q", "-o", "p.npz", cwd=folder)
     return {name: (folder / name).read_bytes() for name in ("m.npz", "p.npz")}
 
 
-def test_one_training_killed_again_and_again(work, whole, tmp_path):
-    """At the first step, in pre-training, at every point of writing a checkpoint, validating, saving, cleaning up."""
+def test_a_training_run_killed_many_times(work, model_bytes, tmp_path):
+    """It is killed in the first step, in pre-training, and while it validates, saves files or deletes them."""
     command = words(work, "--pretrain", "1", "--checkpoint-minutes", "1e-9", "--resume", "-o", "p.npz")
     for point, number, when in (
         (STEP, 1, "before"),
@@ -367,72 +370,71 @@ def test_one_training_killed_again_and_again(work, whole, tmp_path):
         (ENTRY, 7, "before"),
         (REPLACE, 1, "before"),
         (REPLACE, 1, "after"),
-        (JUDGE, 1, "before"),
-        (JUDGE, 2, "after"),
+        (VALIDATE, 1, "before"),
+        (VALIDATE, 2, "after"),
         (REMOVE, 1, "before"),
         (REMOVE, 1, "after"),
     ):
         killed_at(point, number, *command, when=when, cwd=tmp_path)
     result = run(*command, cwd=tmp_path)
-    assert contents(tmp_path) == {"p.npz": whole["p.npz"]}
-    assert "no p.npz.checkpoint to resume from" in result.stderr  # the last kill came after it was removed
+    assert contents(tmp_path) == {"p.npz": model_bytes["p.npz"]}
+    assert "no p.npz.checkpoint to resume from" in result.stderr  # because the last kill came after its removal
 
 
-def test_a_training_killed_after_some_time(work, tmp_path):
-    """Six moments from the first import to the last byte."""
+def test_a_training_run_killed_after_some_time(work, tmp_path):
+    """It is killed after six different fractions of its running time."""
     command = words(work, "--checkpoint-minutes", "1e-9", "--epochs", "6")
     survives([0.55, 0.65, 0.75, 0.85, 0.92, 0.97], command, "m.npz", tmp_path)
 
 
-def test_without_resume_it_starts_over_and_says_what_is_there(work, whole, tmp_path):
-    killed_at(JUDGE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
+def test_without_resume_training_starts_over_and_reports_the_checkpoint(work, model_bytes, tmp_path):
+    killed_at(VALIDATE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
     assert sorted(contents(tmp_path)) == [".m.npz.checkpoint.lock", "m.npz.checkpoint"]
     result = run(*words(work), "-o", "m.npz", cwd=tmp_path)
     assert "starting over, although m.npz.checkpoint exists; --resume would continue from it" in result.stderr
-    assert contents(tmp_path) == {"m.npz": whole["m.npz"]}
+    assert contents(tmp_path) == {"m.npz": model_bytes["m.npz"]}
 
 
-def test_resume_says_where_it_goes_on(work, whole, tmp_path):
-    killed_at(JUDGE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
+def test_resume_reports_where_it_continues(work, model_bytes, tmp_path):
+    killed_at(VALIDATE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
     shown = run("info", "m.npz.checkpoint", cwd=tmp_path)
     assert "checkpoint" in shown.text
     result = run(*words(work), "--resume", "-o", "m.npz", cwd=tmp_path)
     assert "resuming from m.npz.checkpoint: epoch 2, step 9" in result.stderr
-    assert contents(tmp_path) == {"m.npz": whole["m.npz"]}
+    assert contents(tmp_path) == {"m.npz": model_bytes["m.npz"]}
 
 
-def test_another_training_is_refused_with_exit_code_4(work, tmp_path):
-    killed_at(JUDGE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
+def test_resuming_another_training_run_fails_with_exit_code_4(work, tmp_path):
+    killed_at(VALIDATE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
     (tmp_path / ".m.npz.checkpoint.lock").unlink()
     more = ("--resume", "-o", "m.npz")
-    said = ("m.npz.checkpoint", "--lr was 0.01 and is 0.02", "leave out --resume")
-    refused(*words(work, "--lr", "0.02"), *more, code=4, says=said, cwd=tmp_path, untouched=tmp_path)
+    says = ("m.npz.checkpoint", "--lr was 0.01 and is 0.02", "leave out --resume")
+    refused(*words(work, "--lr", "0.02"), *more, code=4, says=says, cwd=tmp_path, untouched=tmp_path)
     write_tsv(tmp_path / "other.tsv", make_rows(("neg", "pos"), 80, seed=9))
     other = ("train", "other.tsv", *words(work)[2:])
     refused(*other, *more, code=4, says="the training data differs", cwd=tmp_path, untouched=tmp_path)
 
 
-def test_a_checkpoint_is_no_model(work, tmp_path):
-    killed_at(JUDGE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
+def test_a_checkpoint_cannot_be_used_as_a_model(work, tmp_path):
+    killed_at(VALIDATE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
     refused("predict", "-m", "m.npz.checkpoint", stdin="x\n", code=4, says="holds a checkpoint", cwd=tmp_path)
     assert header_of(tmp_path / "m.npz.checkpoint")["kind"] == "checkpoint"
 
 
-def test_standard_output_gets_the_model_and_nothing_lies_about(work, whole, tmp_path):
+def test_training_to_standard_output_leaves_no_files(work, model_bytes, tmp_path):
     result = run(*words(work), "--resume", "-q", "-o", "-", cwd=tmp_path)
-    assert result.stdout == whole["m.npz"]
+    assert result.stdout == model_bytes["m.npz"]
     assert contents(tmp_path) == {}
 
 
-def test_time_is_not_measured_across_a_kill(tmp_path):
-    """The rest is estimated from the steps of this process, not from those done before."""
+def test_remaining_time_is_estimated_from_the_steps_since_resuming(tmp_path):
     fit(tmp_path, StopAt(30))
-    seen = []
+    estimates = []
 
     def note(progress):
         if isinstance(progress, EpochProgress):
-            seen.append(progress.seconds_left)
+            estimates.append(progress.seconds_left)
             time.sleep(0.01)
 
     fit(tmp_path, on_progress=note)
-    assert all(left >= 0 for left in seen)
+    assert all(seconds >= 0 for seconds in estimates)

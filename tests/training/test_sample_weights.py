@@ -1,4 +1,4 @@
-"""Weights of texts: a text of weight 2 counts as the text twice, one of weight 0 not at all."""
+"""Weights of texts: a text of weight 2 counts like two copies of it, a text of weight 0 is ignored."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ WHOLE = TrainSettings(ngrams=0, width=0, valid_share=0.0)
 
 
 def doubling(count, seed=1):
-    """Return weights 1 and 2 for ``count`` texts, and the rows in which the texts of weight 2 stand twice."""
+    """Return weights of 1 or 2 for ``count`` texts, and row numbers in which texts of weight 2 occur twice."""
     weights = np.random.default_rng(seed).integers(1, 3, count).astype(float)
     return weights, np.repeat(np.arange(count), weights.astype(int))
 
@@ -66,10 +66,10 @@ def test_regression_on_components(classes):
     features, targets = rng.normal(size=(40, 5)).astype(np.float32), rng.integers(0, classes, 40)
     weights, twice = doubling(40)
     width = 1 if classes == 2 else classes
-    found = fit_dense(features, targets, width, weights)
-    for ours, theirs in zip(found, fit_dense(features[twice], targets[twice], width), strict=True):
+    weighted = fit_dense(features, targets, width, weights)
+    for ours, theirs in zip(weighted, fit_dense(features[twice], targets[twice], width), strict=True):
         assert_allclose(ours, theirs, atol=1e-5)
-    assert not np.allclose(found[0], fit_dense(features, targets, width)[0], atol=1e-3)
+    assert not np.allclose(weighted[0], fit_dense(features, targets, width)[0], atol=1e-3)
 
 
 def small_rows(count):
@@ -91,20 +91,20 @@ def test_components_of_texts(monkeypatch):
     slopes = np.array([[1.0], [-2.0], [0.5]], np.float32)
     for mine, other in zip(ours.to_ngrams(slopes * signs[:, None]), theirs.to_ngrams(slopes), strict=True):
         assert_allclose(mine, other, atol=1e-3)
-    # What is due to a row itself counts both of the twins.
+    # The contribution of a row to its own output includes its duplicate.
     own = theirs.self_outputs(slopes)[np.searchsorted(twice, np.arange(30))]
     assert_allclose(ours.self_outputs(slopes * signs[:, None]), own * weights[:, None], atol=1e-3)
 
 
 def test_components_of_texts_with_very_small_weights_are_finite():
     weights = np.where(np.arange(30) % 5, 1.0, 1e-300)
-    found = find_components(small_rows(30), 3, np.random.default_rng(1), SERIAL, text_weights=weights)
-    assert np.isfinite(found.scores).all()
-    assert np.abs(found.scores).max() < 10
+    components = find_components(small_rows(30), 3, np.random.default_rng(1), SERIAL, text_weights=weights)
+    assert np.isfinite(components.scores).all()
+    assert np.abs(components.scores).max() < 10
 
 
 @both
-def test_ngram_features_of_other_texts(classes, monkeypatch):
+def test_ngram_features_of_new_texts(classes, monkeypatch):
     monkeypatch.setattr("nlptx.ngrams.lsa._TOLERANCE", 1e-6)
     rng = np.random.default_rng(5)
     texts = [rng.integers(0, 9, rng.integers(20, 30)).astype(np.int32) for _ in range(24)]
@@ -127,8 +127,8 @@ def test_ngram_features_of_other_texts(classes, monkeypatch):
     assert_allclose(ours.bias, theirs.bias, atol=5e-3)
 
 
-def test_features_out_of_fold_where_twins_share_a_fold(monkeypatch):
-    """Without components, also the features of the training texts are equal."""
+def test_out_of_fold_features_if_duplicates_share_a_fold(monkeypatch):
+    """Without components, the features of the training texts are equal too."""
     texts, labels = make_reviews(30)
     words = {word: number for number, word in enumerate(sorted({word for text in texts for word in text.split()}))}
     ids = [np.array([words[word] for word in text.split()], np.int32) for text in texts]
@@ -143,9 +143,9 @@ def test_features_out_of_fold_where_twins_share_a_fold(monkeypatch):
         return fit_ngram_features([ids[row] for row in rows], targets[rows], shape, rng, text_weights=weights)[1]
 
     ours, theirs = features(np.arange(30), weights), features(twice)
-    for place, row in enumerate(twice):
-        assert_allclose(ours[row].token_features, theirs[place].token_features, atol=1e-6)
-        assert_allclose(ours[row].text_features, theirs[place].text_features, atol=5e-3)
+    for index, row in enumerate(twice):
+        assert_allclose(ours[row].token_features, theirs[index].token_features, atol=1e-6)
+        assert_allclose(ours[row].text_features, theirs[index].text_features, atol=5e-3)
 
 
 # ---------------------------------------------------------------- loss, priors, calibration, baselines
@@ -204,9 +204,9 @@ def test_temperature_and_calibration_error():
     targets[:150] = outputs[:150].argmax(axis=1)
     weights, twice = doubling(200)
     loss = CrossEntropy(3)
-    found = find_temperature(loss.probabilities, outputs, targets, weights)
-    assert found == find_temperature(loss.probabilities, outputs[twice], targets[twice])
-    assert found != find_temperature(loss.probabilities, outputs, targets)
+    temperature = find_temperature(loss.probabilities, outputs, targets, weights)
+    assert temperature == find_temperature(loss.probabilities, outputs[twice], targets[twice])
+    assert temperature != find_temperature(loss.probabilities, outputs, targets)
     p = loss.probabilities(outputs)
     assert log_loss(p, targets, weights) == pytest.approx(log_loss(p[twice], targets[twice]), rel=1e-12)
     confidence, correct = p.max(axis=1), p.argmax(axis=1) == targets
@@ -221,14 +221,15 @@ def test_baselines():
     twice = np.repeat(np.arange(40), weights.astype(int))
     model, data = untrained(texts, labels, small_embeddings(), WHOLE)
     outputs = np.random.default_rng(1).normal(0, 3, (40, model.network.loss.outputs))
-    held = data.train
+    examples = data.train
 
-    def found(rows, weights):
-        part = replace(held, ids=[held.ids[row] for row in rows], targets=held.targets[rows], weights=weights)
-        said = find_uselessness(model, replace(data, train=part, valid=part), outputs[rows])
-        return said.partition("worse")[2]
+    def warning(rows, weights):
+        ids, targets = [examples.ids[row] for row in rows], examples.targets[rows]
+        part = replace(examples, ids=ids, targets=targets, weights=weights)
+        message = find_uselessness(model, replace(data, train=part, valid=part), outputs[rows])
+        return message.partition("worse")[2]
 
-    assert found(np.arange(40), weights) == found(twice, None) != found(np.arange(40), None)
+    assert warning(np.arange(40), weights) == warning(twice, None) != warning(np.arange(40), None)
 
 
 def test_held_out_texts_and_passages_keep_their_weights():
@@ -267,11 +268,11 @@ def test_texts_of_weight_zero_are_left_out():
     assert_array_equal(fitted(texts, labels, weights).flat, without.flat)
 
 
-def test_a_weight_moves_the_predictions():
+def test_larger_weights_of_a_label_increase_its_probability():
     texts, labels = ["w1 w2 w3"] * 40, ["neg", "pos"] * 20
-    shares = [small_weighted(texts, labels, w).predict_proba([texts[0]])[0, 1] for w in (0.1, 1, 10)]
-    assert shares == sorted(shares)
-    assert shares[2] - shares[0] > 0.3
+    probabilities = [small_weighted(texts, labels, w).predict_proba([texts[0]])[0, 1] for w in (0.1, 1, 10)]
+    assert probabilities == sorted(probabilities)
+    assert probabilities[2] - probabilities[0] > 0.3
 
 
 def small_weighted(texts, labels, weight):
@@ -282,7 +283,7 @@ def small_weighted(texts, labels, weight):
     return nlptx.fit(texts, labels, small_embeddings(), settings, sample_weight=weights, jobs=1)
 
 
-def test_large_and_small_weights_stay_finite():
+def test_very_large_and_small_weights_yield_finite_parameters():
     texts, labels = make_reviews(40)
     weights = np.where(np.arange(40) % 2, 1e9, 1e-300)
     model = fitted(texts, labels, weights)
@@ -305,18 +306,18 @@ def test_large_and_small_weights_stay_finite():
         (np.ones((2, 1)), "2 dimensions", InputTypeError),
     ],
 )
-def test_impossible_weights_are_refused(weights, says, error):
+def test_invalid_weights_are_rejected(weights, says, error):
     with pytest.raises(error, match=says):
         list_weights(weights, 2)
 
 
-def test_weights_on_another_scale_earn_a_note():
+def test_weights_on_another_scale_cause_a_note():
     assert list(weight_notes(None)) == list(weight_notes(np.array([0.5, 2.0]))) == []
     (note,) = weight_notes(np.array([1e-6, 2e-6]))
     assert "the mean weight is 1.5e-06" in note
 
 
-def test_weights_belong_to_the_fingerprint():
+def test_weights_are_part_of_the_fingerprint():
     texts, labels = make_reviews(10)
 
     def of(weights):

@@ -1,4 +1,4 @@
-"""The same weights in PyTorch, text by text from its own primitives, give the same logits, losses and gradients."""
+"""A PyTorch implementation with the same weights yields the same logits, losses and gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nlptx.nn import Gradients, Layout
 from nlptx.nn.positions import sinusoids
 from nlptx.settings import NetworkSettings
 
-torch = pytest.importorskip("torch", reason="PyTorch is only a second opinion; it is not installed")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed; it is only used as a reference")
 F = torch.nn.functional
 
 COMPONENTS = 5
@@ -46,8 +46,8 @@ ACTIVATIONS = {
 }
 
 
-class Twin:
-    """A network of the same settings and weights; words as rows of ``x``, a text at a time."""
+class TorchNetwork:
+    """A PyTorch network with the given settings and weights, which processes one text at a time."""
 
     def __init__(self, settings: NetworkSettings, weights: dict[str, Any]) -> None:
         self.settings = settings
@@ -134,19 +134,19 @@ def compare(settings: NetworkSettings, dtype: Any, tolerance: float) -> None:
 
     weights = {name: torch.tensor(p.value, requires_grad=True) for name, p in network.parameters()}
     words = torch.tensor(x, requires_grad=True)
-    twin = Twin(settings, weights)
-    twin_logits = twin.logits(words, lengths)
-    twin_loss = twin.loss(twin_logits, torch.tensor(targets))
-    twin_loss.sum().backward()
+    reference = TorchNetwork(settings, weights)
+    torch_logits = reference.logits(words, lengths)
+    torch_loss = reference.loss(torch_logits, torch.tensor(targets))
+    torch_loss.sum().backward()
 
-    pairs = {"logits": (logits, twin_logits), "loss": (loss, twin_loss), "word vectors": (dx, words.grad)}
+    pairs = {"logits": (logits, torch_logits), "loss": (loss, torch_loss), "word vectors": (dx, words.grad)}
     pairs |= {name: (grads[p], weights[name].grad) for name, p in network.parameters()}
     for name, (ours, theirs) in pairs.items():
-        wanted = theirs.detach().numpy()
-        assert ours.dtype == wanted.dtype == dtype
-        assert wanted.any(), f"{name} is zero, so agreement says nothing"
-        off = np.abs(ours - wanted).max() / np.abs(wanted).max()
-        assert off <= tolerance, f"{name} is off by {off:.1e} of its scale"
+        expected = theirs.detach().numpy()
+        assert ours.dtype == expected.dtype == dtype
+        assert expected.any(), f"{name} is zero, so agreement means nothing"
+        error = np.abs(ours - expected).max() / np.abs(expected).max()
+        assert error <= tolerance, f"{name} has a relative error of {error:.1e}"
 
 
 @pytest.mark.parametrize("name", NETWORKS)

@@ -1,4 +1,4 @@
-"""Texts without a known word: nothing can be learned from them, but held-out figures count them."""
+"""Texts without a known word are not trained on, but they count in the validation figures."""
 
 import numpy as np
 import pytest
@@ -10,9 +10,9 @@ from nlptx.settings import TrainSettings
 
 
 @pytest.mark.parametrize("loss", ["cross-entropy", "squared-error"])
-def test_held_out_texts_without_a_known_word_count_with_the_priors(loss):
+def test_held_out_texts_without_a_known_word_are_scored_with_the_priors(loss):
     texts, labels = make_reviews(40)
-    texts, labels = [*texts, "good1 w1"], [*labels, "pos"]  # so that the priors are not even
+    texts, labels = [*texts, "good1 w1"], [*labels, "pos"]  # makes the priors unequal
     held_out, truth = make_reviews(10, seed=1)
     settings = TrainSettings(epochs=1, batch=8, width=0, loss=loss, new_word_min_count=0, calibrate=False)
 
@@ -21,13 +21,13 @@ def test_held_out_texts_without_a_known_word_count_with_the_priors(loss):
         model = nlptx.fit(texts, labels, small_embeddings(), settings, valid=valid, jobs=1)
         (epoch,) = model.history["epochs"]
         probabilities = model.predict_proba(valid[0], jobs=1)
-        wanted = np.array([model.labels.index(label) for label in valid[1]])
-        rows = np.arange(len(wanted))
-        right = probabilities[rows, wanted]
-        losses = -np.log(right) if loss == "cross-entropy" else (1 - right) ** 2
-        assert model.history["valid_texts"] == len(wanted)
+        targets = np.array([model.labels.index(label) for label in valid[1]])
+        rows = np.arange(len(targets))
+        p = probabilities[rows, targets]
+        losses = -np.log(p) if loss == "cross-entropy" else (1 - p) ** 2
+        assert model.history["valid_texts"] == len(targets)
         assert epoch["valid_loss"] == pytest.approx(losses.mean(), abs=2e-5)
-        assert epoch["valid_accuracy"] == pytest.approx((probabilities.argmax(axis=1) == wanted).mean(), abs=2e-5)
+        assert epoch["valid_accuracy"] == pytest.approx((probabilities.argmax(axis=1) == targets).mean(), abs=2e-5)
         return model, epoch
 
     plain, known = valid_figures([], [])
@@ -37,7 +37,7 @@ def test_held_out_texts_without_a_known_word_count_with_the_priors(loss):
 
 
 @pytest.mark.parametrize("loss", [CrossEntropy(2), SquaredError(2)])
-def test_outputs_for_probabilities_have_these_probabilities(loss):
+def test_outputs_for_is_the_inverse_of_probabilities(loss):
     p = np.array([0.3, 0.7])
     outputs = loss.outputs_for(p)
     assert outputs.shape == (loss.outputs,)

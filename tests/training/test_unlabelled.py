@@ -1,4 +1,4 @@
-"""Texts without labels in a training: where they come from, and what they change."""
+"""Unlabelled texts in training: where they come from, and what they change."""
 
 import io
 import tarfile
@@ -18,8 +18,8 @@ from nlptx.training.labelled_texts import LabelledTexts
 READING = ReadOptions(splits=("train", "unsup"))
 
 
-def build_index(folder, order=lambda names: names):
-    """Write train/neg, train/pos, test/pos and unsup; names with numbers of several lengths."""
+def write_corpus(folder, order=lambda names: names):
+    """Write train/neg, train/pos, train/unsup and test/pos; file names contain numbers of different lengths."""
     files = {}
     for number, (text, label) in enumerate(make_rows(("neg", "pos"), 24, seed=1)):
         files[f"train/{label}/{number}_7.txt"] = text
@@ -46,23 +46,23 @@ def read(*data, unlabelled=(), valid=(), reading=READING):
     return read_training_data(tuple(map(str, data)), tuple(map(str, unlabelled)), tuple(map(str, valid)), reading)
 
 
-def test_the_part_unsup_of_a_corpus_needs_no_labels(tmp_path):
-    build_index(tmp_path / "corpus")
-    found = read(tmp_path / "corpus")
-    assert (len(found.texts), len(found.unlabelled)) == (24, 30)
-    assert set(found.labels) == {"neg", "pos"}
-    assert "held out" not in found.texts + found.unlabelled
+def test_texts_in_unsup_are_unlabelled(tmp_path):
+    write_corpus(tmp_path / "corpus")
+    data = read(tmp_path / "corpus")
+    assert (len(data.texts), len(data.unlabelled)) == (24, 30)
+    assert set(data.labels) == {"neg", "pos"}
+    assert "held out" not in data.texts + data.unlabelled
     assert read(tmp_path / "corpus", reading=ReadOptions(splits=("train",))).unlabelled == []
 
 
-def test_of_an_archive_the_part_test_is_validated_on(tmp_path):
-    files = build_index(tmp_path / "corpus")
-    found = read(tmp_path / "corpus", valid=[pack(tmp_path / "a.tar", files, files)])
-    assert found.valid == (["held out"], ["pos"])
-    assert len(found.texts) == 24
+def test_the_test_part_of_an_archive_is_used_for_validation(tmp_path):
+    files = write_corpus(tmp_path / "corpus")
+    data = read(tmp_path / "corpus", valid=[pack(tmp_path / "a.tar", files, files)])
+    assert data.valid == (["held out"], ["pos"])
+    assert len(data.texts) == 24
 
 
-def test_it_is_said_if_nothing_is_learned_from_them():
+def test_a_note_reports_that_unlabelled_texts_are_not_used():
     texts, labels = zip(*make_rows(("neg", "pos"), 20, seed=1), strict=True)
     for settings, note in (
         ({"ngrams": 0}, True),
@@ -73,38 +73,38 @@ def test_it_is_said_if_nothing_is_learned_from_them():
         chosen = TrainSettings(width=0, epochs=1, valid_share=0.0, new_word_min_count=1, **settings)
         embeddings = small_embeddings()
         nlptx.fit(texts, labels, embeddings, chosen, unlabelled=["a b"], jobs=1, on_note=notes.append)
-        assert any("the texts without labels are not used" in said for said in notes) == note
+        assert any("the texts without labels are not used" in text for text in notes) == note
 
 
-def test_texts_come_in_the_order_of_the_numbers_in_their_names(tmp_path):
-    files = build_index(tmp_path / "corpus")
-    found = read(tmp_path / "corpus")
+def test_files_are_read_in_numeric_order(tmp_path):
+    files = write_corpus(tmp_path / "corpus")
+    data = read(tmp_path / "corpus")
     numbers = [int(name.split("/")[2].split("_")[0]) for name in files if name.startswith("train/neg")]
-    wanted = [files[f"train/neg/{number}_7.txt"] for number in sorted(numbers)]
-    assert found.texts[: len(wanted)] == wanted
+    expected = [files[f"train/neg/{number}_7.txt"] for number in sorted(numbers)]
+    assert data.texts[: len(expected)] == expected
 
 
-def test_a_folder_and_its_archive_in_any_order_give_the_same_texts(tmp_path):
-    files = build_index(tmp_path / "corpus")
+def test_a_folder_and_its_archive_in_any_order_yield_the_same_texts(tmp_path):
+    files = write_corpus(tmp_path / "corpus")
     folder = read(tmp_path / "corpus")
     for name, order in ("a.tar.gz", sorted(files)), ("b.tar.gz", sorted(files, reverse=True)):
-        found = read(pack(tmp_path / name, files, order))
-        assert (found.texts, found.labels, found.unlabelled) == (folder.texts, folder.labels, folder.unlabelled)
+        data = read(pack(tmp_path / name, files, order))
+        assert (data.texts, data.labels, data.unlabelled) == (folder.texts, folder.labels, folder.unlabelled)
 
 
-def test_rows_of_tables_stay_in_their_order(tmp_path):
+def test_rows_of_tables_keep_their_order(tmp_path):
     rows = make_rows(("neg", "pos"), 30, seed=2)
-    found = read(write_tsv(tmp_path / "10.tsv", rows))
-    assert found.texts == [text for text, _ in rows]
+    data = read(write_tsv(tmp_path / "10.tsv", rows))
+    assert data.texts == [text for text, _ in rows]
 
 
 def test_unlabelled_files_of_any_format(tmp_path, work):
-    build_index(tmp_path / "corpus")
+    write_corpus(tmp_path / "corpus")
     table = write_tsv(tmp_path / "more.tsv", make_rows(("neg", "pos"), 7, seed=2))
-    found = read(work / "train.tsv", unlabelled=[work / "corpus.txt", table, tmp_path / "corpus"])
-    assert len(found.unlabelled) == 140 + 7 + 30
-    assert found.source["unlabelled_documents"] == 177
-    assert len(found.texts) == 80
+    data = read(work / "train.tsv", unlabelled=[work / "corpus.txt", table, tmp_path / "corpus"])
+    assert len(data.unlabelled) == 140 + 7 + 30
+    assert data.source["unlabelled_documents"] == 177
+    assert len(data.texts) == 80
 
 
 def train(work, output, *more):
@@ -129,15 +129,15 @@ def test_without_components_unlabelled_texts_change_no_bit_of_a_score(work, tmp_
     assert one == two
 
 
-def test_other_unlabelled_texts_make_another_training():
+def test_unlabelled_texts_are_part_of_the_fingerprint():
     settings = TrainSettings()
     given = [LabelledTexts.of(["a"], ["b"], None, free) for free in ([], ["c"])]
     one, two = (Fingerprint.of(each, small_embeddings(), settings, 1) for each in given)
     assert one.differences(two) == ["the unlabelled data differs"]
 
 
-def test_a_text_without_a_label_elsewhere_is_an_error(tmp_path, work):
-    build_index(tmp_path / "corpus")
+def test_a_text_without_a_label_outside_unsup_is_an_error(tmp_path, work):
+    write_corpus(tmp_path / "corpus")
     (tmp_path / "corpus" / "stray.txt").write_text("no folder gives it a label")
     words = ("train", tmp_path / "corpus", "-e", work / "embeddings.npz", "-o", tmp_path / "m.npz")
     refused(*words, code=3, says="has no label")

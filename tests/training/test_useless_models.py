@@ -1,4 +1,4 @@
-"""A training that makes a useless model says so: an error if the loss explodes, a warning if guessing is better."""
+"""Useless models: an error if the loss explodes, a warning if a model is worse than guessing."""
 
 import json
 
@@ -27,7 +27,7 @@ def fit(texts=TEXTS, labels=LABELS, valid=None, **settings):
     return model, notes
 
 
-def turned(labels):
+def swapped(labels):
     return [{"neg": "pos", "pos": "neg"}.get(label, label) for label in labels]
 
 
@@ -37,7 +37,7 @@ def test_a_loss_that_explodes_is_an_error():
     assert "Lower" in caught.value.hint
 
 
-def test_a_model_that_learns_earns_no_warning():
+def test_a_model_that_learns_causes_no_warning():
     model, notes = fit(epochs=4, lr=0.01, warmup=0)
     assert notes == []
     assert "warnings" not in model.history
@@ -48,9 +48,9 @@ def test_a_model_that_learns_earns_no_warning():
     [{}, {"loss": "squared-error"}, {"class_weight": "balanced"}, {"calibrate": False}, {"lr": 0.3, "epochs": 3}],
     ids=str,
 )
-def test_a_model_that_guessing_beats_earns_a_warning(more):
+def test_a_model_that_is_worse_than_guessing_causes_a_warning(more):
     held_out, truth = make_reviews(40, seed=3)
-    model, notes = fit(valid=(held_out, turned(truth)), **{"epochs": 4, "lr": 0.01, "warmup": 0} | more)
+    model, notes = fit(valid=(held_out, swapped(truth)), **{"epochs": 4, "lr": 0.01, "warmup": 0} | more)
     assert len(notes) == 1
     assert notes[0].startswith(
         "warning: on the 40 held-out texts the model is worse than predictions that ignore the text"
@@ -60,19 +60,19 @@ def test_a_model_that_guessing_beats_earns_a_warning(more):
     assert ("always" in notes[0]) == (more.get("class_weight") != "balanced")
 
 
-def test_what_guessing_reaches_is_the_most_frequent_training_label_and_the_label_frequencies():
+def test_the_warning_compares_with_the_most_frequent_label_and_the_label_frequencies():
     texts, labels = make_reviews(80)
     rows = [row for row, label in enumerate(labels) if label == "neg" or row % 8 == 1]  # 40 neg, 10 pos
     held_out, truth = make_reviews(40, seed=3)
     _, notes = fit(
-        [texts[row] for row in rows], [labels[row] for row in rows], (held_out, turned(truth)), epochs=4, lr=0.05
+        [texts[row] for row in rows], [labels[row] for row in rows], (held_out, swapped(truth)), epochs=4, lr=0.05
     )
     frequencies = -(np.log(0.8) + np.log(0.2)) / 2
     assert f"label frequencies {frequencies:.4g}" in notes[0]
     assert "always 'neg' 50.0%" in notes[0]
 
 
-def test_a_rare_label_that_costs_accuracy_earns_no_warning():
+def test_balanced_weights_that_cost_accuracy_cause_no_warning():
     texts, labels = make_reviews(600, seed=2)
     rare = [row for row, label in enumerate(labels) if label == "pos"][::12]
     rows = sorted([row for row, label in enumerate(labels) if label == "neg"] + rare)
@@ -81,7 +81,7 @@ def test_a_rare_label_that_costs_accuracy_earns_no_warning():
     assert notes == []
 
 
-def test_a_held_out_label_that_training_lacks_is_no_error():
+def test_a_held_out_label_that_was_not_learned_is_not_an_error():
     held_out, _ = make_reviews(3, seed=3)
     for weight in ("none", "balanced"):
         texts, labels = [*TEXTS, "no such words"], [*LABELS, "odd"]
@@ -89,7 +89,7 @@ def test_a_held_out_label_that_training_lacks_is_no_error():
         assert model.history["best_epoch"] == 1
 
 
-# ---------------------------------------------------------------- as a user meets them
+# ---------------------------------------------------------------- command line
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def files(tmp_path_factory):
     write_tsv(folder / "train.tsv", zip(TEXTS, LABELS, strict=True))
     held_out, truth = make_reviews(40, seed=3)
     write_tsv(folder / "good.tsv", zip(held_out, truth, strict=True))
-    write_tsv(folder / "bad.tsv", zip(held_out, turned(truth), strict=True))
+    write_tsv(folder / "bad.tsv", zip(held_out, swapped(truth), strict=True))
     return folder
 
 
@@ -129,7 +129,7 @@ def test_the_warning_is_on_stderr_in_the_summary_and_in_the_model(files):
     assert train(files, "bad.tsv", "--quiet").stderr == ""
 
 
-def test_summary_and_info_say_what_decides(files):
+def test_summary_and_info_show_how_the_best_epoch_was_chosen(files):
     result = train(files, "good.tsv", "--json")
     facts = json.loads(result.stdout)
     assert facts["best_by"] == "lowest validation loss"
@@ -143,7 +143,7 @@ def test_summary_and_info_say_what_decides(files):
 
 
 @pytest.mark.parametrize("warnings", ["text", [1], {"a": "b"}])
-def test_damaged_warnings_are_refused(warnings, tmp_path):
+def test_damaged_warnings_are_rejected(warnings, tmp_path):
     artifact = fit(epochs=1)[0].to_artifact()
     artifact.details["history"]["warnings"] = warnings
     path = str(tmp_path / "m.npz")

@@ -1,4 +1,4 @@
-"""Found first on PYTHONPATH, this refuses what nlptx promises not to do, and writes down which libraries it opens."""
+"""Rejects what nlptx promises not to do, and logs which libraries it opens. Imported because it is on PYTHONPATH."""
 
 import os
 import sys
@@ -8,18 +8,18 @@ REFUSED = (
     *("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn"),
     "pickle.find_class",
 )
-# What a command and the worker processes that it forks say to each other.
-SAID = {
+# Classes of the objects that a command and its worker processes exchange.
+EXCHANGED = {
     ("nlptx.classifier.scoring", "Scored"),
     ("nlptx.training.gradients", "AccumulatorTotals"),
 }
-# Older versions of threadpoolctl find the C library so, and those of NumPy's testing tools learn the processor.
-ASKED = (["/sbin/ldconfig", "-p"], ["lscpu"])
+# Older versions of threadpoolctl run the first to find the C library, and NumPy's testing tools run the second.
+ALLOWED = (["/sbin/ldconfig", "-p"], ["lscpu"])
 LOG = os.environ["AUDIT_LOG"]
 
 
 def note(text):
-    # Opened each time, as a process that helps with training closes what it has open.
+    # Opened for each line because worker processes close all open files.
     log = os.open(LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(log, f"{text}\n".encode())
     os.close(log)
@@ -28,12 +28,12 @@ def note(text):
 def hook(event, arguments):
     if event == "ctypes.dlopen":
         note(f"opened {arguments[0]}")
-    elif event == "subprocess.Popen" and list(arguments[1]) in ASKED:
-        note(f"asked {arguments[1]}")
+    elif event == "subprocess.Popen" and list(arguments[1]) in ALLOWED:
+        note(f"allowed {arguments[1]}")
     elif event == "os.fork":
         note("forked")
-    elif event == "pickle.find_class" and arguments in SAID:
-        note("said")
+    elif event == "pickle.find_class" and arguments in EXCHANGED:
+        note("exchanged")
     elif event.startswith(REFUSED):
         note(f"refused {event}")
         raise RuntimeError(f"refused: {event}")

@@ -1,13 +1,13 @@
-"""Strikes a process of nlptx in the middle of its final write. Python imports this file by itself where its folder is
-on PYTHONPATH, so the program under test is the one that users run.
+"""Injects a fault into the final write of nlptx. Python imports this file automatically if its folder is on
+PYTHONPATH, so the program under test is the one that users run.
 
-The steps of a final write are the calls into the system from the moment a temporary file (``*.tmp``) is opened:
-open, flock, each write to it, fchmod, fsync, replace, unlink. Two variables say what is to happen:
+The steps of a final write are its system calls from the moment a temporary file (``*.tmp``) is opened:
+open, flock, each write to it, fchmod, fsync, replace, unlink. Two environment variables control what happens:
 
-TORTURE_TRACE   a file that gets the name of each step, a line each
-TORTURE_FAULT   JSON: ``step`` (from 0), ``after`` (else before) and ``do``: the name of a signal, which the process
-                sends itself; the name of an error of the system, which takes the place of the call; or ``wait:FILE``,
-                which makes FILE and goes on once it has been removed
+TORTURE_TRACE   a file to which the name of each step is appended, one per line
+TORTURE_FAULT   JSON object with ``step`` (from 0), ``after`` (true: after the step, false: before it) and ``do``:
+                the name of a signal that the process sends to itself; the name of an operating-system error, which is
+                raised; or ``wait:FILE``, which creates FILE and waits until it has been removed
 """
 
 import errno
@@ -21,12 +21,12 @@ CALLS = ((os, "open"), (fcntl, "flock"), (os, "write"), (os, "fchmod"), (os, "fs
 trace = os.environ.get("TORTURE_TRACE")
 fault = json.loads(os.environ.get("TORTURE_FAULT", "{}"))
 system_open = os.open
-# Paths and descriptors of the final write: the temporary file and its folder, as long as they are in use.
-known = set()
+# Paths and descriptors that belong to the final write: the temporary file and its folder while they are in use.
+tracked = set()
 step = -1
 
 
-def strike(do):
+def inject(do):
     if do.startswith("wait:"):
         waiting = do.removeprefix("wait:")
         os.close(system_open(waiting, os.O_CREAT | os.O_WRONLY))
@@ -38,38 +38,38 @@ def strike(do):
         raise OSError(getattr(errno, do), os.strerror(getattr(errno, do)))
 
 
-def watched(name, call):
-    """Return ``call`` as it is, but for being counted and struck."""
+def instrumented(name, call):
+    """Return a wrapper of ``call`` that counts the steps and injects the fault."""
 
     def counting(*arguments, **options):
         global step
         first = arguments[0] if isinstance(arguments[0], int) else str(arguments[0])
-        # The checkpoints of a training are written in the same way, but are not what it is run for.
+        # Checkpoints are written in the same way, but only the final write of the output counts.
         begins = name == "open" and str(first).endswith(".tmp") and ".checkpoint." not in first
         if begins and arguments[1] & os.O_EXCL:
-            known.update((first, os.path.dirname(first)))
-        if first not in known:
+            tracked.update((first, os.path.dirname(first)))
+        if first not in tracked:
             return call(*arguments, **options)
         step += 1
         if trace:
             with open(trace, "a", encoding="utf-8") as file:
                 file.write(name + "\n")
-        struck = step == fault.get("step")
-        if struck and not fault["after"]:
-            strike(fault["do"])
+        faulty = step == fault.get("step")
+        if faulty and not fault["after"]:
+            inject(fault["do"])
         try:
             result = call(*arguments, **options)
             if name == "open":
-                # Last comes the folder; the descriptor of the file that was renamed may be another's by then.
-                known.difference_update([number for number in known if isinstance(number, int)])
-                known.add(result)
+                # The folder is opened last; by then the descriptor of the renamed file may have been reused.
+                tracked.difference_update([number for number in tracked if isinstance(number, int)])
+                tracked.add(result)
             return result
-        finally:  # unlink, for one, fails when all went well
-            if struck and fault["after"]:
-                strike(fault["do"])
+        finally:  # also after an exception: unlink fails if the write succeeded
+            if faulty and fault["after"]:
+                inject(fault["do"])
 
     return counting
 
 
 for module, name in CALLS:
-    setattr(module, name, watched(name, getattr(module, name)))
+    setattr(module, name, instrumented(name, getattr(module, name)))
