@@ -54,7 +54,7 @@ def test_library_messages_contain_no_options(path):
 def test_argument_names_in_library_messages_correspond_to_options(path):
     named = {name for text in strings(path) for name in re.findall(r"`[a-z_0-9]+(?:=[^`\s]+)?`", text)}
     shown = {re.sub(r"[ =].*", "", as_options(name)) for name in named}
-    only_in_python = {"`texts`", "`model`", "`cooccur`", "`pca`", "`sample_weight`"}
+    only_in_python = {"`texts`", "`model`", "`cooccur`", "`pca`", "`sample_weight`", "`frame`", "`y`"}
     assert {name for name in shown if not name.startswith("--")} <= only_in_python
     assert {name for name in shown if name.startswith("--")} <= options()
 
