@@ -213,7 +213,7 @@ build/cr/evaluate.json: build/cr.data nlptx/default_model.npz | $(INSTALLED)
 	nlptx evaluate $(CR) --json > $@
 $(eval $(call TABLE,cr,$$(CR)))
 
-transfer: $(INSTALLED) $(DATA)  ## Learning curve on customer reviews: going on from the bundled model, and three others.
+transfer: $(INSTALLED) $(DATA)  ## Learning curve on customer reviews: starting from the bundled model, and three others.
 	$(VENV)/bin/python tests/benchmarks/learning_curve.py $(CR) --films $(DATA) --work build/transfer
 
 # Ablations: the imdb run without one part, with the same seed and the same word vectors.

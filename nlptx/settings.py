@@ -66,7 +66,7 @@ class Settings:
         """Build from the values stored in an artifact.
 
         Raises:
-            CorruptError: a name is unknown or a value is invalid; this is an error of the file, not of the user.
+            CorruptError: a name is unknown or a value is invalid; the fault is in the file; it is not a user error.
         """
         unknown = sorted(set(values) - {item.name for item in fields(cls)})
         if unknown:
@@ -194,7 +194,7 @@ class NetworkSettings(Settings):
     )
     pool: str = setting(
         "mean",
-        "Pooling of a text into one vector.",
+        "How to pool a text into one vector.",
         "Network",
         choices=("mean", "max", "first", "attention", "flatten"),
     )
@@ -232,7 +232,7 @@ class TrainSettings(NetworkSettings):
         "Data",
         choices=("none", "balanced"),
     )
-    passages: int = setting(0, "Passages of 10 to 40 words to add per long text.", "Data", low=0, high=100)
+    passages: int = setting(0, "Number of passages to add per long text.", "Data", low=0, high=100)
     new_word_min_count: int = setting(2, "Learn unknown words that occur this often; 0: none.", "Start", low=0)
     freeze: bool = setting(False, "Do not train the word vectors.", "Start")
     pretrain: int = setting(0, "Epochs of next-word prediction before training.", "Start", low=0)

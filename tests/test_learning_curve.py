@@ -1,4 +1,4 @@
-"""The benchmark of going on from a model: the same rows for all methods, none of them tested on."""
+"""The benchmark of starting from a model: the same rows for all methods, none of them tested on."""
 
 from pathlib import Path
 

@@ -32,7 +32,7 @@ class CoverageCurve:
 
     Args:
         confidence: (N,) confidence of each text, descending.
-        accuracy: (N,) accuracy on the first 1, 2, ..., N texts. Among texts of equal confidence, errors are spread
+        accuracy: (N,) accuracy on the first 1, 2, ..., N texts. Errors are treated as spread
             evenly, so their order does not matter.
     """
 

@@ -42,9 +42,9 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
     nlptx info model.npz
     nlptx info embeddings.npz --plot map.png
 
-    The default is the bundled model. For a model the output includes its card, if it has one, and the loss curve of
-    the training. The corpus is identified by the SHA-256 of its texts. For a UTF-8 text file whose lines all end in
-    a line feed, sha256sum prints the same digest.
+    The default is the bundled model. For a model the output includes its card, if any, and its training loss curve.
+    The corpus is identified by the SHA-256 of its texts. For a UTF-8 text file whose lines all end in a line feed,
+    sha256sum prints the same digest.
     """
     from nlptx.artifacts import container, provenance
     from nlptx.classifier.model import Model

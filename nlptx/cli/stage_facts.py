@@ -13,7 +13,7 @@ _HIDDEN = ("sha256", "reading", "memory")
 
 
 def count_facts(details: dict[str, Any], words: int, entries: int) -> dict[str, Any]:
-    """Return the facts about counts: their details, and the numbers of words and of matrix entries."""
+    """Return the summary of a counts artifact: its details, and the numbers of words and matrix entries."""
     shown = {name: value for name, value in details.items() if name not in _HIDDEN}
     return {**shown, "words": words, "entries": entries}
 

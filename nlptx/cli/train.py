@@ -114,7 +114,7 @@ def train(
     """
     data = inputs_or_stdin(data)
     if embeddings is not None and start is not None:
-        raise click.UsageError("-e gives word vectors, and --start a model to go on from; give one of them.")
+        raise click.UsageError("-e gives word vectors, and --start a model to start from; give one of them.")
     origin = start if embeddings is None else embeddings
     given = (*data, *unlabelled, *valid) if origin is None else (*data, origin, *unlabelled, *valid)
     check_names(*given)
@@ -189,7 +189,7 @@ def _going_on(checkpoint: Checkpoint) -> str:
     path = checkpoint.path
     # Before the training itself begins, the checkpoint to resume from has not been read yet.
     is_there = path and (checkpoint.is_there or (checkpoint.resume and path.exists()))
-    return f"--resume goes on from {path.name}" if path and is_there else ""
+    return f"--resume continues from {path.name}" if path and is_there else ""
 
 
 def _keep(

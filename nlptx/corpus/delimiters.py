@@ -13,7 +13,8 @@ _QUOTED = re.compile(rf'(?:^|(?<=[,{_OTHERS}]))"(?:[^"]++|"")*+"?')
 def detect_delimiter(header: str) -> str:
     r"""Detect the delimiter of a CSV table from its first line.
 
-    If no comma and exactly one of ``;``, ``|`` and tab occurs outside quotes, it is that one; otherwise it is a comma.
+    If there is no comma outside quotes, but exactly one of ``;``, ``|`` and tab, that one is the delimiter; otherwise
+    the comma is.
 
     >>> detect_delimiter("Review;Stars"), detect_delimiter('"a;b",c'), detect_delimiter("a;b|c")
     (';', ',', ',')

@@ -19,7 +19,7 @@ class LeftOut:
         """Count a row.
 
         Args:
-            cause: attribute of the row, such as ``without a label``.
+            cause: why the row was left out, as a phrase that follows "row", such as ``without a label``.
             where: position of the row, as ``file:line``.
         """
         self._causes[cause] += 1

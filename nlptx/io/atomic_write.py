@@ -201,7 +201,7 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
 
 
 def remove_litter(target: Path) -> None:
-    """Remove temporary files for ``target`` that are not locked, because their writers were killed."""
+    """Remove temporary files for ``target`` that are no longer locked, that is, whose writers were killed."""
     stem = stem_of(target)
     for path in target.parent.glob(f".{glob.escape(stem)}.*.tmp"):
         if not _RANDOM.fullmatch(path.name[len(stem) + 2 : -len(".tmp")]):

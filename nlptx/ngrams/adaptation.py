@@ -1,4 +1,4 @@
-"""A correction to the outputs of a trained model: a logistic regression with few assumptions and a prior around zero.
+"""A correction to the outputs of a trained model: a logistic regression with a prior centred at zero.
 
 A model that was trained on other texts already gives each new text outputs z0. The corrected outputs are
 
@@ -104,7 +104,7 @@ def cross_fit_correction(
     on_progress: Callable[[str, float, str], None],
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[Correction, NDArray[np.float32]]:
-    """Fit a correction, and compute what it adds to the training texts by their n-grams, out of fold.
+    """Fit a correction, and compute its out-of-fold contribution to the outputs of each training text from its n-grams.
 
     Args:
         ngrams: n-grams of the N texts and of passages of them.
@@ -133,7 +133,7 @@ def cross_fit_correction(
     found = []
     for done, correction in enumerate(workers.map(fit, parts), start=1):
         found.append(correction)
-        on_progress("going on from the model", done / len(parts), f"{done} of {len(parts)} linear models")
+        on_progress("starting from the model", done / len(parts), f"{done} of {len(parts)} linear models")
     final, *outside = found
     added = np.zeros((len(text_of), outputs.shape[1]), np.float32)
     for number, correction in enumerate(outside):

@@ -30,7 +30,7 @@ class Process:
     It has a copy of the memory of its parent at the time of the fork. Items and results are sent through pipes.
 
     Args:
-        work: function of an item.
+        work: function to call on each item.
 
     Raises:
         OSError: the system cannot create another process or pipe.

@@ -106,7 +106,8 @@ class Workers:
     ) -> Iterator[tuple[K, R]]:
         """Do the same as :meth:`map`, but yield ``(kept, work(item))`` for each pair ``(kept, item)``.
 
-        ``kept`` is not passed to the workers. At a pause, all results are yielded before the next pair is requested.
+        ``kept`` is not passed to the workers. When the input pauses, all results are yielded before the next pair is
+        requested.
         """
         if self.jobs == 1:
             for pair in pairs:

@@ -54,7 +54,7 @@ class Checkpoint:
         on_note: callback for remarks.
 
     Raises:
-        OutputError: on entry, if another process is training the same output.
+        OutputError: on entry, if another process is training a model with the same output path.
     """
 
     def __init__(

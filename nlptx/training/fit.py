@@ -58,7 +58,7 @@ def fit(
         embeddings: initial word vectors; by default they are made from the texts, with and without labels, as
             :func:`nlptx.count` and :func:`nlptx.fit_pca` make them.
         settings: training settings; see :class:`TrainSettings`.
-        start: trained model to go on from, in place of word vectors: with its words, vectors, n-gram features and
+        start: trained model to start from, in place of word vectors: with its words, vectors, n-gram features and
             network, which determine the settings of the network. Its labels need not be those of ``labels``.
         cooccur: settings of the counting, if the word vectors are made.
         pca: settings of the PCA, if the word vectors are made.
@@ -66,8 +66,8 @@ def fit(
         unlabelled: texts without labels, used to learn which n-grams occur together.
         sample_weight: weight of each training text, from 0 to 1e9: a text of weight 2 counts as two equal texts in the
             loss, the n-gram features, the class weights and the calibration; one of weight 0 is left out.
-        seed: seed of all random numbers: word vectors, held-out texts, folds, LSA, passages, initial weights, order
-            of texts, dropout.
+        seed: seed for all random number generators: word vectors, held-out texts, folds, LSA, passages, initial
+            weights, order of texts, dropout.
         jobs: number of threads, or workers; all cores by default. At most four work on the same batch. The number does
             not change the result.
         on_progress: callback for the progress of each step, with an :class:`EpochProgress` after every optimiser step

@@ -62,7 +62,7 @@ class LabelledTexts:
     def without_unlabelled(self, on_note: Callable[[str], None]) -> LabelledTexts:
         """Return the same data without the texts that have no label, from which a model to start from cannot learn."""
         if self.unlabelled:
-            on_note("the texts without labels are left out: going on from a model needs only texts with labels")
+            on_note("the texts without labels are left out: starting from a model needs only texts with labels")
         return replace(self, unlabelled=[])
 
 

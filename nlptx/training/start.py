@@ -1,8 +1,8 @@
-"""Going on from a trained model (``--start``) instead of word vectors.
+"""Starting from a trained model (``--start``) instead of word vectors.
 
 Words, word vectors, encoder and n-gram features of the model are kept. A correction to its outputs is fitted on the new
 texts (:mod:`nlptx.ngrams.adaptation`) and becomes part of the head and of the weights of the n-grams. Then the network
-is trained as usual. A label of the same name goes on from its output, and the output of a new label from 0.
+is trained as usual. A label of the same name continues from its output, and the output of a new label from 0.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def start_from(
     settings: TrainSettings,
     context: TrainingContext,
 ) -> tuple[Model, Dataset]:
-    """Return a model that goes on from another one, and the data with n-gram features to train it on.
+    """Return a model that starts from another one, and the data with n-gram features to train it on.
 
     Args:
         start: trained model.

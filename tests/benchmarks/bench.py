@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def remarks(row: Row) -> Iterator[str]:
-    """Yield the measurements of a row other than its time, as text."""
+    """Yield a row's measurements, except its time, as text."""
     if row.get("ratio") is None:
         yield f"{row['peer']} absent"
     else:

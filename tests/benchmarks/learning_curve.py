@@ -1,4 +1,4 @@
-"""Learning curve on a small labelled table: a model that goes on from the bundled one, and three alternatives.
+"""Learning curve on a small labelled table: a model that starts from the bundled one, and three alternatives.
 
     python tests/benchmarks/learning_curve.py cr.tsv --films aclImdb_dev.tar.gz --work build/transfer
 
@@ -44,7 +44,7 @@ def untouched(start: nlptx.Model) -> Method:
     return lambda train, test: accuracy(start, test)
 
 
-def gone_on(start: nlptx.Model, settings: TrainSettings | None = None) -> Method:
+def started_from(start: nlptx.Model, settings: TrainSettings | None = None) -> Method:
     """``nlptx train --start MODEL`` with default settings."""
     return lambda train, test: accuracy(nlptx.fit(*train, settings=settings, start=start), test)
 
@@ -90,10 +90,10 @@ def cross_validated(table: pd.DataFrame, method: Method, count: int = 10) -> lis
 
 
 def forgetting(start: nlptx.Model, table: pd.DataFrame, films: str) -> dict[str, float]:
-    """Return the accuracy on film reviews before and after going on with all rows."""
+    """Return the accuracy on film reviews before and after training on all rows."""
     data = nlptx.read_training_data(films, options=ReadOptions(splits=("test",)))
     test = (data.texts, data.labels)
-    return {"before": accuracy(start, test), "after": gone_on(start)(drawn(table, np.arange(len(table))), test)}
+    return {"before": accuracy(start, test), "after": started_from(start)(drawn(table, np.arange(len(table))), test)}
 
 
 def as_markdown(found: dict[str, dict], sizes: list[int]) -> str:
@@ -128,7 +128,7 @@ def plot(found: dict[str, dict], sizes: list[int], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="table (.tsv) with the columns text and label")
-    parser.add_argument("--start", help="model to go on from; the bundled one by default")
+    parser.add_argument("--start", help="model to start from; the bundled one by default")
     parser.add_argument("--films", help="archive of film reviews, to measure what is forgotten")
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
@@ -137,7 +137,7 @@ def main() -> None:
     table = pd.read_csv(arguments.data, sep="\t", dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False)
     start = nlptx.Model.load(arguments.start)
     methods: dict[str, Method] = {
-        "going on from the bundled model": gone_on(start),
+        "starting from the bundled model": started_from(start),
         "the bundled model, untouched": untouched(start),
         "from nothing": from_nothing,
         "TF-IDF and logistic regression": logistic_regression,
@@ -148,7 +148,7 @@ def main() -> None:
     report: dict[str, object] = {"curve": found}
     everything = TrainSettings(valid_share=0.0)
     for name, settings in {"default settings": None, "--valid-share 0": everything}.items():
-        ten = cross_validated(table, gone_on(start, settings))
+        ten = cross_validated(table, started_from(start, settings))
         report[f"ten folds, {name}"] = ten
         print(f"ten folds, {name}: {100 * mean(ten):.1f} ± {100 * stdev(ten):.1f}", flush=True)
     if arguments.films:

@@ -52,7 +52,7 @@ def bits(model, texts, jobs=2, **options):
         return [scored for batch in batches for _, scored in batch]
 
 
-# ---------------------------------------------------------------- independence of other texts
+# ---------------------------------------------------------------- scores do not depend on other texts
 
 
 @every_model

@@ -130,7 +130,7 @@ def test_a_stopped_training_run_keeps_the_best_model_so_far_and_a_checkpoint(sig
     result, message = interrupted(work, tmp_path, signal_name)
     assert result.code == code
     assert "out.npz holds the best model so far" in message
-    assert f"--resume goes on from {CHECKPOINT}" in message
+    assert f"--resume continues from {CHECKPOINT}" in message
     assert sorted(contents(tmp_path)) == ["out.npz", CHECKPOINT]
     history = header_of(tmp_path / "out.npz")["details"]["history"]
     assert history["interrupted"]

@@ -238,7 +238,7 @@ def test_resuming_a_stopped_training_run_yields_the_same_bytes(here):
     signalled_at([(STEP, 3, "SIGTERM")], *words, cwd=here)
     point = ("nlptx.pca.fit", "", "power_iteration")
     _, message = signalled_at([(point, 1, "SIGTERM")], *words, "--resume", cwd=here)
-    assert "nothing is kept; --resume goes on from out.npz.checkpoint as before" in message
+    assert "nothing is kept; --resume continues from out.npz.checkpoint as before" in message
     assert "resuming from out.npz.checkpoint" in run(*words, "--resume", cwd=here).stderr
     resumed = contents(here)
     run(*words, cwd=here)

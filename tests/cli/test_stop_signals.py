@@ -31,7 +31,7 @@ def test_stopping_before_the_first_step_keeps_the_previous_checkpoint(work, tmp_
     signalled_at([(STEP, 1, "SIGTERM")], *train(work), cwd=tmp_path)
     before = contents(tmp_path)[CHECKPOINT]
     _, message = signalled_at([(ENCODE, 1, "SIGTERM")], *train(work, "--resume"), cwd=tmp_path)
-    assert f"nothing is kept; --resume goes on from {CHECKPOINT} as before\n" in message
+    assert f"nothing is kept; --resume continues from {CHECKPOINT} as before\n" in message
     assert contents(tmp_path)[CHECKPOINT] == before
 
 
@@ -40,7 +40,7 @@ def test_stopping_before_the_first_step_keeps_the_previous_checkpoint(work, tmp_
 def test_stopping_after_the_first_step_leaves_a_checkpoint(name, phase, work, tmp_path):
     code, message = signalled_at([(STEP, 1, name)], *train(work, *phase), cwd=tmp_path)
     assert code == CODES[name]
-    assert f"--resume goes on from {CHECKPOINT}" in message.splitlines()[-1]
+    assert f"--resume continues from {CHECKPOINT}" in message.splitlines()[-1]
     assert CHECKPOINT in contents(tmp_path)
     run(*train(work, *phase), "--resume", cwd=tmp_path)
     resumed = contents(tmp_path)
@@ -74,7 +74,7 @@ def test_a_later_ctrl_c_forces_train_to_end(work, tmp_path):
     strikes = [(STEP, 2, "SIGTERM"), (SAVE_MODEL, 1, "SIGINT")]
     code, message = signalled_at(strikes, *train(work), force_after=0, cwd=tmp_path)
     assert code == CODES["SIGINT"]
-    assert message.splitlines()[-1] == f"nlptx: interrupted: --resume goes on from {CHECKPOINT}"
+    assert message.splitlines()[-1] == f"nlptx: interrupted: --resume continues from {CHECKPOINT}"
     assert list(contents(tmp_path)) == [CHECKPOINT]
 
 

@@ -12,7 +12,7 @@ from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
 LABELS = ("neg", "pos")
 KINDS = {"cooccur": "cooccurrence", "pca": "embeddings", "train": "model"}
-# The transformer as in the articles: post-norm, without dropout or weight averaging.
+# The transformer as in the two articles of the presets: post-norm, without dropout or weight averaging.
 ARTICLE = {"norm": "post", "dropout": 0.0, "word_dropout": 0.0, "weight_averaging": 0.0}
 # Only the transformer, without n-grams, and only the textbook training step.
 PLAIN = {"ngrams": 0, "dropout": 0.0, "word_dropout": 0.0, "weight_averaging": 0.0}

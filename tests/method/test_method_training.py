@@ -109,7 +109,7 @@ def test_row_17_dropout(p):
     assert_allclose(y[kept] / x[kept], (y / x).max())
     assert_array_equal(layer.backward(np.ones_like(x), cache) != 0, kept)
     assert_array_equal(layer.forward(x, None, None)[0], x)
-    # There is no dropout in scoring; training twice with the same seed drops the same entries.
+    # Dropout is off during scoring; training twice with the same seed drops the same entries.
     assert TrainSettings().dropout == 0.1
     model, again = (small_fit(dropout=p) for _ in range(2))
     assert_array_equal(model.flat, again.flat)

@@ -88,7 +88,7 @@ def test_row_18_learning_curve_as_a_picture(tmp_path, goldstraw, suffix, start):
     assert second.read_bytes() == content
 
 
-# ---------------------------------------------------------------- attention as a lens
+# ---------------------------------------------------------------- attention as a weighted average
 
 
 def test_row_19_attention_of_each_head_as_taught(goldstraw):

@@ -1,4 +1,4 @@
-"""Thousands of damaged artifacts are rejected or still usable. ``make torture`` tests a hundred thousand."""
+"""Every damaged artifact is either rejected or still usable. ``make torture`` tests a hundred thousand."""
 
 import json
 

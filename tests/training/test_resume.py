@@ -208,7 +208,7 @@ def test_training_can_be_resumed_if_the_model_could_not_be_written(work, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(nlptx.Model, "save", full)
         result = CliRunner().invoke(command_line, command)
-    assert str(result.exception).endswith("--resume goes on from m.npz.checkpoint")
+    assert str(result.exception).endswith("--resume continues from m.npz.checkpoint")
     assert list(contents(tmp_path)) == ["m.npz.checkpoint"]
     run(*command, "--resume")
     assert list(contents(tmp_path)) == ["m.npz"]

@@ -1,4 +1,4 @@
-"""Going on from a trained model: what is kept, what is added, and that nothing depends on chance or on cores."""
+"""Starting from a trained model: what is kept, what is added, and that nothing depends on chance or on cores."""
 
 from functools import cache
 
