@@ -1,4 +1,4 @@
-"""The options ``--abstain`` and ``--max-error``: answer only texts with a high confidence."""
+"""The options ``--abstain`` and ``--max-error``: label only texts that are predicted with high confidence."""
 
 from __future__ import annotations
 

@@ -165,5 +165,5 @@ def preset_option(function: Function) -> Function:
         expose_value=False,
         callback=choose,
         group="Start",
-        help=f"Settings of an article, {articles}.",
+        help=f"Use the settings of an article: {articles}.",
     )(function)

@@ -60,8 +60,8 @@ def reading_options(
             "--delimiter",
             metavar="CHAR",
             group="Data",
-            show_default="by the header",
-            help="Character between CSV columns; or tab.",
+            show_default="detected from the header",
+            help="CSV delimiter: a character, or tab.",
         )
         @option(
             "--split",

@@ -1,4 +1,4 @@
-"""Counts a corpus in bounded memory: encode the words as ids, count each block, and sum the counts of the blocks."""
+"""Counting in bounded memory: words are encoded as ids, and the counts of blocks of the corpus are summed."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Words, word vectors, encoder and n-gram features of the model are kept. A correction to its outputs is fitted on the new
 texts (:mod:`nlptx.ngrams.adaptation`) and becomes part of the head and of the weights of the n-grams. Then the network
-is trained as usual. A label of the same name continues from its output, and the output of a new label from 0.
+is trained as usual. A label that the model already has keeps its output weights; those of a new label start at 0.
 """
 
 from __future__ import annotations
