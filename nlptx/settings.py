@@ -233,7 +233,7 @@ class TrainSettings(NetworkSettings):
         choices=("none", "balanced"),
     )
     passages: int = setting(0, "Number of passages to add per long text.", "Data", low=0, high=100)
-    new_word_min_count: int = setting(2, "Learn unknown words that occur N times or more; 0: none.", "Start", low=0)
+    new_word_min_count: int = setting(2, "Learn words that occur N times or more; 0: none.", "Start", low=0)
     freeze: bool = setting(False, "Do not train the word vectors.", "Start")
     pretrain: int = setting(0, "Epochs of next-word prediction before training.", "Start", low=0)
     ngrams: int = setting(3, "Maximum length of the word n-gram features; 0: none.", "N-grams", low=0, high=3)

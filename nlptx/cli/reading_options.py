@@ -60,8 +60,8 @@ def reading_options(
             "--delimiter",
             metavar="CHAR",
             group="Data",
-            show_default="detected from the header",
-            help="CSV delimiter: a character, or tab.",
+            show_default="by the header",
+            help="CSV delimiter, or the word tab.",
         )
         @option(
             "--split",
@@ -70,7 +70,7 @@ def reading_options(
             default=splits,
             show_default=True,
             group="Data",
-            help="Parts to read, if the corpus has them.",
+            help="Parts of the corpus to read.",
         )
         @option(
             "--encoding-errors",
