@@ -199,7 +199,10 @@ def _keep(
     checkpoint: Checkpoint,
     earlier: dict[str, dict[str, Any]],
 ) -> None:
-    """Save the model if it has a best epoch, and report the outcome. ``earlier`` holds the summaries of the preceding stages."""
+    """Save the model if it has a best epoch, and report the outcome.
+
+    ``earlier`` holds the summaries of the preceding stages.
+    """
     history = model.history
     best = history["best_epoch"]
     going_on = _going_on(checkpoint)
