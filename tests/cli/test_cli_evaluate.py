@@ -281,7 +281,7 @@ def test_text_and_json_of_info_agree(work):
 
 def test_info_of_a_model_begins_with_purpose_accuracy_and_labels(work, tmp_path):
     beginnings = {
-        None: [("purpose", "Tell positive from negative"), ("accuracy", "%"), ("labels", "neg, pos")],
+        None: [("purpose", "positive or negative"), ("accuracy", "%"), ("labels", "neg, pos")],
         work / "kinds.npz": [
             ("purpose", "Distinguish comedy, drama and western."),
             ("accuracy", "held-out"),
