@@ -1,21 +1,22 @@
-"""Abstention: leave texts with a low confidence unanswered, so that few of the answers are wrong.
+"""Abstention: give no label to texts with a low confidence, so that few of the labels are wrong.
 
-A model stores how many of its held-out texts it answers, and how many of these answers are wrong, for a fixed grid of
-confidence thresholds. From these counts alone, :meth:`ErrorCurve.choose` finds the threshold for a maximum error E:
+A text that gets a label is called answered. For a fixed grid of confidence thresholds, a model stores how many of its
+held-out texts are answered, and how many of these answers are wrong. From these counts alone, :meth:`ErrorCurve.choose`
+finds the threshold for a maximum error E:
 
     for each threshold that is not skipped, from high to low:
         stop unless P(X <= wrong) <= 5 %, where X is binomial(answered, E)
 
 The last threshold before the stop is chosen. The condition holds if and only if the one-sided 95 % Clopper-Pearson
-upper bound of the error is at most E. Because the order of the tests is fixed in advance and testing stops at the first
-failure, the probability of choosing a threshold with an error above E is at most 5 % in total (fixed-sequence testing:
-Angelopoulos et al. 2021, "Learn then Test"; the problem is described by Geifman & El-Yaniv 2017, "Selective
+upper bound on the error rate is at most E. Because the order of the tests is fixed in advance and testing stops at the
+first failure, the probability of choosing a threshold with an error above E is at most 5 % in total (fixed-sequence
+testing: Angelopoulos et al. 2021, "Learn then Test"; the problem is described by Geifman & El-Yaniv 2017, "Selective
 Classification for Deep Neural Networks"). Thresholds that only a few texts reach are skipped, because a few mislabelled
 texts or overconfident answers would end the tests early. With skipping, the proof needs one more assumption: the error
-does not fall when less confident texts are answered too.
+rate does not fall when less confident texts are answered too.
 
 The new texts must be exchangeable with the held-out texts, as if both had been drawn at random from one source. Texts
-of another domain are not. The held-out texts were also used to choose the epoch and the temperature, which makes the
+from another domain are not. The held-out texts were also used to choose the epoch and the temperature, which makes the
 counts slightly optimistic.
 """
 
@@ -32,8 +33,8 @@ from nlptx.errors import ArtifactError, CorruptError, QualityGateError, Settings
 
 # Probability of choosing a threshold with an error above the maximum.
 RISK = 0.05
-# A threshold is skipped if it answers less than this fraction of the held-out texts, or too few of them to pass the
-# test with this many errors.
+# A threshold is skipped if less than this fraction of the held-out texts reach it, or too few to pass the test with
+# this many errors.
 MIN_COVERAGE, MIN_ERRORS = 0.2, 1
 # Confidence thresholds, ascending; the steps are finer close to 1.
 GRID = (
@@ -59,7 +60,7 @@ class Threshold(NamedTuple):
 
 @dataclass(frozen=True)
 class ErrorCurve:
-    """Answers and errors on held-out texts for several confidence thresholds.
+    """Numbers of answers and errors on held-out texts for several confidence thresholds.
 
     Args:
         texts: number of held-out texts, including those without a known word, which are never answered.
@@ -84,7 +85,7 @@ class ErrorCurve:
         """
         answered = (len(confidence) - np.searchsorted(np.sort(confidence), GRID)).tolist()
         wrong = ((~correct).sum() - np.searchsorted(np.sort(confidence[~correct]), GRID)).tolist()
-        # Leave out the low thresholds that every text reaches, except the last, and those that no text reaches.
+        # Of the thresholds that every text reaches, keep only the highest; leave out those that no text reaches.
         used = range(max(answered.count(len(confidence)) - 1, 0), len(GRID) - answered.count(0))
         return cls(texts, [GRID[i] for i in used], [answered[i] for i in used], [wrong[i] for i in used])
 
@@ -94,7 +95,7 @@ class ErrorCurve:
         The error on new texts is at most ``max_error`` with a confidence of 95 %, under the assumptions above.
 
         Args:
-            max_error: maximum fraction of wrong answers, between 0 and 1, both excluded.
+            max_error: maximum fraction of wrong answers, above 0 and below 1.
         """
         from scipy.special import bdtr  # slow to import
 
@@ -108,7 +109,7 @@ class ErrorCurve:
         return chosen
 
     def smallest_error(self) -> float | None:
-        """Return the smallest maximum error, a multiple of 0.5 %, for which there is a threshold."""
+        """Return the smallest multiple of 0.5 % to which a threshold can limit the error."""
         errors = (round(number * _STEP, 3) for number in range(1, round(1 / _STEP)))
         return next((error for error in errors if self.choose(error) is not None), None)
 
@@ -140,7 +141,7 @@ def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:
     """Return the threshold of a model that limits the error of its answers to ``max_error``.
 
     Args:
-        curve: errors of the model on its held-out texts, if it stores them.
+        curve: errors of the model on its held-out texts; None if it does not store them.
         max_error: as in :meth:`ErrorCurve.choose`.
 
     Raises:

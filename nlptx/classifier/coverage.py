@@ -41,7 +41,7 @@ class CoverageCurve:
 
     @classmethod
     def of(cls, confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> Self:
-        """Build the curve of one or more texts from the confidence and correctness of each, (N,)."""
+        """Build the curve for one or more texts from the confidence and correctness of each, (N,)."""
         values, group, sizes = np.unique(-confidence, return_inverse=True, return_counts=True)
         mean = np.bincount(group, correct) / sizes
         hits = np.cumsum(np.repeat(mean, sizes))
@@ -49,11 +49,11 @@ class CoverageCurve:
 
     @property
     def aurc(self) -> float:
-        """Area under the risk-coverage curve: the mean of the error, 1 - accuracy, over all coverages."""
+        """Area under the risk-coverage curve: the mean error, 1 - accuracy, over all coverages."""
         return float(1 - self.accuracy.mean())
 
     def at(self, coverage: float) -> CoveragePoint:
-        """Return the result of answering the most confident texts: at least this fraction of all, and any ties."""
+        """Return the result of answering at least this fraction of the texts, most confident first, including ties."""
         count = max(math.ceil(round(coverage * len(self.confidence), 6)), 1)
         confidence = float(self.confidence[count - 1])
         texts = int((self.confidence >= confidence).sum())

@@ -1,4 +1,4 @@
-"""Other spellings of the labels of a model: another case, or another pair of names for negative and positive."""
+"""Other spellings of the labels of a model: upper or lower case, or another pair of names for negative and positive."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _WORDS = (("neg", "pos"), ("negative", "positive"))
 
 
 def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str] | None:
-    """Return the label of the model for each label of some data, or None if that is not certain.
+    """Return the label of the model that each label of the data stands for, or None if this is not certain.
 
     Labels may differ in case if they remain distinct. If the labels of the model are neg and pos, or negative and
     positive, those of the data may also be any one of the pairs neg and pos, negative and positive, false and true,
-    0 and 1, -1 and 1. Of a pair of numbers both must occur, because 1 alone may be the lowest of several grades.
+    0 and 1, -1 and 1. Both numbers of a pair must occur, because 1 alone may be the lowest of several grades.
 
     Args:
         found: distinct labels of the data.

@@ -1,4 +1,4 @@
-"""Labels of any supported type. Each label has a name (a str), used to train and store it, and a type to restore it.
+"""Labels of any supported type. Each label has a name (a str), used in training and in files, and a type to restore it.
 
 A label is a str, bool, int or float, or a NumPy scalar of such a type. Internally, labels are represented by their
 names. Their types only matter when labels are passed in by the caller and when they are returned.
@@ -111,7 +111,7 @@ def find_labels(labels: Sequence[Label], known: Sequence[Label], name: str = "la
 
 
 def find_label(label: Label, known: Sequence[Label], name: str = "label") -> int:
-    """Return the index of a label in ``known``. Raises LabelError if it is not there."""
+    """Return the index of a label in ``known``. Raises LabelError if ``known`` does not contain it."""
     if type(label) not in _TYPE_NAMES or label not in known:
         raise LabelError(f"`{name}` is {with_type(label)}; expected one of {', '.join(map(repr, known))}")
     return known.index(label)

@@ -34,7 +34,7 @@ KIND = "model"
 _LARGEST_WEIGHT = 1e4
 # Maximum number of labels, and of their characters, in the repr of a model.
 _LABELS_SHOWN, _LONGEST_LABELS = 10, 50
-# Maximum relative difference between two ratios of probabilities that count as equal.
+# Maximum relative difference between two ratios of probabilities that are treated as equal.
 _ROUNDING = 1e-9
 
 
@@ -53,12 +53,12 @@ class Model:
         flat: (P,) parameters of the network.
         history: training history, as JSON values.
         made_from: header of the embeddings that training started from.
-        seed: seed of the training.
+        seed: seed of the training run.
         ngram_features: object that computes the n-gram features of a text, or None.
-        source: documents and digest of the training data, if known.
+        source: number of documents and digests of the training data, if known.
         temperature: number that the outputs are divided by to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
-        held_out: answers and errors on the held-out texts, from which :meth:`threshold` is computed; None if unknown.
+        held_out: numbers of answers and errors on the held-out texts, used by :meth:`threshold`; None if unknown.
     """
 
     vocabulary: Vocabulary
@@ -158,7 +158,7 @@ class Model:
 
         Args:
             texts: a list, tuple, array, Series or any other iterable of str.
-            jobs: number of threads, or workers; all cores by default. The number does not change the result.
+            jobs: number of threads, or workers; by default one per core. The number does not change the result.
 
         Raises:
             ArtifactError: the model's weights are so large that a probability is not a number.
@@ -175,8 +175,9 @@ class Model:
         Args:
             texts: as in :meth:`predict_proba`.
             jobs: as in :meth:`predict_proba`.
-            abstain: minimum confidence, P(label), of an answer. Texts with less, or without a known word, get None.
-                By default every text gets a label, even without a known word, for which ``nlptx predict`` prints ?.
+            abstain: minimum confidence, P(label), of a label. Texts with a lower confidence, or without a known word,
+                get None. By default every text gets a label, even one without a known word (``nlptx predict`` prints ?
+                for it).
 
         Raises:
             ArtifactError, InputTypeError: as for :meth:`predict_proba`.
@@ -190,9 +191,9 @@ class Model:
         ]
 
     def threshold(self, max_error: float) -> float:
-        """Return the ``abstain`` that holds the error of the answers to ``max_error``, with a confidence of 95 %.
+        """Return the ``abstain`` that limits the error of the answers to ``max_error``, with a confidence of 95 %.
 
-        It is chosen on the texts held out of training; see :mod:`nlptx.classifier.abstention` for the assumptions.
+        It is chosen on the held-out texts; see :mod:`nlptx.classifier.abstention` for the assumptions.
 
         Raises:
             ArtifactError, QualityGateError, SettingsError: as for :func:`nlptx.classifier.abstention.find_threshold`.

@@ -21,8 +21,8 @@ class Network(Layer):
         x + token_features U -> encoder -> pool -> dropout -> linear -> outputs + text_features W
 
     The features are optional and come from n-grams, see :mod:`nlptx.ngrams`. Token features are multiplied by U, whose
-    rows are learned vectors, and added to the word vectors. Text features are the outputs of M linear models with E
-    numbers each. They are multiplied by the learned matrix W, which initially computes their mean, and added to the
+    rows are learned vectors, and added to the word vectors. Text features are the outputs of M linear models, E numbers
+    from each. They are multiplied by the learned matrix W, which initially computes their mean, and added to the
     outputs. This way, the encoder learns to correct the errors of the linear models.
 
     Args:
@@ -58,8 +58,8 @@ class Network(Layer):
             self.token_projection = Linear(token_feature_width, components, rng, bias=False)  # U
         if text_feature_width:
             self.text_projection = Linear(text_feature_width, self.loss.outputs, rng, bias=False)  # W
-            # With two outputs, half of the number from a linear model is added to the second class, and half of it is
-            # subtracted from the first.
+            # With two outputs, half of a linear model's output is added to the second class and half is subtracted from
+            # the first.
             mean = np.array([[-0.5, 0.5]]) if self.loss.outputs == 2 else np.eye(self.loss.outputs)
             models = text_feature_width // len(mean)
             self.text_projection.weight.value[...] = np.tile(mean, (models, 1)) / models
@@ -134,7 +134,7 @@ class Network(Layer):
 
 
 class _Unset:
-    """Replacement for a random generator when the weights will be read from a file; its arrays take no memory."""
+    """Stand-in for a random generator when the weights will be read from a file; its arrays take no memory."""
 
     def uniform(self, low: float, high: float, size: tuple[int, ...]) -> NDArray:
         return np.lib.stride_tricks.as_strided(np.zeros(1), size, (0,) * len(size))

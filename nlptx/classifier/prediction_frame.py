@@ -31,14 +31,14 @@ def predict_frame(
 
     The columns are ``label``, ``confidence``, ``score`` (if the labels have an order) and one ``prob_<label>`` per
     label. If a name is taken, the new column gets the prefix ``predicted_``. Labels have the same type as in training.
-    The label is missing, where ``nlptx predict`` prints ?, if the text is missing or has no known word, or if the
-    confidence is less than ``abstain``.
+    If a text is missing or has no known word, or if the confidence is less than ``abstain``, the label is missing
+    (``nlptx predict`` prints ? in this case).
 
     Args:
         model: the classifier.
         frame: table with one text per row; columns, order and index are kept.
         text_column: name of the column that contains the texts.
-        jobs: number of threads, or workers; all cores by default. The number does not change the result.
+        jobs: number of threads, or workers; by default one per core. The number does not change the result.
         abstain: minimum confidence of a label.
 
     Raises:
@@ -71,7 +71,7 @@ def predict_frame(
         rows = [one for batch in score(model, ((None, text) for text in texts), workers) for _, one in batch]
     probabilities = np.array([one.probabilities for one in rows]).reshape(len(rows), len(model.labels))
     labels = [model.labels[one.best] if one.is_answered(abstain) else None for one in rows]
-    # pandas would convert numbers beside None to floats.
+    # pandas would convert numbers to floats if there is a None among them.
     with_none = None in labels and not isinstance(model.labels[0], str)
     columns = prediction_columns(
         model.label_names,

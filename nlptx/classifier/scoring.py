@@ -79,11 +79,11 @@ class ScoringModel(TrainedNetwork, Protocol):
 def score(
     model: ScoringModel, pairs: Iterable[tuple[K, str]], workers: Workers, *, batch: int = BATCH
 ) -> Iterator[list[tuple[K, Scored]]]:
-    """Yield batches of scores in the order of the texts, each score paired with the key of its text.
+    """Yield batches of scores, in the order of the texts and each paired with the key of its text.
 
     Texts are scored as soon as they arrive, without waiting for a full batch, and the results of a batch are yielded
-    without waiting for those of later ones, so results for a slow source appear immediately. The scores do not depend
-    on how texts are grouped into batches, not even in the last bit.
+    without waiting for later batches, so results for a slow source appear immediately. The scores do not depend on how
+    texts are grouped into batches, not even in the last bit.
 
     Args:
         model: the classifier.

@@ -27,7 +27,7 @@ _MIN_DRAWN = 10
 
 @dataclass(frozen=True)
 class Abstention:
-    """Values of the options ``--abstain`` and ``--max-error``; at most one of them is given."""
+    """Values of the options ``--abstain`` and ``--max-error``, at most one of which is given."""
 
     abstain: float | None
     max_error: float | None
@@ -38,7 +38,7 @@ class Abstention:
         return self.abstain is not None or self.max_error is not None
 
     def threshold(self, model: Model) -> float:
-        """Return the minimum confidence of an answer, 0 without the options.
+        """Return the minimum confidence for a label; 0 if neither option is given.
 
         Raises:
             ArtifactError, QualityGateError: the model has no threshold for ``--max-error``.
@@ -78,7 +78,7 @@ def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def coverage_note(answered: int, texts: int, threshold: float) -> str:
-    """Return a note on how many texts were answered."""
+    """Return a note on how many texts were labelled."""
     share = f" ({answered / texts:.1%})" if texts else ""
     return f"note: labelled {answered:,} of {texts:,} texts{share}, those with a confidence of at least {threshold:g}"
 
@@ -96,7 +96,7 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
 
 
 def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
-    """Yield (maximum error, coverage and threshold), from the smallest error to one at which every text is answered."""
+    """Yield (maximum error, coverage and threshold), from the smallest error to one at which every text is labelled."""
     smallest = curve.smallest_error()
     if smallest is None:
         yield "not attainable", "too few held-out texts, or too many errors on them"

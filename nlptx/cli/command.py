@@ -11,7 +11,7 @@ import click
 from nlptx.cli.environment import note_unknown_variables
 from nlptx.settings import GROUPS, MAIN
 
-# A path for which completion offers files and folders. Problems are reported by the code that opens it.
+# A path, for which completion offers files and folders. The code that opens it reports any problems.
 PATH = click.Path(readable=False, allow_dash=True)
 # Keys of the context: path of the file of --config, and its contents as section -> name -> value.
 CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
@@ -20,7 +20,7 @@ _NAMES = 30
 
 
 def configured(ctx: click.Context) -> dict[str, Any]:
-    """Return the values that the file of ``--config`` gives to the options of a command, by their names in Python."""
+    """Return the options of a command that the ``--config`` file sets: name in Python -> value."""
     found: dict[str, Any] = ctx.meta.get(CONFIGURED, {}).get(ctx.info_name, {})
     return found
 
@@ -37,7 +37,7 @@ class Option(click.Option):
         self.group = group
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        """Return the value of the environment variable, unless the option is in the file of ``--config``."""
+        """Return the value of the environment variable, unless the ``--config`` file sets the option."""
         return None if self.name in configured(ctx) else super().resolve_envvar_value(ctx)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:

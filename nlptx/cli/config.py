@@ -24,7 +24,7 @@ _EXCLUDED = ("config", "help")
 
 
 def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--config``. All sections are checked, and the command takes the values of its own section as defaults.
+    """Add ``--config``. All sections are checked, and the values in the section of the command become its defaults.
 
     Declare it before ``--preset``, which may be in the file.
     """
@@ -34,7 +34,7 @@ def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
             return
         if (
             value is not None and CONFIGURED not in context.meta
-        ):  # otherwise another command has read it, see one_step.py
+        ):  # otherwise another command has read the file, see one_step.py
             context.meta[CONFIGURED] = read_config(value, context)
             context.meta[CONFIG_FILE] = value
         context.default_map = {**(context.default_map or {}), **configured(context)}
@@ -52,7 +52,7 @@ def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def read_config(path: str, context: click.Context) -> dict[str, dict[str, Any]]:
-    """Read and check a file of ``--config``.
+    """Read and check a ``--config`` file.
 
     Args:
         path: path of the TOML file.
@@ -123,7 +123,7 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def _check(found: Option, value: Any, cls: type[Settings], context: click.Context) -> Any:
-    """Return the value if the option can take it. Numbers, strings and booleans are not interchangeable.
+    """Return the value if the option accepts it. Numbers, strings and booleans are not interchangeable.
 
     Raises:
         SettingsError, click.BadParameter: it has another type, or is out of range.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Maximum number of labels for which the confusion matrix is drawn, and number of entries in other lists.
 _MAX_DRAWN, _MAX_LISTED = 12, 10
 
-# Notes about the results if the model has seen the data before.
+# Notes for the case that the model has seen the data before.
 _SEEN = {
     "training": "the model was trained on this data: expect worse figures on other texts",
     "validation": "the model was validated on this data, which chose its epoch and its temperature:"
@@ -64,9 +64,9 @@ def evaluate(
     data and, as its probabilities, the fraction of each label there; the report gives the number of such
     texts.
 
-    Accuracy against coverage shows how accurate the answers are if only the most confident part of the texts is
-    answered; AURC is the mean error over all coverages. With --abstain or --max-error, which work as in nlptx
-    predict, everything else in the report is about the answered texts, and so is --min-accuracy.
+    Accuracy against coverage shows how accurate the predictions are if only the texts with the most confident
+    predictions are labelled; AURC is the mean error over all coverages. With --abstain or --max-error, which work as in
+    nlptx predict, everything else in the report, and --min-accuracy, applies only to the labelled texts.
     """
     data = inputs_or_stdin(data)
     check_names(*data, model, plot)
@@ -180,7 +180,7 @@ def _targets(labels: list[str], known: list[str], positions: list[str], reporter
 
 
 def _seen_in(model: Model, sha256: str) -> str | None:
-    """Return how the data with this digest was used to make the model: training, validation, or None."""
+    """Return "training" or "validation" if the data with this digest was used for it, else None."""
     for use, names in (("training", ("sha256", "labelled_sha256")), ("validation", ("valid_sha256",))):
         if sha256 in [model.source.get(name) for name in names]:
             return use

@@ -43,9 +43,9 @@ def explain(text: str | None, model: str | None, label: str | None, attention: b
     Attention shows where information can flow; worth shows its effect. Words that the model does not know are marked
     "unknown". Words beyond the part of the text that the model reads are marked "not read".
 
-    --json prints label, probability and words: word, known, worth and attention[block][head] of each. The latter two
-    are null for a word that was not read. --attention adds attention[block][head][query word][key word] of the words
-    that were read, and its shape.
+    --json prints label, probability and words; for each word it gives word, known, worth and attention[block][head].
+    The last two are null for a word that was not read. --attention adds attention[block][head][query word][key word]
+    for the words that were read, and its shape.
     """
     check_names(model)
     if attention and not run.json:

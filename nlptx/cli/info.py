@@ -151,7 +151,7 @@ def _calibration(found: Artifact) -> dict[str, Any]:
 
 
 def _rows(entries: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the entries of a card as (name, value) lines. The name is empty in further lines of the same entry."""
+    """Yield the entries of a card as (name, value) lines. Only the first line of each entry has a name."""
     for name, value in entries.items():
         if isinstance(value, dict):
             lines = [f"{part}: {fact}" for part, fact in value.items()]

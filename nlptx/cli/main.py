@@ -102,7 +102,7 @@ def main() -> NoReturn:
         _drop_stdout()
         if (
             code == 0
-        ):  # otherwise an error has been printed already, perhaps this one: unwritten data stays in the buffer
+        ):  # otherwise an error has been printed, perhaps this one, because unwritten data stays in the buffer
             where = _name_of_cause(error, closed)
             print_error(f"error: {where}: {error.strerror}" if where else f"error: {error.strerror or error}")
             code = 1
@@ -150,7 +150,7 @@ def _repair_streams() -> bool:
     """
     closed = sys.stdout is None
     if sys.stdin is None:
-        os.open(os.devnull, os.O_RDONLY)  # takes descriptor 0; otherwise another file would get it
+        os.open(os.devnull, os.O_RDONLY)  # takes descriptor 0, which another file would get otherwise
     if sys.stdout is None:
         sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115  # make writing results fail
     if sys.stderr is None:
@@ -221,7 +221,7 @@ def _with_notes(text: str, error: BaseException) -> str:
 
 
 def _with_origin(error: click.ClickException) -> click.ClickException:
-    """Add the name of the environment variable, or of the file, to the message if an invalid value came from one."""
+    """If an invalid value came from an environment variable or a file, add its name to the message."""
     if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None or not error.param.name:
         return error
     from nlptx.cli.command import CONFIG_FILE, configured  # imports the settings, which --help does not need

@@ -13,7 +13,7 @@ from nlptx.cli.reporter import print_json
 from nlptx.cli.start import load_vectors
 from nlptx.errors import DataError
 
-# First bytes of a zip file (an .npz file is one), and name endings of files with word vectors.
+# First bytes of a zip file (an .npz file is a zip file), and file name suffixes of word vectors.
 _ZIP = b"PK\x03\x04"
 _ENDINGS = (".npz", ".txt", ".vec")
 
@@ -33,9 +33,9 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
     nlptx neighbors terrible wonderful
     nlptx neighbors embeddings.npz --analogy man king woman
 
-    EMBEDDINGS is the output of nlptx pca or nlptx train, or word2vec text (*.txt, *.vec); without it the words are
-    those of the bundled model. The first argument is a file if it is -, contains a slash, ends in .npz, .txt or .vec,
-    or is an .npz file by its content. With -m FILE every argument is a word.
+    EMBEDDINGS is the output of nlptx pca or nlptx train, or word2vec text (*.txt, *.vec); the default is the bundled
+    model. The first argument is a file if it is -, contains a slash, ends in .npz, .txt or .vec, or is an .npz file by
+    its content. With -m FILE every argument is a word.
     """
     if model is None and _is_file(words[0]):
         model, *rest = words

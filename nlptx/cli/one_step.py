@@ -27,15 +27,15 @@ _USED = {"cooccur": ("memory", "tmp_dir", "preset"), "pca": ("seed", "preset")}
 class OneStep:
     """Counting and PCA within ``nlptx train``.
 
-    Both stages have the options that their commands would have: from the file of ``--config``, from environment
-    variables, and from the preset of the training.
+    Both stages use the option values that their commands would use: from the ``--config`` file, from environment
+    variables, and from the preset of ``train``.
 
     Args:
         context: context of ``train``.
         reporter: messages of the command.
 
     Attributes:
-        facts: summary of each stage that is complete, by the name of its command.
+        facts: name of the command -> summary, for each completed stage.
 
     Raises:
         click.UsageError: an option of a stage has an invalid value.
@@ -51,8 +51,8 @@ class OneStep:
         """Report that word vectors will be made, and return the settings for making them.
 
         Args:
-            more_texts: texts to count in addition to those of the training.
-            record: facts about the corpus to record.
+            more_texts: texts to count in addition to the training texts.
+            record: information about the corpus to record.
         """
         from nlptx.training.own_embeddings import OwnEmbeddings
 
@@ -89,7 +89,7 @@ class OneStep:
 
 
 def _context_of(stage: str, context: click.Context) -> click.Context:
-    """Return the context of a stage as if its command had been given, with the preset of the training."""
+    """Return the context of a stage as if its command had been given, with the preset of ``train``."""
     command, program = stage_command(stage, context)
     preset = context.meta.get(f"{PRESET}.{context.info_name}")
     words = ["-"]
@@ -103,7 +103,7 @@ def _values(cls: type[Settings], context: click.Context) -> dict[str, Any]:
 
 
 def _note_unused(context: click.Context, reporter: Reporter) -> None:
-    """Report options in the file that only the commands of their stages use."""
+    """Report options in the ``--config`` file that apply only to the separate commands, not to one-step training."""
     for stage, used in _USED.items():
         known = {*used, *(item.name for item in fields(SECTIONS[stage]))}
         given = context.meta.get(CONFIGURED, {}).get(stage, {})

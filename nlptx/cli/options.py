@@ -51,7 +51,7 @@ def run_options(
             run = Run(Reporter(quiet, verbose, not no_color), jobs, json)
             from nlptx.runtime.workers import default_jobs
 
-            load_blas("numpy", 1 + (jobs or default_jobs()))  # before the data takes up memory
+            load_blas("numpy", 1 + (jobs or default_jobs()))  # before the data uses up memory
             return function(*args, run=run, **kwargs)
 
         return wrapped

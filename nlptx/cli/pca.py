@@ -31,8 +31,8 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) ->
     nlptx pca cooccur.npz -o embeddings.npz
     nlptx pca cooccur.npz --components 50 --transform none --block 1 --degree 1 -o textbook.npz
 
-    COOCCUR is the output of nlptx cooccur, or - for standard input. The table at the end lists eigenvalues,
-    their explained variance, and the residual |Av - lv| / l of each pair.
+    COOCCUR is the output of nlptx cooccur, or - for standard input. The table at the end lists, for each component, the
+    eigenvalue, the explained variance and the residual |Av - lv| / l.
     """
     check_names(counts)
     stage = StageRun(run, output, [counts])

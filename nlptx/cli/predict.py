@@ -59,18 +59,17 @@ def predict(
     nlptx predict -m model.npz reviews.txt > scores.tsv
     cut -f3 reviews.tsv | nlptx predict | sort -t$'\\t' -k2,2nr | head
 
-    Plain text, one document per line, gives lines of label, score and text (confidence instead of score if labels
-    have no order). A folder or archive, one document per file, gives the path instead of the text. Tables keep
-    their format and columns, and gain label, confidence, score and prob_<label>. --details adds n_tokens, known_words
-    and truncated; in plain text they come before the last column. An output named *.csv, *.tsv, *.jsonl or *.txt has
-    that format; .gz, .bz2 or .xz at the end of the name compresses it.
+    For plain text (one document per line), each output line contains label, score and text (confidence instead of score
+    if labels have no order). For a folder or archive (one document per file), it contains the path instead of the text.
+    Tables keep their format and columns, and gain label, confidence, score and prob_<label>. --details adds n_tokens,
+    known_words and truncated; in plain text they come before the last column. An output named *.csv, *.tsv, *.jsonl or
+    *.txt has that format; .gz, .bz2 or .xz at the end of the name compresses it.
 
     Input is scored as it arrives, in bounded memory. Texts without a known word get the label ? and, as their
     probabilities, the fraction of each label in the training data. With --abstain P, texts with a confidence below
-    P get the label ? too; their probabilities and score are unchanged. --max-error E chooses P from the errors on
-    texts held out of training: on texts like these, at most the fraction E of the labels is wrong (95 % confidence).
-    Every row of the input is a row of the output, unless --skip-bad leaves out empty texts and rows that cannot be
-    read.
+    P get the label ? too; their probabilities and score are unchanged. --max-error E chooses P from the errors on the
+    held-out texts: on texts like these, at most a fraction E of the labels is wrong (95 % confidence). Every input row
+    has an output row, unless --skip-bad leaves out empty texts and rows that cannot be read.
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, model)

@@ -19,7 +19,7 @@ def choose_format(asked: str, json: bool, output: str, *, by_variable: bool = Fa
     Args:
         asked: value of ``--format``.
         json: whether ``--json`` was given.
-        output: name of the output; an ending ``.gz``, ``.bz2`` or ``.xz`` is ignored.
+        output: name of the output; a final ``.gz``, ``.bz2`` or ``.xz`` is ignored.
         by_variable: whether ``asked`` comes from an environment variable; the command line takes precedence.
 
     Raises:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nlptx.corpus.sources import Source
 
 
-# Label of a text without any known word, or with too low a confidence.
+# Label of a text without a known word, or of one whose confidence is too low.
 NO_LABEL = "?"
 # Input format -> output format, for input formats that cannot be written.
 _LAYOUTS = {"document": "text", "parquet": "csv"}
@@ -41,9 +41,9 @@ class PredictionWriter:
     CSV gets the delimiter of the first text, which is a comma unless the text comes from a CSV table with another one.
 
     Args:
-        out: output for the bytes.
+        out: binary output stream.
         layout: format: auto, text, csv, tsv or jsonl.
-        model: model that made the predictions, for its labels.
+        model: model that made the predictions; it provides the labels.
         details: whether to add ``n_tokens``, ``known_words`` and ``truncated``.
         guard: whether to prevent spreadsheets from evaluating text as formulas, see :func:`guarded`.
         abstain: minimum confidence of a text that gets a label.

@@ -38,7 +38,7 @@ def reading_options(
     """Add the options for reading inputs; the command receives them as ``reading``.
 
     Args:
-        splits: parts that are read by default of a corpus with folders train, test and unsup.
+        splits: parts of a corpus with folders train, test and unsup that are read by default.
         skip_bad: whether rows can be left out.
         labelled: whether texts need labels.
         weighted: whether texts may have weights.

@@ -1,4 +1,4 @@
-"""Output for people: notes, errors, progress and tables. No other module draws."""
+"""Output for people: notes, errors, progress and tables. No other module formats such output."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class Reporter:
 
 
 def _in_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook in which Rich can draw, which takes ipywidgets."""
+    """Return whether this process is the kernel of a notebook in which Rich can draw, which requires ipywidgets."""
     from importlib.util import find_spec
 
     return "ipykernel" in sys.modules and find_spec("ipywidgets") is not None

@@ -6,7 +6,7 @@ import errno
 
 from nlptx.runtime.allocator import address_space_limit
 
-# Messages of the dynamic loader if there is not enough memory for a library; Python raises them as ImportError.
+# Messages from the dynamic loader when there is not enough memory for a library; Python raises them as ImportError.
 _LOADER_MESSAGES = ("failed to map segment", "cannot allocate memory", "cannot map")
 _NO_THREAD = "can't start new thread"
 # Command -> advice on using less memory, with options of that command only.

@@ -1,4 +1,4 @@
-"""Facts about counts and word vectors for the summaries of the commands that make them."""
+"""Figures about counts and word vectors for the summaries of the commands that make them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def count_facts(details: dict[str, Any], words: int, entries: int) -> dict[str, 
 
 
 def pca_facts(embeddings: Embeddings) -> dict[str, Any]:
-    """Return the facts about word vectors made by PCA."""
+    """Return the summary of word vectors made by PCA."""
     return {
         "words": len(embeddings.vocabulary),
         "components": embeddings.vectors.shape[1],

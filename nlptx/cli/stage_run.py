@@ -15,7 +15,7 @@ from nlptx.cli.options import Run
 from nlptx.cli.reporter import print_json
 from nlptx.io.atomic_write import STDOUT, check_writable
 
-# Name endings of other formats, which an artifact must not have.
+# File name suffixes of other formats, which an artifact must not have.
 _OTHER_FORMATS = (".csv", ".tsv", ".jsonl", ".gz", ".bz2", ".xz")
 
 
@@ -29,7 +29,7 @@ class StageRun:
 
     Raises:
         click.UsageError: the artifact goes to a terminal, or to standard output together with ``--json``; or the output
-            has the name ending of another format, or is one of the inputs.
+            has the suffix of another format, or is one of the inputs.
         OutputError: the output cannot be written.
     """
 

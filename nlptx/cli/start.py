@@ -56,7 +56,7 @@ def load_start(path: str, settings: TrainSettings) -> Model:
 
 
 def start_facts(path: str | None) -> dict[str, str]:
-    """Return the SHA-256 of the file of the model to start from, to be stored; standard input has none."""
+    """Return the SHA-256 of the file with the model to start from, for the new model; standard input has none."""
     from nlptx.classifier.model_file import bundled_path
 
     if path in (None, "-"):

@@ -1,6 +1,6 @@
 """Handling of Ctrl-C, SIGTERM and SIGHUP.
 
-The first signal ends a command. Usually it raises an exception at once, and temporary files are removed while the
+The first signal ends a command. Usually it raises an exception immediately, and temporary files are removed while the
 exception propagates. A command that can save its work so far polls for signals instead, finishes the current step and
 saves.
 

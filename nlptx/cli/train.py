@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     type=PATH,
     metavar="MODEL",
     group="Start",
-    help="Go on from this model; bundled: the bundled one.",
+    help="Continue from this model; bundled: the bundled one.",
 )
 @output_option("model.npz", "Where the model goes; - for standard output.")
 @option(
@@ -110,7 +110,7 @@ def train(
 
     DATA is a table with the columns text and label, or a folder or archive with a sub-folder per label (unsup: no
     label). Without -e, nlptx cooccur and nlptx pca run on these texts first. The best
-    weights on held-out texts are kept, after Ctrl-C too; --resume goes on to the same bytes.
+    weights on held-out texts are kept, even after Ctrl-C; --resume ends in the same bytes.
     """
     data = inputs_or_stdin(data)
     if embeddings is not None and start is not None:
@@ -177,7 +177,7 @@ def train(
 
 
 def _what_is_left(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
-    """Describe what remains of a training that was ended at once."""
+    """Describe what remains of a training run that was ended immediately."""
     going_on = _going_on(checkpoint) if checkpoint else ""
     if stop.waits:
         return going_on or "the training is lost"

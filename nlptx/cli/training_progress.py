@@ -1,4 +1,4 @@
-"""The progress of a training as one line of text."""
+"""The progress of a training run as one line of text."""
 
 from __future__ import annotations
 

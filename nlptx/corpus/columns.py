@@ -22,7 +22,7 @@ class FoundColumns(NamedTuple):
 
 
 class Columns:
-    """Finds the columns of one table, row by row, because the rows of JSON lines may have different columns.
+    """Finds the columns of one table, separately for each row, because rows of JSON lines may have different columns.
 
     Args:
         options: names of the columns.
@@ -70,7 +70,7 @@ class Columns:
         return found
 
     def _is_one_text(self, names: Sequence[str]) -> bool:
-        """Return whether the only column, unnamed by the user, can be read as the text, judging by its name."""
+        """Return whether the only column, which the user did not name, can be read as the text, judging by its name."""
         named = self.options.text_column != ReadOptions.text_column
         if named or len(names) != 1 or matching_columns(self.options.label_column, names):
             return False

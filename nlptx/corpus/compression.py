@@ -1,6 +1,6 @@
 """Read and write compressed files.
 
-Reading takes little memory, however much the file asks for. A truncated or damaged file is an error.
+Reading needs little memory, however much memory the file claims to need. A truncated or damaged file is an error.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ _ZIP_ENTRY = re.compile(rb"PK\x03\x04.{26}", re.DOTALL)
 # Minimum number of bytes for statistics, and control characters, which are very rare in text.
 _MIN_BYTES = 16
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r\f\x1b"})
-# File name suffix -> kind of file that does not contain plain text.
+# File name suffix -> kind of file, for kinds that do not contain plain text.
 _NAMES = {
     ".xlsx": "an Excel workbook",
     ".xls": "an Excel workbook",
@@ -95,7 +95,7 @@ _AND_NEXT = rf'(?:{_STRING}"{_CLOSE},\s*+(?:\[\s*+)?+)'
 _ARRAY = re.compile(rf'{_OPEN}{_AND_NEXT}*+{_STRING}"\s*+\]{_CLOSE}(?:\[.*)?', re.DOTALL)
 _ARRAY_START = re.compile(rf'{_OPEN}{_AND_NEXT}++(?:{_STRING}(?:\\|"{_CLOSE})?+)?+', re.DOTALL)
 _LONG_TEXT_START = re.compile(rf"{_OPEN}{_STRING}\\?+", re.DOTALL)
-# A row that contains one of these names is a header.
+# A first row that contains one of these names is taken as a header.
 _USUAL_COLUMN = re.compile(
     "text|label|id|title|body|content|message|comment|review|sentence|tweet|sentiment|rating|stars|score|category",
     re.IGNORECASE,
@@ -104,7 +104,7 @@ _COLUMN_NAME = re.compile(r'"?[^\W\d](?:[\w .-]{0,40}\w)?"?')
 
 
 def not_text(head: bytes) -> NotText | None:
-    """Return the kind of an input whose first bytes are not those of UTF-8 text, else None.
+    """Return the kind of input if its first bytes are not those of UTF-8 text, else None.
 
     Only strong evidence counts, because a text may begin with ``<`` or ``[``.
     """

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass
 class Corpus:
-    """The documents of one or more inputs, read one at a time. Iterate once.
+    """The documents of one or more inputs, read one at a time. Iterate over it only once.
 
     After the iteration, ``documents`` is the number of documents, ``sha256`` their digest, and ``source`` the last
     source that was read. The digest covers texts and labels, not file names or compression. So a corpus has the same
@@ -33,7 +33,7 @@ class Corpus:
         inputs: paths of files, folders and archives, or ``-`` for standard input.
         options: options for reading.
         on_note: called with notes about an input, for example that a text file looks like a table.
-        noted: guesses that have been reported; each is reported only once.
+        noted: guesses that have been reported, so that none is reported twice.
     """
 
     inputs: Iterable[str]

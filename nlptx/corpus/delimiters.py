@@ -6,15 +6,15 @@ import re
 
 # Delimiters that are recognised in a header without a comma.
 _OTHERS = ";|\t"
-# A quoted field begins at the start of a line or after a delimiter. The line may end inside it.
+# A quoted field begins at the start of a line or after a delimiter. It may continue after the end of the line.
 _QUOTED = re.compile(rf'(?:^|(?<=[,{_OTHERS}]))"(?:[^"]++|"")*+"?')
 
 
 def detect_delimiter(header: str) -> str:
     r"""Detect the delimiter of a CSV table from its first line.
 
-    If there is no comma outside quotes, but exactly one of ``;``, ``|`` and tab, that one is the delimiter; otherwise
-    the comma is.
+    If there is no comma outside quotes, but exactly one of ``;``, ``|`` and tab, that character is the delimiter;
+    otherwise the delimiter is a comma.
 
     >>> detect_delimiter("Review;Stars"), detect_delimiter('"a;b",c'), detect_delimiter("a;b|c")
     (';', ',', ',')

@@ -49,7 +49,7 @@ def label_map_notes(label_map: Mapping[str, str], labels: Iterable[str]) -> Iter
         labels: labels before the replacement.
 
     Raises:
-        LabelError: none of them occurs.
+        LabelError: none of the labels to replace occurs.
     """
     distinct = set(labels)
     missing = [old for old in label_map if old not in distinct]

@@ -1,4 +1,4 @@
-"""Documents that a command can use: labelled ones, or those with a text. Others are errors, or left out and counted."""
+"""Documents that a command can use: those with a label, or with a text. Others are errors or are left out."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from nlptx.errors import LabelError
 
 
 class LabelledDocuments:
-    """The documents of a corpus, each with a label. Iterate once.
+    """The documents of a corpus, each with a label. Iterate over it only once.
 
     A document without a label is an error. If the corpus is read with ``skip_bad``, documents without a label or a
-    text are left out, and a note at the end gives their number. Documents of the split ``unlabelled`` are not checked.
+    text are left out, and a note at the end gives their number. Documents in the split ``unlabelled`` are not checked.
 
     Args:
         corpus: the documents.

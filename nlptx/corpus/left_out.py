@@ -40,7 +40,7 @@ class LeftOut:
         return self._named[0]
 
     def note(self) -> str:
-        """Return a note that gives number, causes and the first positions; an empty string if there are no rows."""
+        """Return a note with number of rows, causes and first positions; an empty string if there are no rows."""
         total = len(self)
         positions = ", ".join(self._named) + (", ..." if total > len(self._named) else "")
         return f"left out {total:,} row{'s' * (total > 1)}: {self.causes} ({positions})" if total else ""

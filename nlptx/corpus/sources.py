@@ -22,7 +22,7 @@ from nlptx.io.whole_file import open_whole
 STDIN = "-"
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-# Prefixes of the names of text files that come with corpora, mainly with aclImdb, but are not documents.
+# File name prefixes of text files that come with corpora, mainly with aclImdb, but are not documents.
 _NO_DOCUMENTS = (".", "urls_", "imdbEr.", "README.")
 _BLOCK = 1 << 20
 # Maximum number of bytes of a text or row in uncompressed and in compressed input. Some corpora are a single long line,
@@ -109,7 +109,7 @@ def _standard_input(options: ReadOptions) -> Source:
 
 
 def format_by_name(name: str) -> str:
-    """Return the format of a file by its name, without its compression suffix: that of a table, or ``text``."""
+    """Return the format that a file name indicates, ignoring a compression suffix: a table format, or ``text``."""
     inner = os.path.splitext(name)[0] if is_packed(name) else name
     return _TABLES.get(os.path.splitext(inner)[1].lower(), "text")
 
@@ -193,7 +193,7 @@ def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
             archive.members.clear()  # type: ignore[attr-defined]
             archive.pax_headers.clear()  # type: ignore[attr-defined]
             _skip_contents(archive)
-        # Read to the end, where the checksum of the compressed data is. Damage or a second archive may follow.
+        # Read to the end, to verify the checksum of the compressed data. Damage or a second archive may follow.
         while rest := archive.fileobj.read(_BLOCK):
             if rest.strip(b"\0"):
                 raise tarfile.ReadError("data after its end")

@@ -134,7 +134,7 @@ def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
                 where=f"{source.name}:{number}",
                 hint='Write a quote inside a quoted field twice (""), and close every quoted field.',
             )
-            # The lines after a quote that is not closed become part of the row, and must not be lost with it.
+            # The lines after an unclosed quote become part of the row, so leaving out the row would lose them.
             if header is None or reader.line_num > number:
                 raise DataError(bad.message, where=bad.where, hint=bad.hint) from error
             yield number, bad

@@ -35,7 +35,7 @@ class TrainingTexts:
         valid: held-out texts and their labels, or None.
         weights: weight of each training text, or None.
         source: number of documents and digests, for :attr:`nlptx.Model.source`.
-        left_out: texts of the rows that ``skip_bad`` left out, and of those with the weight 0.
+        left_out: texts of the rows that ``skip_bad`` left out, and of rows with the weight 0.
         corpus: number, digest and reading options of all texts except the held-out ones, as ``nlptx cooccur`` records
             them when it counts the same inputs.
     """
@@ -64,7 +64,8 @@ def read_training_data(
         data: one or more paths, or ``-`` for standard input; the part ``unsup`` of a corpus needs no labels.
         unlabelled: paths of texts without labels; only the part ``unsup`` is read if a corpus has parts.
         valid: paths of held-out texts; only the part ``test`` is read if a corpus has parts.
-        options: options for reading; the label map applies to ``data`` and ``valid``, the weights to ``data`` only.
+        options: options for reading; the label map applies to ``data`` and ``valid``, the weight column only to
+            ``data``.
         on_document: called from time to time with the number of documents read so far.
         on_note: called with notes about the inputs.
 
@@ -126,7 +127,7 @@ def _names(inputs: Inputs) -> tuple[str, ...]:
 def _read_sorted(corpus: Corpus, on_document: Callable[[int], None], already: int = 0) -> TrainingTexts:
     """Read a corpus. Files with one text each are sorted by the numbers in their names: 2.txt before 10.txt.
 
-    So a folder and its archive give the same model, and texts with nearby numbers are adjacent. Such texts often
+    So a folder and an archive of it give the same model, and texts with nearby numbers are adjacent. Such texts often
     have the same subject, and the held-out texts should have subjects that do not occur in training.
     """
     labelled: list[Document] = []
@@ -152,7 +153,7 @@ def _read_sorted(corpus: Corpus, on_document: Callable[[int], None], already: in
 
 
 def digest_of_weights(weights: Iterable[float]) -> str:
-    """Return the digest of the weights of the training texts, which the digest of the texts does not cover."""
+    """Return the digest of the weights of the training texts; the digest of the texts does not cover them."""
     return hashlib.sha256("".join(f"{float(weight)!r}\n" for weight in weights).encode()).hexdigest()
 
 

@@ -23,13 +23,13 @@ class FitArguments:
     """Training data without texts of weight 0, with labels as Python objects.
 
     Args:
-        texts, labels: training texts, and the label of each.
-        weights: (texts,) weight of each, or None.
+        texts, labels: training texts and their labels.
+        weights: (texts,) weight of each text, or None.
         classes: (C,) distinct labels, sorted, with the dtype that the caller used.
         unlabelled: texts without labels.
         valid: texts and labels to validate on, or None.
         left_out: texts of weight 0.
-        source, corpus: records of the texts; see :func:`describe_texts`.
+        source, corpus: numbers and digests of the texts; see :func:`describe_texts`.
     """
 
     texts: list[str]
@@ -74,7 +74,7 @@ def list_plain_labels(y: Iterable[Label], name: str) -> list[Label]:
 
 
 def _labels_and_array(y: Iterable[Label]) -> tuple[list[Label], NDArray]:
-    """Return labels as Python objects, and as an array with the dtype that ``y`` has or NumPy would give it."""
+    """Return labels as Python objects, and as an array with the dtype of ``y``, or the one that NumPy would choose."""
     y = np.asarray(y) if hasattr(y, "__array__") else list(check_iterable(y, "y", "labels"))
     labels = list_plain_labels(y, "y")
     for position, label in enumerate(labels):

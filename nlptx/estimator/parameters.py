@@ -1,4 +1,4 @@
-"""Parameters of the estimator, by the conventions of scikit-learn: plain attributes, checked only by ``fit``."""
+"""Parameters of the estimator, following the conventions of scikit-learn: plain attributes, checked only by ``fit``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nlptx.settings import SEED, CountSettings, PcaSettings, Settings, TrainSett
 if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import Embeddings
 
-# Parameters that hold the settings of a stage, whose fields have names such as `pca__components`.
+# Parameters that hold the settings of a stage; the fields of these settings have names such as `pca__components`.
 _STAGES: dict[str, type[Settings]] = {"cooccur": CountSettings, "pca": PcaSettings}
 # Parameters and their defaults.
 _DEFAULTS: dict[str, Any] = {
@@ -78,7 +78,7 @@ class Parameters:
         Fields of ``cooccur`` and ``pca`` have names such as ``pca__components``.
 
         Raises:
-            InputTypeError: there is no such parameter (a ValueError too).
+            InputTypeError: there is no such parameter; the error is also a ValueError.
             SettingsError: a field of ``cooccur`` or ``pca`` has an impossible value.
         """
         stages: dict[str, dict[str, Any]] = {stage: {} for stage in _STAGES}

@@ -32,17 +32,17 @@ _SMALLEST = np.finfo(np.float64).tiny
 class TextClassifier(Parameters):
     """Text classifier with the interface of a scikit-learn estimator; it does not need scikit-learn.
 
-    ``fit`` runs all stages: it counts words, makes word vectors and trains. With the same texts, labels and settings it
-    makes, to the byte, the model of ``nlptx train``. The classifier works with ``clone``, pipelines,
+    ``fit`` runs all stages: it counts words, makes word vectors and trains. With the same texts, labels and settings,
+    its model is byte-identical to that of ``nlptx train``. The classifier works with ``clone``, pipelines,
     ``cross_val_score``, ``GridSearchCV`` and pickle. To pass a model on, use ``model_.save``: unlike a pickle, such a
     file cannot run code when it is loaded.
 
     Args:
-        cooccur: settings of the counting, a :class:`nlptx.CountSettings`.
-        pca: settings of the PCA, a :class:`nlptx.PcaSettings`.
+        cooccur: settings for counting, a :class:`nlptx.CountSettings`.
+        pca: settings for PCA, a :class:`nlptx.PcaSettings`.
         embeddings: initial word vectors, an :class:`nlptx.Embeddings`; by default they are made from the texts.
         seed: seed for all random number generators.
-        jobs: number of threads; all cores by default. The number does not change the result.
+        jobs: number of threads; by default one per core. The number does not change the result.
         verbose: whether ``fit`` shows progress and notes on standard error: bars in a terminal or notebook, otherwise
             lines.
         **parameters: any field of :class:`nlptx.TrainSettings`, such as ``epochs``. ``set_params`` and parameter grids
@@ -113,7 +113,7 @@ class TextClassifier(Parameters):
         return self
 
     def _vectors(self, given: FitArguments) -> dict[str, Any]:
-        """Return the arguments of :func:`nlptx.fit` on word vectors."""
+        """Return the arguments of :func:`nlptx.fit` that concern word vectors."""
         if self.embeddings is not None:
             return {"embeddings": self.embeddings, "cooccur": self.cooccur, "pca": self.pca}
         cooccur = CountSettings() if self.cooccur is None else self.cooccur
@@ -131,15 +131,15 @@ class TextClassifier(Parameters):
         return np.array(self.model_.labels, self.classes_.dtype)[self.model_.choose(probabilities)]
 
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
-        """Return (texts, C) probabilities, with columns in the order of ``classes_``. Raises as :meth:`predict`."""
+        """Return (texts, C) probabilities, in the order of ``classes_``. Raises the same errors as :meth:`predict`."""
         return self._sort_columns(self._probabilities(X))
 
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
-        """Return logarithms of the probabilities, (texts, C); of two labels the log-odds of the second, (texts,).
+        """Return log-probabilities, (texts, C); with two labels, the log-odds of the second label, (texts,).
 
-        With ``class_weight="balanced"`` each probability is divided by the fraction of the training texts with that
-        label, as in :meth:`nlptx.Model.choose`. So the largest value belongs to the predicted label. Raises as
-        :meth:`predict`.
+        With ``class_weight="balanced"``, each probability is first divided by the fraction of training texts with that
+        label, as in :meth:`nlptx.Model.choose`. So the largest value belongs to the predicted label. Raises the same
+        errors as :meth:`predict`.
         """
         probabilities = self._probabilities(X)
         if self.model_.is_balanced:
@@ -171,7 +171,7 @@ class TextClassifier(Parameters):
         return self._fitted().predict_proba(iterate_texts(X, "X"), to_plain(self.jobs))
 
     def _sort_columns(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return columns in the order of the model's labels, sorted as ``classes_``."""
+        """Return columns that are in the order of the model's labels, reordered as in ``classes_``."""
         return values[:, find_labels(self.classes_.tolist(), self.model_.labels)]
 
     def _fitted(self) -> Model:

@@ -5,8 +5,9 @@ A model that was trained on other texts already gives each new text outputs z0. 
     z = z0 + b + f B + sum over the distinct n-grams g of a text of T words of w_g i_g / sqrt(T)
 
 with numbers f that the network computes from the text, and the inverse document frequency i_g of an n-gram, divided by
-the mean over all n-grams. All of b, B and w have a normal prior around 0, that is, their squares are penalised. So
-without texts the outputs are those of the trained model, and the more texts there are, the more they may differ.
+the mean over all n-grams. All of b, B and w have a normal prior centred at 0, that is, their squares are penalised. So
+without texts the outputs are those of the trained model, and the more texts there are, the more the outputs may differ
+from these.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import assign_folds
 
 FOLDS = 5
-# Prior variance of the weights of n-grams. That of the other weights is 1, so their inputs are scaled by the caller.
+# Prior variance of the n-gram weights. The other weights have a prior variance of 1, so the caller scales their inputs.
 _NGRAM_VARIANCE = 10.0
 _MAX_ITERATIONS = 100
 
@@ -71,7 +72,7 @@ def ngram_rows(
 
     Args:
         texts: (T,) word ids of each text.
-        counted: number of texts that decide which n-grams there are, and how important each is.
+        counted: number of texts, from the first, that determine the n-grams and the importance of each.
         order: length of the longest n-gram; 0 for none.
         words: V.
         min_texts: minimum number of texts that an n-gram must occur in.
@@ -104,14 +105,14 @@ def cross_fit_correction(
     on_progress: Callable[[str, float, str], None],
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[Correction, NDArray[np.float32]]:
-    """Fit a correction, and compute its out-of-fold contribution to the outputs of each training text from its n-grams.
+    """Fit a correction, and compute the out-of-fold contribution of the n-grams to the outputs for each training text.
 
     Args:
         ngrams: n-grams of the N texts and of passages of them.
         outputs: (N, E) outputs z0 of the trained model.
         inputs: (N, K) f.
         targets: (N,) class of each text.
-        text_of: (N + passages,) the text of each row of ``ngrams``.
+        text_of: (N + passages,) index of the text that each row of ``ngrams`` belongs to.
         rng: source of randomness for the folds.
         workers: threads to use; they do not change the result.
         on_progress: callback for the name of a step, its completed fraction and a description of the progress.
@@ -151,7 +152,7 @@ def _fit(
     weights: NDArray[np.float64],
 ) -> Correction:
     """Fit a correction; arguments as in :func:`cross_fit_correction`."""
-    from scipy.optimize import minimize  # slow to import; errors in the data should be reported before
+    from scipy.optimize import minimize  # slow to import, so import it only after the data has been checked
 
     (_, grams), width, scale = rows.shape, outputs.shape[1], importance[:, None]
     transposed = rows.T.tocsr()

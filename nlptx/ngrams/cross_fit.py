@@ -1,7 +1,7 @@
 """N-gram features fitted out of fold, so that the features of a training text do not depend on its label.
 
-The training texts are assigned to folds. The features of a training text are counted and fitted on the other folds, and
-those of any other text on all training texts. Texts without a label are also used to find the components.
+The training texts are assigned to folds. The features of a training text are counted and fitted on the other folds; the
+features of any other text are based on all training texts. Texts without a label are also used to find the components.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ FOLDS = 5
 OnProgress = Callable[[str, float, str], None]
 # The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two.
 _TEXTS_PER_OCCURRENCE = 3500
-# Minimum number of distinct n-grams in a text that is used for the components (a text of seven words has at most
-# eighteen). Shorter texts contain hardly any co-occurrences, and single phrases among long texts would distort the
+# A text is used for the components only if it has at least this many distinct n-grams (a text of seven words has at
+# most eighteen). Shorter texts contain hardly any co-occurrences, and single phrases among long texts would distort the
 # components. If most texts are short, the minimum is this fraction of the median number of distinct n-grams.
 _MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN = 20, 0.25
 
@@ -71,7 +71,7 @@ def fit_ngram_features(
         texts: (T,) word ids of each training text.
         targets: (texts,) class of each text.
         shape: shape and size of the features.
-        rng: source of randomness for the folds and for the initial vectors of the search for components.
+        rng: source of randomness for the folds and for the initial vectors of the power iteration.
         unlabelled: word ids of texts without a label.
         workers: threads to use; they do not change the result.
         passages: passages of the training texts.
@@ -154,7 +154,7 @@ def _components(
     on_progress: OnProgress,
     text_weights: NDArray[np.float64] | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], TextComponents | None, NDArray[np.intp]]:
-    """Return the known n-grams (G,), their importance (G,), the components, and the row of each labelled text in these.
+    """Return the known n-grams (G,), their importance (G,), the components, and the row of each labelled text in them.
 
     Labelled texts come first in the rows of the components. A text that is too short for the components has row -1.
     """
@@ -164,7 +164,7 @@ def _components(
         return frequent, np.zeros(len(frequent), np.float32), None, np.full(len(distinct), -1)
     keys = (ngram_keys(ids, shape.order, shape.words) for ids in unlabelled)
     all_distinct = distinct + [np.unique(part[part >= 0]) for part in keys]
-    if text_weights is not None:  # texts without a label count once
+    if text_weights is not None:  # texts without a label have weight 1
         text_weights = np.append(text_weights, np.ones(len(all_distinct) - len(distinct)))
     if len(all_distinct) > len(distinct):
         known, seen = _count(all_distinct, text_weights)
@@ -185,14 +185,14 @@ def _components(
 
 
 def _counter(step: str, total: int, on_progress: OnProgress) -> Callable[[int], None]:
-    """Return a function that reports the number of texts done, out of ``total``."""
+    """Return a function that reports how many of ``total`` texts are done."""
     return lambda done: on_progress(step, done / total, f"{done:,} of {total:,} texts")
 
 
 def _count_texts(
     presence: sp.csr_matrix, chosen: NDArray[np.bool_], text_weights: NDArray[np.float64] | None
 ) -> NDArray:
-    """Return (G,) the number of chosen texts that contain each n-gram, or the sum of their weights."""
+    """Return, for each n-gram, the number of chosen texts that contain it, or the sum of their weights; shape (G,)."""
     part = presence[chosen]
     of_entry = None if text_weights is None else np.repeat(text_weights[chosen], np.diff(part.indptr))
     return np.bincount(part.indices, of_entry, presence.shape[1])

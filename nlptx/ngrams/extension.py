@@ -1,4 +1,4 @@
-"""N-gram features of a trained model, made ready for more words, other outputs and more n-grams."""
+"""Extend the n-gram features of a trained model to more words, other outputs and more n-grams."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nlptx.ngrams.features import NgramFeatures
 
 
 def with_words(known: NgramFeatures, words: int) -> NgramFeatures:
-    """Return the same features for a vocabulary of ``words`` words, of which the first ones are the present words.
+    """Return the same features for a vocabulary of ``words`` words that begins with the current words.
 
     A key is a number in base V + 2 whose digits are word ids + 1, or V + 1 for the start of a text; see
     :func:`nlptx.ngrams.naive_bayes.ngram_keys`.
@@ -25,7 +25,7 @@ def with_words(known: NgramFeatures, words: int) -> NgramFeatures:
 
 
 def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
-    """Return the same features with other outputs of the linear models: those of model m, multiplied by ``maps[m]``.
+    """Return the same features, but with the outputs of linear model m multiplied by ``maps[m]``.
 
     Args:
         known: features; their ratios stay as they are.
@@ -43,7 +43,7 @@ def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
 def with_ngrams(known: NgramFeatures, keys: NDArray[np.int64], products: NDArray[np.float32]) -> NgramFeatures:
     """Return features whose first linear model adds ``products`` (G', E) for the n-grams ``keys`` (G',), sorted.
 
-    N-grams that were unknown have the ratio 0 and do not take part in the second linear model.
+    N-grams that were unknown have the ratio 0 and are ignored by the second linear model.
     """
     every = np.union1d(known.keys, keys)
     old, new = np.searchsorted(every, known.keys), np.searchsorted(every, keys)

@@ -1,4 +1,4 @@
-"""The fitted ratios and weights of n-grams, and the features that they give for a text."""
+"""The fitted ratios and weights of n-grams, and the features of a text computed from them."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class NgramFeatures:
         order: length of the longest n-gram.
         words: V.
         keys: (G,) int64 keys of the n-grams, sorted; see :func:`ngram_keys`.
-        ratios: (G, E) float32 log-count ratios. If training started from a model with other labels, their number per
-            n-gram is that of the model.
+        ratios: (G, E) float32 log-count ratios. If training started from a model with other labels, each n-gram has as
+            many ratios as in that model.
         slopes: (G, E) float32 weights of the n-grams in the first model; their sum over a text is divided by the square
             root of its number of words.
         bias: (M E,) float32 biases of the models.
@@ -65,7 +65,7 @@ class NgramFeatures:
 
     @property
     def width(self) -> int:
-        """Number of ratios per n-gram: E, or that of the model that training started from."""
+        """Number of ratios per n-gram: E, or the number in the model that training started from."""
         return self.ratios.shape[1]
 
     def of(self, ids: NDArray[np.integer]) -> TextFeatures:
@@ -73,7 +73,7 @@ class NgramFeatures:
         return self.at(self.find(ids, [len(ids)]))
 
     def at(self, found: NDArray[np.integer]) -> TextFeatures:
-        """Return the features of a text, given the result of :meth:`find` for it."""
+        """Return the features of a text, given the result of :meth:`find` for this text."""
         return TextFeatures(self.token_features_of(found), self.text_features_of(found, [len(found)])[0])
 
     def find(self, ids: NDArray[np.integer], lengths: Lengths) -> NDArray[np.int64]:

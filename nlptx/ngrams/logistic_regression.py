@@ -1,4 +1,4 @@
-"""Two logistic regressions of a text: on the log-count ratios of its n-grams, and on its components.
+"""Two logistic regressions for texts: on the log-count ratios of the n-grams, and on the components of the texts.
 
 NB-LR (Wang & Manning 2012; Mesnil et al. 2014):
 
@@ -31,7 +31,7 @@ def fit_linear(
     on_iteration: Callable[[], None] = lambda: None,
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Fit the model of the n-gram ratios.
+    """Fit the model on the n-gram ratios.
 
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
@@ -62,7 +62,7 @@ def fit_dense(
     width: int,
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit the model of the components; return its slopes (K, E) and bias (E,).
+    """Fit the model on the components; return its slopes (K, E) and bias (E,).
 
     Args:
         features: (texts, K) components, with a mean square of 1.

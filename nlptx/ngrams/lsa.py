@@ -10,8 +10,8 @@ that is linear in the components is also linear in the n-grams:
 
     F b = X (V b) = X (X' U S^-1 b).
 
-So a model of the components gives a weight to every n-gram, including those that occur in no labelled text: their
-weights come from the n-grams that they occur with.
+So a linear model on the components gives a weight to every n-gram, including n-grams that occur in no labelled text:
+their weights are derived from the n-grams that they occur with.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from nlptx.runtime.workers import Workers
 _TOLERANCE = 1e-2
 # Minimum number of texts per component.
 _TEXTS_PER_COMPONENT = 4
-# Relative size below which a float32 result may be only rounding error.
+# Relative size below which a float32 result may be nothing but rounding error.
 _ROUNDING = 1e-5
 # Number of columns that are multiplied at a time.
 _COLUMNS = 32
@@ -45,7 +45,7 @@ class TextComponents:
         rows: (T, G) float32 matrix X of the texts.
         scores: (T, K) float32 components of the texts, centred, then divided by a single number so that their
             mean square is 1; mean and mean square are weighted like the texts.
-        lift: (T, K) float32 matrix that turns a linear model of the scores into one of the n-grams; see
+        lift: (T, K) float32 matrix that converts a linear model on the scores to one on the n-grams; see
             :meth:`to_ngrams`.
         mean: (K,) float32 mean that was subtracted from the components, on the scale of the scores.
     """

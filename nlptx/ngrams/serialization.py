@@ -41,6 +41,6 @@ def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int,
 
 
 def need_floats(artifact: Artifact, name: str, half: bool, shape: tuple[int | None, ...]) -> NDArray[np.float32]:
-    """Return an array as float32 that is stored as float16 if ``half``, else as float32. Raises CorruptError."""
+    """Return an array as float32; it is stored as float16 if ``half``, else as float32. Raises CorruptError."""
     stored = need_array(artifact, name, "float16" if half else "float32", shape)
     return stored.astype(np.float32, copy=False)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from nlptx.ngrams import TextFeatures
 
-# Number of gradient accumulators, see :mod:`nlptx.training.gradients`. The number of microbatches in a batch is a
-# multiple of this number, or less than it.
+# Number of gradient accumulators, see :mod:`nlptx.training.gradients`. The number of microbatches in a batch is either
+# a multiple of this number or smaller.
 ACCUMULATORS = 4
 # Approximate number of tokens in a microbatch: large enough for efficient matrix products, small enough for the caches.
 _MICROBATCH_TOKENS = 1024

@@ -79,7 +79,7 @@ def calibrate(
 
 
 def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurve:
-    """Return the answers and errors of a calibrated model on its held-out texts for all confidence thresholds.
+    """Return how many held-out texts a calibrated model answers at each confidence threshold, and how many wrongly.
 
     Args:
         model: calibrated model.

@@ -1,4 +1,4 @@
-"""Checkpoints: an interrupted training run resumes from this file and ends with the same bytes as if uninterrupted."""
+"""Checkpoints: a training run that resumes from one produces the same bytes as an uninterrupted run."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from nlptx.training.state import State
 
 KIND = "checkpoint"
 SUFFIX = ".checkpoint"
-# Minimum time since the last checkpoint, as a multiple of the time that writing it took. So writing takes at most 1/20
-# of the time; when epochs are short, some checkpoints are skipped.
+# Minimum time since the last checkpoint, as a multiple of the time taken to write it. So writing takes at most 1/20 of
+# the time; when epochs are short, some checkpoints are skipped.
 _MIN_INTERVAL = 20
 
 

@@ -1,4 +1,4 @@
-"""Distillation: the network learns to predict the same as the linear models, on texts without labels.
+"""Distillation: the network learns to reproduce the predictions of the linear models on texts without labels.
 
 This is knowledge distillation (Hinton, Vinyals & Dean 2015), with the linear models as teachers and the network as the
 student. The linear models treat each n-gram separately. The probabilities that they predict for texts without labels
@@ -102,7 +102,7 @@ def soft_labels(
         model: untrained model.
         texts: word ids of each text, at least one per text.
         workers: threads to use; they do not change the result.
-        on_count: callback for the number of texts done so far.
+        on_count: callback for the number of texts processed so far.
 
     Raises:
         ValueError: the model has no linear models.

@@ -24,8 +24,8 @@ class Fingerprint:
 
     Args:
         settings: all training settings.
-        seed: seed of all random numbers.
-        digests: SHA-256 of each input, by the name of the input.
+        seed: seed for all random number generators.
+        digests: name of each input -> its SHA-256.
         version: version of nlptx.
     """
 
@@ -63,7 +63,7 @@ class Fingerprint:
 
 
 def _weights(given: LabelledTexts) -> list[list[str]]:
-    """Return the column of the weights, if there are any."""
+    """Return a list with the column of weights; an empty list if there are no weights."""
     return [] if given.weights is None else [list(map(repr, given.weights.tolist()))]
 
 

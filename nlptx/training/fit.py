@@ -58,22 +58,23 @@ def fit(
         embeddings: initial word vectors; by default they are made from the texts, with and without labels, as
             :func:`nlptx.count` and :func:`nlptx.fit_pca` make them.
         settings: training settings; see :class:`TrainSettings`.
-        start: trained model to start from, in place of word vectors: with its words, vectors, n-gram features and
-            network, which determine the settings of the network. Its labels need not be those of ``labels``.
-        cooccur: settings of the counting, if the word vectors are made.
-        pca: settings of the PCA, if the word vectors are made.
+        start: trained model to start from, instead of word vectors. Its words, vectors, n-gram features and network are
+            kept and determine the settings of the network. Its labels may differ from ``labels``.
+        cooccur: settings for counting, if word vectors are made.
+        pca: settings for PCA, if word vectors are made.
         valid: texts and labels to validate on; by default a part of the training data.
         unlabelled: texts without labels, used to learn which n-grams occur together.
         sample_weight: weight of each training text, from 0 to 1e9: a text of weight 2 counts as two equal texts in the
             loss, the n-gram features, the class weights and the calibration; one of weight 0 is left out.
         seed: seed for all random number generators: word vectors, held-out texts, folds, LSA, passages, initial
             weights, order of texts, dropout.
-        jobs: number of threads, or workers; all cores by default. At most four work on the same batch. The number does
-            not change the result.
+        jobs: number of threads, or workers; by default one per core. At most four work on the same batch. The number
+            does not change the result.
         on_progress: callback for the progress of each step, with an :class:`EpochProgress` after every optimiser step
             and every validation.
         on_note: callback for remarks, such as a part of the data that cannot be used.
-        stop: callback before every optimiser step; True ends training with the best weights so far.
+        stop: function called before every optimiser step; if it returns True, training ends with the best weights so
+            far.
         checkpoint: checkpoint to write during training and to resume from; none by default.
 
     Raises:
@@ -148,7 +149,7 @@ def fit(
             trainer = SupervisedTrainer(model, data.train, data.valid, context, pretraining, distillation)
             trainer.run()
         except DivergenceError:
-            checkpoint.discard()  # a training run resumed from it would diverge again
+            checkpoint.discard()  # a run resumed from it would diverge again
             raise
         model.history, model.settings = trainer.history(), settings
         if model.history["best_epoch"] and len(data.valid):

@@ -25,6 +25,6 @@ def loss_curve(history: dict[str, Any]) -> list[tuple[float, float]]:
 
 
 def reason_for_best(history: dict[str, Any]) -> str:
-    """Return the reason why the weights of the best epoch were kept."""
+    """Return the reason for keeping the weights of the best epoch."""
     validated = any("valid_loss" in epoch for epoch in history["epochs"])
     return "lowest validation loss" if validated else "last epoch, because no texts were held out"

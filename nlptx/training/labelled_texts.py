@@ -19,10 +19,10 @@ class LabelledTexts:
     """Texts and the names of their labels.
 
     Args:
-        texts, names: training texts, and the name of the label of each.
+        texts, names: training texts, and the label name of each.
         valid: validation texts and the names of their labels, or None.
         unlabelled: texts without labels.
-        labels: distinct labels by name.
+        labels: label name -> label, for each distinct label.
         weights: (texts,) weight of each text, above 0; None if all are 1.
     """
 
@@ -60,7 +60,7 @@ class LabelledTexts:
         return cls(texts, name_of_each, held_out, list_texts(unlabelled, "unlabelled"), by_name, weights)
 
     def without_unlabelled(self, on_note: Callable[[str], None]) -> LabelledTexts:
-        """Return the same data without the texts that have no label, from which a model to start from cannot learn."""
+        """Return the same data without the unlabelled texts, which are of no use when training starts from a model."""
         if self.unlabelled:
             on_note("the texts without labels are left out: starting from a model needs only texts with labels")
         return replace(self, unlabelled=[])

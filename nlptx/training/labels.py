@@ -18,7 +18,7 @@ _SCALES = (
 
 # Spellings of a missing value.
 _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?")
-# Maximum number of distinct labels that raises no suspicion. More than that are probably measurements if they are
+# Maximum number of distinct labels without a note. If there are more, they are probably measurements if they are
 # numbers, and probably not labels if they are names.
 _MANY = 20
 

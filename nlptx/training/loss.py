@@ -14,7 +14,7 @@ from nlptx.runtime.workers import Workers
 from nlptx.training.batching import Microbatch
 from nlptx.training.dataset import Examples
 
-# Number of texts validated at a time; small, because the attention weights of all of them are in memory.
+# Number of texts validated at a time; small, because the attention weights of all these texts are in memory.
 VALID_BATCH = 8
 
 
@@ -74,7 +74,7 @@ def validate(
 ) -> tuple[float, float]:
     """Return mean loss and accuracy over one or more examples, by weight; ``weights`` as in :func:`classify`.
 
-    Texts without a known word are included; the model predicts the priors for them.
+    Texts without a known word are included; for these, the model predicts the prior probabilities of the labels.
     """
     unknown = np.tile(model.network.loss.outputs_for(model.priors), (len(examples.unknown), 1))
     outputs = np.concatenate([outputs_of(model, examples, workers).astype(np.float64), unknown])

@@ -23,7 +23,7 @@ _MIN_TEXTS = 2
 def add_ngram_features(
     data: Dataset, encoded: EncodedTexts, settings: TrainSettings, context: TrainingContext
 ) -> tuple[Dataset, NgramFeatures | None]:
-    """Add n-gram features to the training examples; also return the object that computes them for other texts.
+    """Add n-gram features to the training examples, and return the object that computes features for other texts.
 
     With ``--ngrams 0`` no features are added. If the data does not allow them, no features are added either, and a
     remark gives the reason.

@@ -1,4 +1,4 @@
-"""Word vectors made from the training texts themselves: counting and PCA, before the training starts."""
+"""Word vectors made from the training texts themselves, by counting and PCA, before training starts."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from nlptx.training.progress import Progress
 class OwnEmbeddings:
     """How to make word vectors from the training texts and the texts without labels.
 
-    The result is the same as that of :func:`nlptx.count` and :func:`nlptx.fit_pca`. A small corpus changes the
-    settings: there are at most as many components as words, and if no word occurs as often as the default of
-    ``min_count``, every word is counted.
+    The result is the same as that of :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus the settings are
+    adjusted: there are at most as many components as words, and if no word occurs as often as the default of
+    ``min_count`` requires, every word is counted.
 
     Args:
-        cooccur: settings of the counting.
-        pca: settings of the PCA.
-        seed: seed of the PCA; by default that of the training.
+        cooccur: settings for counting.
+        pca: settings for PCA.
+        seed: seed for PCA; by default the seed of the training run.
         memory: maximum number of bytes for counting; the rest goes to temporary files.
         tmp_dir: folder of the temporary files.
         more_texts: texts to count in addition.
-        record: facts about the corpus to record in the counts, such as its digest.
+        record: information about the corpus to record in the counts, such as its digest.
         on_result: called with the result of each stage.
     """
 

@@ -81,7 +81,7 @@ class NextWord(Layer):
 
 
 def pretrain(model: Model, train: Examples, context: TrainingContext) -> list[dict[str, float]]:
-    """Pre-train the encoder if ``--pretrain`` is given and this phase is not done yet; return one record per epoch."""
+    """Pre-train the encoder if ``--pretrain`` is given and this phase is not complete; return one record per epoch."""
     if not model.settings.pretrain or context.checkpoint.is_beyond(Pretraining.name):
         return []
     trainer = Pretraining(model, train, context)

@@ -12,7 +12,7 @@ from nlptx.corpus.document import LARGEST_WEIGHT
 from nlptx.errors import DataError, InputTypeError
 from nlptx.text.arguments import check_iterable, with_type
 
-# Range of the mean weight that raises no suspicion.
+# Range in which the mean weight causes no note.
 _USUAL = (0.1, 10.0)
 
 

@@ -27,10 +27,10 @@ from nlptx.training.dataset import Dataset
 from nlptx.training.encoding import EncodedTexts
 from nlptx.training.initialization import initial_model
 
-# Prior standard deviations of the correction's weights: of the outputs of the model, and of the pooled vectors that its
-# head sees, scaled to a standard deviation of 1.
+# Prior standard deviations of the weights of the correction: those for the outputs of the model, and those for the
+# pooled vectors that its head sees, scaled to a standard deviation of 1.
 _OUTPUT_SCALE, _POOLED_SCALE = 0.1**0.5, 0.1
-# With this many texts the learning rate of the network is half of the given one.
+# Number of texts with which the network is trained at half the given learning rate.
 _TEXTS_FOR_HALF_RATE = 1000
 # Default of ``--ngram-min-texts``: 1 for up to _FEW_TEXTS texts, because the prior keeps the weights of rare n-grams
 # small, and otherwise 2, because most n-grams of many texts occur in only one of them.
@@ -40,7 +40,7 @@ _TOGETHER = 8
 
 
 def settings_from(start: Model, given: TrainSettings) -> TrainSettings:
-    """Return ``given`` with the shape of the network and the n-grams of a model.
+    """Return ``given`` with the network shape and the n-gram settings of a model.
 
     Raises:
         SettingsError: a given setting is neither the default nor that of the model.
@@ -61,7 +61,7 @@ def settings_from(start: Model, given: TrainSettings) -> TrainSettings:
 
 
 def with_slower_network(settings: TrainSettings, texts: int) -> TrainSettings:
-    """Return settings with the learning rate n / (n + 1000) lr for n texts, so that few texts change little."""
+    """Return settings with the learning rate n / (n + 1000) lr for n texts, so that a few texts change little."""
     return replace(settings, lr=settings.lr * texts / (texts + _TEXTS_FOR_HALF_RATE))
 
 
@@ -184,7 +184,7 @@ def _look_at(
 
 
 def _log_priors(model: Model) -> NDArray[np.float64]:
-    """Return what a balanced model adds to its outputs; see :meth:`Model.as_probabilities`."""
+    """Return the log-priors that a balanced model adds to its outputs; see :meth:`Model.as_probabilities`."""
     if not model.is_balanced:
         return np.zeros(model.network.loss.outputs)
     return np.asarray(model.network.loss.outputs_for(model.priors), np.float64)
@@ -201,7 +201,7 @@ def _to_outputs(outputs: int) -> NDArray[np.float64]:
 
 
 def _match(old: list[str], new: list[str]) -> NDArray[np.float64]:
-    """Return the matrix (E0, E) from old scores to new ones: those of a label of the same name, or 0."""
+    """Return the matrix (E0, E) from old to new scores: that of the old label of the same name, or 0."""
     same = np.array([[float(name == other) for other in new] for name in old])
     return _to_outputs(len(old)) @ same @ _to_scores(len(new))
 
@@ -233,7 +233,7 @@ def _fold(
 def _set_weights(
     model: Model, before: Model, change: NDArray[np.float64], correction: Correction, scale: _Scale
 ) -> None:
-    """Copy the weights of a model, except those of the head, which takes the correction in."""
+    """Copy the weights of a model; those of the head include the correction."""
     old = dict(before.network.parameters())
     for name, parameter in model.network.parameters():
         if not name.startswith(("head.", "text_projection.")):

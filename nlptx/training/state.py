@@ -1,4 +1,4 @@
-"""State of a training run: collected from the objects that hold it for a checkpoint, and restored."""
+"""State of a training run: collect it for a checkpoint from the objects that hold it, and restore it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rat
 from nlptx.training.progress import Clock, EpochProgress
 from nlptx.training.state import State, Stateful, collect, put_back
 
-# Training has diverged if the mean loss of an epoch is larger; a uniform prediction over a million words has a loss of
+# If the mean loss of an epoch is larger, training has diverged. A uniform prediction over a million words has a loss of
 # 14.
 _EXPLODED = 100.0
 
@@ -33,7 +33,7 @@ class Sums:
 
     Args:
         epoch: number of the epoch, from 1; after the last epoch, the number of epochs plus 1.
-        batches: number of batches done.
+        batches: number of batches completed.
         loss: sum of the losses of the texts (or words, in pre-training).
         correct: number of correct predictions.
         count: number of texts (or words).
