@@ -1,4 +1,4 @@
-"""The benchmark of starting from a model: the same rows for all methods, none of them tested on."""
+"""The benchmark of starting from a model: all methods learn from the same rows and are tested on all others."""
 
 from pathlib import Path
 

@@ -1,13 +1,13 @@
 """Does ``predict --max-error`` keep its promise on texts that were not used in training?
 
 There are two modes. By default, DATA is cross-validated: one model per fold is trained on the other folds and tested on
-its fold. With --train, all models are trained on the same texts of another corpus (--texts of them, spread evenly over
-its training part) and tested on DATA; each has a different seed and so different held-out texts.
+its fold. With --train, all models are trained on the same texts from another corpus (--texts sets how many; they are
+spread evenly over its training part) and tested on DATA; each has a different seed and so different held-out texts.
 
-For each promised error, the table shows the number of models that promise it; for these models, the mean threshold, the
+For each promised error, the table shows how many models promise it. For these models, it shows the mean threshold, the
 coverage on the held-out texts, the coverage and error on the test texts (with a 95 % Wilson interval in which each text
-counts once), and the number of models whose error on their test texts exceeds the promise. --other tests the same
-models on another data set.
+counts once), and how many of them exceed the promised error on their test texts. --other tests the same models on
+another data set.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def table(models: list[Tested], *, shared: bool) -> pd.DataFrame:
 
 
 def show(name: str, models: list[Tested], *, shared: bool) -> None:
-    """Print the table and the errors at full coverage; the latter show how optimistic the held-out texts are."""
+    """Print the table, and the errors at full coverage, which show how optimistic the held-out errors are."""
     held_out = np.mean([tested.curve.wrong[0] / tested.curve.answered[0] for tested in models])
     new = np.mean([1 - tested.correct[tested.confidence > 0].mean() for tested in models])
     print(f"{name}, {len(models)} models; error of all answers: {held_out:.1%} held out, {new:.1%} here")
@@ -121,9 +121,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, epilog="Arguments of nlptx train follow after --.")
     parser.add_argument("data")
     parser.add_argument("--train", help="train on the training part of this corpus instead of cross-validating")
-    parser.add_argument("--texts", type=int, default=4000, help="number of texts of --train to train on")
+    parser.add_argument("--texts", type=int, default=4000, help="number of texts from --train to train on")
     parser.add_argument("--other", action="append", default=[], help="another data set to test on")
-    parser.add_argument("--models", type=int, default=10, help="number of folds, or of models trained on --train")
+    parser.add_argument("--models", type=int, default=10, help="number of folds, or of models with --train")
     parser.add_argument("--embeddings", required=True)
     parser.add_argument("--work", type=Path, default=Path("build/abstention"), help="folder for the models")
     words = sys.argv[1:]

@@ -74,7 +74,7 @@ def log_count_ratios(train: Any, positive: np.ndarray) -> np.ndarray:
 
 
 def one_against_rest(task: Task, weigh: Callable[..., tuple[np.ndarray, int]], strengths: tuple, sure: bool) -> Answer:
-    """Train one model per label against all other labels; if there are two labels, only a model for the second one."""
+    """Train one model per label against all other labels; if there are two labels, train only that for the second."""
     need_training(task)
     text = need("sklearn.feature_extraction.text")
     count = len(task.labels)

@@ -27,7 +27,7 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
 SIZES = (50, 100, 200, 500, 1000, 2000)
-# Settings for training from nothing on few short texts: all words, short vectors, and as many steps as help.
+# Settings for training from scratch on few short texts: a low minimum count, short vectors, and enough steps.
 TINY_COUNTS, TINY_VECTORS = CountSettings(min_count=2), PcaSettings(components=32)
 TINY = TrainSettings(epochs=10, width=32, warmup=10)
 

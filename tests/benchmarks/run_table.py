@@ -12,7 +12,7 @@ STAGES = ("cooccur", "pca", "train", "evaluate")
 
 
 def summarise(folder: Path, data: str) -> pd.DataFrame:
-    """Return a table of facts about the run in ``folder``, one fact per row."""
+    """Return a table that describes the run in ``folder``, with one property per row."""
     files = {stage: folder / f"{stage}.json" for stage in STAGES}
     runs = {stage: json.loads(path.read_text()) for stage, path in files.items() if path.exists()}
     report, training = runs["evaluate"], runs.get("train")

@@ -15,7 +15,7 @@ from nlptx.settings import TrainSettings
 
 
 def draw(rng, texts, spread=2.4):
-    """Return the confidences of a calibrated classifier of two classes, and which of its answers are correct."""
+    """Return the confidences of a calibrated classifier with two classes, and which of its answers are correct."""
     confidence = 1 / (1 + np.exp(-np.abs(rng.normal(0, spread, texts))))
     return confidence, rng.random(texts) < confidence
 

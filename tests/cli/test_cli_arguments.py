@@ -23,7 +23,7 @@ def usage_error(*words, **options):
 def test_repeating_an_option_with_one_value_is_an_error(command):
     for option in getattr(import_module(f"nlptx.cli.{command}"), command).params:
         if isinstance(option, click.Option) and not option.multiple:
-            # Once by its first name and once by its last one: -o and --output, --freeze and --no-freeze.
+            # Give the option twice, by its first and by its last name: -o and --output, --freeze and --no-freeze.
             names = (option.opts[0], (option.secondary_opts or option.opts)[-1])
             words = [word for name in names for word in ([name] if option.is_flag else [name, "1"])]
             message = usage_error(command, "x", *words)

@@ -305,7 +305,7 @@ def test_info_does_not_claim_an_accuracy_that_was_not_measured(work, tmp_path):
     assert "Not measured: no texts were held out." in call("info", tmp_path / "m.npz").text
 
 
-# Options other than the defaults; some of them are needed to read the inputs.
+# Non-default options; some of them are needed to read the inputs.
 COLUMNS = ("--text-column", "review")
 TABLE = (*COLUMNS, "--label-column", "stars", "--valid", "VALID.csv")
 RECIPE = {
@@ -330,7 +330,7 @@ def test_the_commands_shown_by_info_reproduce_the_same_bytes(tmp_path):
     assert (history["train_texts"], history["valid_texts"]) == (40, 10)
     for name in names:
         (tmp_path / name).unlink()
-    # Only the names of the inputs are not known to info.
+    # info knows everything except the names of the inputs.
     script = " && ".join(description["commands"])
     for name in ("CORPUS", "DATA", "VALID"):
         script = script.replace(name, f"{name}.csv")

@@ -87,7 +87,7 @@ def test_texts_without_a_known_word_get_the_prior_and_are_reported(work):
     result = predict(work / "kinds.npz", "--format", "jsonl", stdin=data)
     rows = [json.loads(line) for line in result.lines]
     names = ("prob_comedy", "prob_drama", "prob_western")
-    # The training data has a third of each label.
+    # The three labels are equally frequent in the training data.
     for row in (rows[0], rows[2]):
         assert [row[name] for name in names] == pytest.approx([1 / 3] * 3, abs=1e-6)
     assert rows[1]["label"] == "comedy"
@@ -312,7 +312,7 @@ def test_csv_safe_tables_contain_no_formula(layout, model, tmp_path):
     first, second = read_table(predict(model, "--csv-safe", "-q", path).stdout, layout)
     assert (first["text"], first["'+id"], first["note"]) == ("'=cmd|' /C calc'!A0", "'-1+1", "'@SUM(A1)")
     assert (second["text"], second["'+id"], second["note"]) == (NEG, "7", "a=1")
-    assert float(second["score"]) < 0  # numbers of nlptx are not escaped
+    assert float(second["score"]) < 0  # numbers written by nlptx are not escaped
     verbatim = read_table(predict(model, "-q", path).stdout, layout)
     assert [{name: row[name] for name in rows[0]} for row in verbatim] == rows
 

@@ -12,8 +12,8 @@ from short_memory import check_shortage_message, limited, linux_only, options_in
 from nlptx.cli.main import COMMANDS
 from nlptx.cli.shortage import describe_shortage
 
-# In MB, and far below what suffices on any machine: Python starts with 60, and no command succeeds with 200. Some
-# commands need much more, and reach the larger limits later: when SciPy is loaded or workers are started.
+# In MB. These limits are far too low on any machine: Python needs only 60 to start, but no command succeeds with 200.
+# Some commands need much more, and hit the larger limits later, when SciPy is loaded or workers are started.
 LIMITS = [
     *((command, 150) for command in COMMANDS),
     ("cooccur", 100),

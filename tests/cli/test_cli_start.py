@@ -1,4 +1,4 @@
-"""``train --start`` and ``train -e MODEL``: recipes that give the same bytes, digests, and wrong starts."""
+"""``train --start`` and ``train -e MODEL``: recipes that reproduce the bytes, digests, and refused starts."""
 
 import hashlib
 import shlex
@@ -12,7 +12,7 @@ from nlptx.classifier.model_file import bundled_path
 
 @pytest.fixture(scope="module")
 def started(work, tmp_path_factory):
-    """A folder with new.tsv, a model of it that starts from model.npz, and one with the vectors of model.npz."""
+    """A folder with new.tsv and two models trained on it: from model.npz, and from only its word vectors."""
     folder = tmp_path_factory.mktemp("start")
     write_tsv(folder / "new.tsv", make_rows(("neg", "pos"), 20, seed=8))
     write_tsv(folder / "more.tsv", make_rows(("neg", "pos"), 12, seed=9))

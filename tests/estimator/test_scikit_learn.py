@@ -1,4 +1,4 @@
-"""``TextClassifier`` within scikit-learn: its own checks of estimators, pipelines, cross-validation, searches."""
+"""``TextClassifier`` with scikit-learn: estimator checks, pipelines, cross-validation, searches."""
 
 import warnings
 
@@ -58,7 +58,7 @@ def test_the_checks_of_scikit_learn_pass():
     from sklearn.utils.estimator_checks import check_estimator
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about a base class that is not that of scikit-learn
+        warnings.simplefilter("ignore")  # about a base class other than scikit-learn's
         results = check_estimator(
             NumberClassifier(**SMALL), expected_failed_checks=EXPECTED_FAILURES, on_fail=None, on_skip=None
         )

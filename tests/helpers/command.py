@@ -78,14 +78,14 @@ _FORKS = ForkServer(environment())
 def start(*arguments, program=None, cwd=None, env=None, stdin=PIPE, stdout=PIPE, stderr=PIPE):
     """Start ``nlptx ARGUMENTS`` in a new session; return an object like :class:`subprocess.Popen`.
 
-    The process is forked from a server, or is a new interpreter if the changed variables affect only new interpreters.
+    The process is a fork of a server, or a new interpreter if a changed variable would have no effect on a fork.
 
     Args:
         arguments: arguments of nlptx.
         program: Python source to run instead, with the same arguments.
         cwd: working directory.
         env: changes to the environment.
-        stdin: standard input, as for Popen; so are ``stdout`` and ``stderr``.
+        stdin: standard input, as for Popen; likewise ``stdout`` and ``stderr``.
     """
     words, changes = [*map(str, arguments)], env or {}
     if _FORKS.can_run(changes):

@@ -94,7 +94,7 @@ def signalled_at(strikes, *words, force_after=1000, cwd=None):
         strikes: (point, number, signal) of each signal: a function such as STEP, the number of its call, and the name
             of the signal.
         words: arguments of the command.
-        force_after: seconds after the first signal from which Ctrl-C forces the command to end.
+        force_after: seconds that must pass after the first signal before Ctrl-C forces the command to end.
         cwd: working directory.
     """
     strikes = json.dumps([(*point, number, name) for point, number, name in strikes])
@@ -115,8 +115,8 @@ def killed_after(seconds, *words, cwd=None):
 def survives(fractions, words, output, cwd):
     """Kill ``nlptx WORDS -o OUTPUT`` after each fraction of its running time, and continue with ``--resume``.
 
-    Each kill starts with an empty folder. The final file must have the same bytes as that of an uninterrupted run,
-    and no other file may remain in the folder.
+    Each killed run starts with an empty folder. The final file must have the same bytes as that of an uninterrupted
+    run, and no other file may remain in the folder.
 
     Args:
         fractions: fractions of the time of an uninterrupted run, each from 0 to 1.

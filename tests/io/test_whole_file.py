@@ -1,4 +1,4 @@
-"""A file that is truncated while it is read is an error that names it; if it grows, the added data is read too."""
+"""A file that is truncated while it is read causes an error that names it; data added meanwhile is read."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""Row 16 of the method: backpropagation. Also tests for faults of other implementations.
+"""Row 16 of the method: backpropagation. Also tests for faults found in other implementations.
 
 More detailed tests are in test_layers and test_network.
 """

@@ -1,4 +1,4 @@
-"""The correction to the outputs of a trained model: its optimum, and that no label leaks; more words, more n-grams."""
+"""The correction to the outputs of a trained model: its optimum, and that no label leaks; added words and n-grams."""
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal

@@ -116,7 +116,7 @@ def reviews(tmp_path_factory):
 
 
 def test_cores_and_blas_threads_do_not_change_the_output_of_any_stage(reviews, tmp_path):
-    """Training runs first, because the other stages would load libraries whose threads it has to limit itself."""
+    """Training runs first: it must limit the threads even of libraries that no other stage has loaded before."""
     found = set()
     for number, (cores, blas) in enumerate([(1, 1), (1, 4), (2, 1), (2, 4)]):
         paths = [tmp_path / f"{number}{name}" for name in ("m.npz", "s.tsv", "c.npz", "e.npz")]

@@ -24,7 +24,7 @@ def test_a_stream_does_not_depend_on_earlier_streams():
 
 
 def test_the_numbers_of_the_streams_never_change():
-    """They determine the results of a given seed."""
+    """They determine the results for a given seed."""
     assert [stream.name for stream in Stream] == [
         "WEIGHTS",
         "SPLIT",

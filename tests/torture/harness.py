@@ -172,7 +172,7 @@ def finish(*words, code=0, given=b"", **options):
 
 
 def _still_running(session, grace=3):
-    """Return the processes of a session that still run after ``grace`` seconds (needs /proc)."""
+    """Return the processes of a session that are still running after ``grace`` seconds (needs /proc)."""
     until = time.monotonic() + grace
     while (running := members(session)) and time.monotonic() < until:
         time.sleep(0.02)

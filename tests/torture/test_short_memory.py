@@ -9,7 +9,7 @@ from short_memory import check_shortage_message, limited, linux_only
 from tally import Tally
 
 pytestmark = linux_only
-# In MB: not enough to import NumPy, and enough for every command.
+# In MB: too little to import NumPy, and enough for every command.
 LOWEST, HIGHEST = 100, 1000
 STEPS = (HIGHEST - LOWEST) // 25
 MAX_SECONDS = 60
@@ -27,7 +27,7 @@ def limits(steps):
 
 
 def words_of(command, stages):
-    """Return the arguments of a command with little data, and two workers whatever the number of cores."""
+    """Return the arguments of a command with little data and, whatever the number of cores, two workers."""
     if command in stages:
         return (*stages[command].words, "--jobs", "2", "-q", "-o", OUTPUT)
     folder = stages["train"].words[1].parent

@@ -22,7 +22,7 @@ def tally(request):
 
 
 def repeated(path, size, times):
-    """Write a corpus that repeats one text, so that the number of different pairs does not grow."""
+    """Write a corpus that repeats one text, so that the number of distinct pairs does not grow."""
     text = write_corpus(path, size, seed=8, words=1000).read_bytes()
     path.write_bytes(text * times)
     return path

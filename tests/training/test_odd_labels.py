@@ -152,7 +152,7 @@ def test_a_balanced_model_with_a_zero_prior_is_rejected(tmp_path):
         nlptx.Model.load(str(tmp_path / "model.npz"))
 
 
-# ---------------------------------------------------------------- few texts of a label, or none
+# ---------------------------------------------------------------- labels with few or no texts
 
 
 @pytest.mark.parametrize("class_weight", ["none", "balanced"])
@@ -207,7 +207,7 @@ def test_a_label_without_known_words_causes_a_note():
 
 
 def test_two_labels_with_one_text_each_can_be_memorised():
-    """Nothing can be held out, and no text has another one from which n-gram features could be learned."""
+    """Nothing can be held out, and no label has a second text, which learning n-gram features would require."""
     texts = ["good1 w1 w2", "bad1 w1 w3"]
     model, notes = fit(texts, ["pos", "neg"], epochs=30, lr=0.01)
     assert model.predict(texts, jobs=1) == ["pos", "neg"]

@@ -1,4 +1,4 @@
-"""Weights of texts: a text of weight 2 counts like two copies of it, a text of weight 0 is ignored."""
+"""Weights of texts: a text of weight 2 counts like two copies of it, and a text of weight 0 is ignored."""
 
 from dataclasses import replace
 
@@ -128,7 +128,7 @@ def test_ngram_features_of_new_texts(classes, monkeypatch):
 
 
 def test_out_of_fold_features_if_duplicates_share_a_fold(monkeypatch):
-    """Without components, the features of the training texts are equal too."""
+    """Without components, the features of the training texts are also equal."""
     texts, labels = make_reviews(30)
     words = {word: number for number, word in enumerate(sorted({word for text in texts for word in text.split()}))}
     ids = [np.array([words[word] for word in text.split()], np.int32) for text in texts]

@@ -1,4 +1,4 @@
-"""Starting from a trained model: what is kept, what is added, and that nothing depends on chance or on cores."""
+"""Starting from a trained model: what is kept, what is added, and that results depend on neither chance nor cores."""
 
 from functools import cache
 
@@ -22,7 +22,7 @@ STILL = TrainSettings(epochs=1, lr=0.0)
 
 
 def in_three(labels):
-    """Call every third text neu."""
+    """Label every third text neu."""
     return ["neu" if number % 3 == 0 else label for number, label in enumerate(labels)]
 
 
@@ -74,7 +74,7 @@ def test_without_a_correction_the_model_stays_what_it_was(kind, uncorrected, tmp
     start = trained(kind)
     texts, labels = NEW
     labels = in_three(labels) if len(start.labels) == 3 else labels
-    # New words, between others that are known, must not change what is known of the others.
+    # New words next to known ones must not change what the model has learned about the known ones.
     texts = [f"{text} unheard" for text in texts]
     model = go_on(start, (texts, labels))
     assert len(model.vocabulary) == len(start.vocabulary) + 1
@@ -92,7 +92,7 @@ def test_labels_are_matched_by_their_names(uncorrected):
     assert more.labels == ["neg", "neu", "pos"]
     three = more.predict_proba(TEST, jobs=1)
     assert_allclose(np.log(three[:, 2] / three[:, 0]), np.log(p[:, 1] / p[:, 0]), rtol=1e-3, atol=1e-4)
-    # A label without a predecessor has the output 0, half-way between those of two labels.
+    # A label that the old model lacks has the output 0, half-way between the outputs of the other two labels.
     assert_allclose(three[:, 1] ** 2, three[:, 0] * three[:, 2], rtol=1e-3)
     fewer = go_on(trained("three"), NEW)
     of_three = trained("three").predict_proba(TEST, jobs=1)[:, [0, 2]]
@@ -109,14 +109,14 @@ def test_words_and_vectors_go_on():
     words = len(start.vocabulary)
     assert list(model.vocabulary.words) == [*start.vocabulary.words, "unheard"]
     assert_array_equal(model.table[:words], start.table)
-    assert not model.table[words:].any()  # at a learning rate of 0
+    assert not model.table[words:].any()  # because the learning rate is 0
     assert set(start.ngram_features.ratios.ravel()) <= set(model.ngram_features.ratios.ravel())
 
 
 def test_the_shape_of_the_network_is_that_of_the_model():
     model = go_on(trained("pairs"))
     assert (model.settings.width, model.settings.heads, model.settings.ngrams) == (8, 2, 2)
-    assert model.settings.lr == STILL.lr  # as it was given, not as few texts lower it
+    assert model.settings.lr == STILL.lr  # the given rate, not one lowered because there are few texts
 
 
 # ---------------------------------------------------------------- what is learned
@@ -134,13 +134,13 @@ def test_new_words_and_new_labels_are_learned():
 
 def test_few_texts_change_little():
     start = trained()
-    few = ([*NEW[0][:2]], ["pos", "neg"])  # both wrong
+    few = ([*NEW[0][:2]], ["pos", "neg"])  # both labels are wrong
     before, after = start.predict_proba(TEST, jobs=1), go_on(start, few, TrainSettings()).predict_proba(TEST, jobs=1)
     assert 0 < np.abs(after - before).mean() < 0.1
 
 
 def test_a_text_of_weight_two_counts_as_two_equal_texts():
-    """At a learning rate of 0 only the correction is learned; what is out of fold does not change it."""
+    """At a learning rate of 0, only the correction is learned; out-of-fold outputs do not affect it."""
     texts, labels = NEW
     settings = TrainSettings(epochs=1, lr=0.0, valid_share=0.0)
     once = go_on(trained(), (texts, labels), settings, sample_weight=[2.0] * 5 + [1.0] * 19)

@@ -68,7 +68,7 @@ class TorchNetwork:
         q, k, v = (
             part.reshape(tokens, heads, -1).transpose(0, 1) for part in self.linear(f"{name}.qkv", x).chunk(3, dim=1)
         )
-        scale = None if self.settings.attention == "scaled" else 1.0  # None is 1 / sqrt(head width)
+        scale = None if self.settings.attention == "scaled" else 1.0  # None means 1 / sqrt(head width)
         o = F.scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale)
         return self.linear(f"{name}.out", o.transpose(0, 1).reshape(tokens, -1))
 

@@ -13,7 +13,7 @@ EXCHANGED = {
     ("nlptx.classifier.scoring", "Scored"),
     ("nlptx.training.gradients", "AccumulatorTotals"),
 }
-# Older versions of threadpoolctl run the first to find the C library, and NumPy's testing tools run the second.
+# Older versions of threadpoolctl run ldconfig to find the C library, and NumPy's testing tools run lscpu.
 ALLOWED = (["/sbin/ldconfig", "-p"], ["lscpu"])
 LOG = os.environ["AUDIT_LOG"]
 
