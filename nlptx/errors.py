@@ -3,14 +3,14 @@
 NlptxError                1   something failed while running
 ├── OutputError           1   the result could not be written
 ├── DivergenceError       1   training produced a NaN or an infinity
-├── NotFittedError        1   an estimator was used before `fit` (a ValueError and an AttributeError too)
-├── SettingsError         2   a setting has an impossible value (a ValueError too)
-├── DataError             3   the input text or its labels cannot be used (a ValueError too)
+├── NotFittedError        1   an estimator was used before `fit` (also a ValueError and an AttributeError)
+├── SettingsError         2   a setting has an impossible value (also a ValueError)
+├── DataError             3   the input text or its labels cannot be used (also a ValueError)
 │   ├── DecodingError     3   bytes that are not UTF-8
 │   ├── LabelError        3   a label is missing or unknown to the model
-│   └── InputTypeError    3   an argument of a Python function has the wrong type (a TypeError too)
+│   └── InputTypeError    3   an argument of a Python function has the wrong type (also a TypeError)
 ├── ArtifactError         4   a file cannot be used as an artifact
-│   ├── WrongKindError    4   an artifact, but of another stage
+│   ├── WrongKindError    4   an artifact, but from another stage
 │   ├── CorruptError      4   truncated, altered, or not an artifact
 │   └── NewerFormatError  4   written by a later version
 └── QualityGateError      5   a required quality was not reached
@@ -56,7 +56,7 @@ class DivergenceError(NlptxError):
 
 
 class NotFittedError(NlptxError, ValueError, AttributeError):
-    """An estimator was used before it was fitted; with the bases of the error of this name in scikit-learn."""
+    """An estimator was used before it was fitted. The base classes include those of scikit-learn's NotFittedError."""
 
 
 class SettingsError(NlptxError, ValueError):
@@ -90,7 +90,7 @@ class ArtifactError(NlptxError):
 
 
 class WrongKindError(ArtifactError):
-    """A file is an artifact, but of another stage."""
+    """A file is an artifact, but from another stage."""
 
 
 class CorruptError(ArtifactError):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Number of equal-width bins of the calibration error (Guo et al. 2017).
+# Number of equal-width bins for the calibration error (Guo et al. 2017).
 BINS = 15
 # Number of simulated samples for the noise floor of the calibration error, and their seed.
 _SAMPLES, _SAMPLE_SEED = 2000, 1

@@ -70,7 +70,7 @@ def _smoothed(steps: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def plot_coverage(curve: CoverageCurve, path: FilePath) -> None:
-    """Plot the accuracy on the most confidently classified texts against the fraction of texts they make up.
+    """Plot the accuracy on the most confidently classified texts against the coverage, their share of all texts.
 
     Args:
         curve: accuracy at every coverage.

@@ -66,7 +66,7 @@ class Settings:
         """Build from the values stored in an artifact.
 
         Raises:
-            CorruptError: a name is unknown or a value is invalid; the fault is in the file; it is not a user error.
+            CorruptError: a name is unknown or a value is invalid. The file is at fault, not the user.
         """
         unknown = sorted(set(values) - {item.name for item in fields(cls)})
         if unknown:
@@ -102,7 +102,7 @@ class CountSettings(Settings):
 
     window: int = setting(10, "Context words on each side of a word.", MAIN, low=1, high=1000)
     min_count: int = setting(5, "Drop words that occur less often than this.", MAIN, low=1)
-    max_words: int = setting(50_000, "Maximum number of words to keep, the most frequent.", MAIN, low=1)
+    max_words: int = setting(50_000, "Maximum vocabulary size; the most frequent words are kept.", MAIN, low=1)
     weighting: str = setting(
         "harmonic",
         "Weight at distance d: 1/d, 1 or 1 - d/window.",
@@ -163,7 +163,7 @@ class PcaSettings(Settings):
 
 @dataclass(frozen=True, repr=False)
 class NetworkSettings(Settings):
-    """Shape of the transformer; part of the settings of ``train``."""
+    """Shape of the transformer; part of the ``train`` settings."""
 
     width: int = setting(64, "Model width d; 0: the length of the word vectors.", "Network", low=0, high=16_384)
     blocks: int = setting(1, "Number of encoder blocks.", "Network", low=0, high=1000)
@@ -237,7 +237,7 @@ class TrainSettings(NetworkSettings):
     freeze: bool = setting(False, "Do not train the word vectors.", "Start")
     pretrain: int = setting(0, "Epochs of next-word prediction before training.", "Start", low=0)
     ngrams: int = setting(3, "Maximum length of the word n-gram features; 0: none.", "N-grams", low=0, high=3)
-    ngram_min_texts: int = setting(0, "Drop n-grams that occur in fewer texts; 0: automatic.", "N-grams", low=0)
+    ngram_min_texts: int = setting(0, "Drop n-grams found in fewer than N texts; 0: automatic.", "N-grams", low=0)
     lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", low=0)
     distill: int = setting(1, "Epochs of distillation on unlabelled texts.", "N-grams", low=0)
     batch: int = setting(32, "Texts per step.", "Training", low=1)

@@ -1,10 +1,10 @@
 """One-file containers: named arrays and a JSON header in a NumPy ``.npz``.
 
 The header holds the format version, the kind, the version of nlptx, the resolved settings, the names of the arrays,
-and the header of the artifact this one was made from, back to the digest of the corpus. It holds no time, host, user or
-path, so the same command always writes the same bytes. Nothing is pickled or compressed: a file never takes more memory
-than its size on disk, and the CRC-32 of every entry is checked before use. :mod:`nlptx.artifacts.validation` checks the
-arrays and values themselves.
+and the header of the artifact this one was made from, and so on back to the digest of the corpus. It holds no time,
+host, user or path, so the same command always writes the same bytes. Nothing is pickled or compressed: a file never
+takes more memory than its size on disk, and the CRC-32 of every entry is checked before use.
+:mod:`nlptx.artifacts.validation` checks the arrays and values themselves.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Artifact:
         arrays: arrays by name; read-only if they were read from a file.
         made_from: header of the artifact this one was made from, or None.
         details: further JSON values, which depend on the kind (digests, labels, history).
-        seed: seed of the random numbers of the stage.
+        seed: random seed of the stage.
         version: version of nlptx that wrote the artifact.
     """
 
@@ -138,7 +138,7 @@ def read(path: FilePath, *kinds: str) -> Artifact:
 
 
 def _whole(stream: BinaryIO) -> BinaryIO:
-    """Read a stream to its end. If it does not begin like an artifact, fail before reading more: it may be endless."""
+    """Read a stream to its end. If it does not start like an artifact, raise an error first: it may be endless."""
     start = stream.read(len(_ZIP))
     if start != _ZIP:
         raise zipfile.BadZipFile("File is not a zip file")

@@ -23,7 +23,7 @@ _NPY = re.compile(
 
 
 def write_array(container: zipfile.ZipFile, name: str, array: NDArray | SpilledArray) -> None:
-    """Write one entry; a :class:`SpilledArray` is written part by part."""
+    """Write one entry; a :class:`SpilledArray` is written in parts."""
     parts = array.parts() if isinstance(array, SpilledArray) else [np.asarray(array, order="C")]
     # An entry without a date is dated 1980, so the bytes do not depend on the clock.
     with container.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:

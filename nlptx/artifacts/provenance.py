@@ -29,15 +29,15 @@ _READING = {
 }
 
 
-# Those that do not change which texts are counted.
+# Fields of ReadOptions that do not change which texts are counted.
 _OF_LABELS = ("skip_bad", "label_map", "weight_column")
 
 
 def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the headers from the first stage to this one, and the commands that make it.
 
-    There is one command for each stage of nlptx. A model with word vectors that ``nlptx train`` would make itself has a
-    single command, which gives the same bytes.
+    There is one command for each stage of nlptx. But a model that ``nlptx train`` would make in one step, with the same
+    word vectors, has only that command, which gives the same bytes.
     """
     headers = chain(artifact.header)
     if _is_one_step(headers):
@@ -49,7 +49,7 @@ def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _start_file(header: dict[str, Any]) -> str:
-    """Return a file name for a model that another one started from: start-1.npz for the first one."""
+    """Return a file name for a model that another one was trained from: start-1.npz for the first one."""
     return f"start-{sum(before['kind'] == 'model' for before in chain(header))}.npz"
 
 
@@ -142,13 +142,13 @@ def is_made_here(header: dict[str, Any]) -> bool:
 def command(
     header: dict[str, Any], corpus: Sequence[str] = ("CORPUS",), one_step: bool = False, output: str = ""
 ) -> str:
-    """Return the command line that makes this artifact from its input, without settings at their default.
+    """Return the command line that makes this artifact from its input, omitting settings left at their defaults.
 
     Args:
         header: header of the artifact.
         corpus: placeholders for the inputs of ``nlptx cooccur``.
         one_step: whether ``nlptx train`` makes the word vectors itself.
-        output: name of its file; that of the stage by default.
+        output: name of the output file; by default, the usual name for the stage.
     """
     name, cls, default = _STAGES[header["kind"]]
     words = ["nlptx", name]

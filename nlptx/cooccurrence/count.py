@@ -20,10 +20,10 @@ from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 
-# Bytes needed to count a block, per token and per position of the padding between documents. Both are twice the
-# measured values, so that a block uses only half of the memory limit.
+# Bytes needed to count a block, per token and per padding position between documents. Both are twice the measured
+# values, so that a block uses only half of the memory limit.
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
-# Tokens per segment, which one thread groups by word. A segment is larger for a large vocabulary, because it stores one
+# Tokens per segment; one thread groups these by word. A segment is larger for a large vocabulary, because it stores one
 # start index per word, and smaller if memory is short, because grouping takes about 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _SEGMENT_SHARE = 1 << 19, 10, 256
 # Maximum number of partial matrices (runs) to sum in one pass: each has two open files.
@@ -42,8 +42,8 @@ def count_corpus(blocks: Iterable[bytes], settings: CountSettings, space: Memory
     Args:
         blocks: blocks of lines, one document per line, see :mod:`nlptx.text.blocks`.
         settings: see :class:`CountSettings`.
-        space: memory limit and folder of the temporary files; the counts are valid until it is closed. The limit does
-            not change the counts, unless there are more distinct words than fit in memory: see :class:`TokenStream`.
+        space: memory limit and folder for temporary files; the counts are valid until it is closed. The limit does not
+            change the counts, unless there are more distinct words than fit in memory: see :class:`TokenStream`.
         workers: threads to read the corpus, and threads or processes to count. They do not change the counts.
 
     Raises:
@@ -79,7 +79,7 @@ def count_corpus(blocks: Iterable[bytes], settings: CountSettings, space: Memory
         run = SpilledMatrix(words, space, one if single else 1)
         for rows in count_pairs(PairCounter(index, units[:reach]), workers):
             run.append(rows)
-        del index, rows  # frees the block and the buffers of the rows
+        del index, rows  # frees the block and the row buffers
         if not single:
             run.leave_memory(space, done / len(stream.ids))
         runs.append(run)
@@ -126,7 +126,7 @@ def _reach(window: int, longest: int) -> int:
 def _grouped(
     lengths: Iterable[NDArray[np.int64]], limit: int, per_token: int = 1, per_document: int = 0
 ) -> Iterator[NDArray[np.int64]]:
-    """Yield the lengths of non-empty documents in groups that cost at most ``limit`` or are a single document."""
+    """Yield groups of lengths of non-empty documents; a group costs at most ``limit`` or is a single document."""
     group: list[NDArray[np.int64]] = []
     cost = 0
     for part in lengths:

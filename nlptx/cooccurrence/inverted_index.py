@@ -20,7 +20,7 @@ class InvertedIndex:
     number of consecutive documents), and within a segment by word.
 
     Args:
-        text: int32 word ids of the documents; V for padding.
+        text: int32 word ids of the documents, with V as padding.
         windows: int32 or int64 index in ``text`` where the window around each position begins, grouped as above.
         starts: (V + 1, segments) int64 index in ``windows`` where the group of each word begins; the last row holds the
             end of each segment.
@@ -31,11 +31,11 @@ class InvertedIndex:
     starts: NDArray[np.int64]
 
     def before(self) -> NDArray[np.int64]:
-        """Return (V + 1,) int64: the number of positions of all words before each word, and finally the total."""
+        """Return (V + 1,) int64: for each word id, the number of positions of smaller ids, and finally the total."""
         return self.starts.sum(axis=1) - self.starts[0].sum()
 
     def windows_of(self, first: int, after: int) -> NDArray[np.int64]:
-        """Return where the windows around words ``first`` to ``after`` (exclusive) begin, segment by segment."""
+        """Return the start indices of the windows around words ``first`` to ``after`` (exclusive), in segment order."""
         groups = zip(self.starts[first].tolist(), self.starts[after].tolist(), strict=True)
         return np.concatenate([self.windows[start:stop] for start, stop in groups]).astype(np.int64)
 

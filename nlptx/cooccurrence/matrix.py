@@ -38,7 +38,7 @@ class Cooccurrence:
         matrix: (V, V) float64 CSR, symmetric, sorted indices.
         vocabulary: the V words.
         settings: settings of the stage.
-        details: number of tokens, and further facts about the corpus, such as its digest.
+        details: number of tokens, and other information about the corpus, such as its digest.
     """
 
     matrix: sp.csr_matrix
@@ -64,7 +64,7 @@ class Cooccurrence:
         return load(path, KIND, cls.from_artifact)
 
     def to_artifact(self) -> Artifact:
-        """Return the artifact; its file also opens with ``scipy.sparse.load_npz``."""
+        """Return the artifact; ``scipy.sparse.load_npz`` can also read its file."""
         indices = self.matrix.indices.astype(np.int32, copy=False)
         return matrix_artifact(
             self.matrix.indptr, indices, self.matrix.data, self.vocabulary, self.settings, self.details
@@ -108,9 +108,9 @@ def count(
     Args:
         texts: a list, tuple, array, Series or any other iterable of str.
         settings: see :class:`CountSettings`.
-        jobs: number of threads, or workers; all cores by default. They do not change the result.
+        jobs: number of threads, or workers; all cores by default. The number does not change the result.
         memory: maximum number of bytes for counting; the rest goes to temporary files. The result itself is in memory.
-        tmp_dir: folder of the temporary files.
+        tmp_dir: folder for temporary files.
 
     Returns:
         (V, V) float64 counts in CSR format, symmetric, and the V words.

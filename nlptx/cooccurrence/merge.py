@@ -16,7 +16,7 @@ from nlptx.runtime.workers import Workers
 
 
 def merge(parts: Sequence[SpilledMatrix], budget: MemoryBudget, workers: Workers, one: int = 1) -> SpilledMatrix:
-    """Return the sum of ``parts`` divided by ``one``, and close them."""
+    """Return the sum of ``parts``, divided by ``one``, and close the parts."""
     bounds = [part.indptr() for part in parts]
     total = np.sum(bounds, axis=0)
     max_entries = max(1, budget.memory // (32 * BYTES_PER_ENTRY * (workers.jobs + 1)))
@@ -47,7 +47,7 @@ def _sum_in_tree(parts: list[sp.csr_matrix]) -> sp.csr_matrix:
 
 
 def _slice(part: SpilledMatrix, indptr: NDArray[np.int64], first: int, after: int) -> sp.csr_matrix:
-    """Return the rows ``first`` to ``after`` of a matrix with the row bounds ``indptr``."""
+    """Return the rows ``first`` to ``after`` (exclusive) of a matrix with the row bounds ``indptr``."""
     start, stop = int(indptr[first]), int(indptr[after])
     entries = (part.values.read(start, stop), part.columns.read(start, stop), indptr[first : after + 1] - start)
     return sp.csr_matrix(entries, shape=(after - first, part.words))

@@ -16,7 +16,7 @@ from nlptx.runtime.workers import Workers
 
 # Total number of entries in all buffers, unless a single task needs more.
 _ENTRIES = 1 << 21
-# Pairs in a group of tasks, which take a few hundredths of a second.
+# Pairs in a group of tasks; a group takes a few hundredths of a second.
 _PAIRS = 1 << 21
 
 

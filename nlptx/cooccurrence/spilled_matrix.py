@@ -1,4 +1,4 @@
-"""A sparse matrix that grows row by row and spills to disk."""
+"""A sparse matrix to which rows are appended, and which spills to disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SpilledMatrix:
 
     Args:
         words: V.
-        budget: memory limit, a quarter of which the matrix may use, and folder that the rest is spilled to.
+        budget: memory limit, of which the matrix may use a quarter, and the folder to spill to.
         one: divisor of the sums.
     """
 

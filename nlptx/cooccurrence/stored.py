@@ -49,7 +49,7 @@ def matrix_artifact(
     settings: CountSettings,
     details: dict[str, Any],
 ) -> Artifact:
-    """Return the artifact of a CSR matrix of counts; its file also opens with ``scipy.sparse.load_npz``."""
+    """Return the artifact of a CSR matrix of counts; ``scipy.sparse.load_npz`` can also read its file."""
     size = len(vocabulary)
     arrays = {
         "format": np.array(b"csr"),

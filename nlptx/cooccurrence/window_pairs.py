@@ -26,7 +26,7 @@ _FIXED_POINT = 1 << 26
 _CACHE_LINE = 16
 # Pairs processed together: few enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
-# Summing a row in a dense vector takes as long as sorting _DENSE_PAIRS pairs, plus one pair per _DENSE_WORDS words of
+# Summing a row in a dense vector takes as long as sorting _DENSE_PAIRS pairs, plus one pair per _DENSE_WORDS words in
 # the vocabulary.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
@@ -59,7 +59,7 @@ class SparseRows:
     Args:
         columns: (n,) int32 column indices, sorted within each row.
         sums: (n,) float64 entries, which are integers.
-        lengths: (rows,) int64 number of entries of each row.
+        lengths: (rows,) int64 number of entries in each row.
     """
 
     columns: NDArray[np.int32]

@@ -33,7 +33,7 @@ class Embeddings:
         residuals: (R,) float64 relative residuals |Av - lv| / l.
         explained: (R,) float64 fraction of the sum of squares that each component explains.
         settings: settings of the stage that made the vectors.
-        details: further facts, such as the digest of the corpus.
+        details: other information, such as the digest of the corpus.
         made_from: header of the co-occurrence artifact.
         seed: seed of the PCA.
     """

@@ -76,7 +76,7 @@ def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
     for number, line in enumerate(file, start=1):
         where = f"{path}:{number}"
         try:
-            # Once the width is known, a word may contain spaces, as some words of GloVe do.
+            # Once the width is known, a word may contain spaces, as some words in GloVe do.
             text = line.decode("utf-8").rstrip("\r\n").rstrip(" ")
             word, *numbers = text.rsplit(" ", width) if width else text.split(" ")
             if _NUMBER.fullmatch(word.rpartition(" ")[2]) and " " in word:

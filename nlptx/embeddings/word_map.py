@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from nlptx.embeddings.embeddings import Embeddings
 
-# Groups are chosen from the MAX_WORDS most frequent words and, in a small vocabulary, from a quarter of the words,
+# Groups are chosen from the MAX_WORDS most frequent words or, in a small vocabulary, from the most frequent quarter,
 # because vectors of rare words are noisy. The STOP_WORDS most frequent words are left out: they carry little meaning.
 MAX_WORDS, STOP_WORDS = 3000, 100
 
@@ -16,7 +16,7 @@ def word_groups(embeddings: Embeddings, groups: int = 20, size: int = 12) -> lis
     """Choose groups of frequent words that are close to each other, the tightest group first.
 
     Each group is a word with its nearest neighbours. Each further group is chosen to be tight and far from the previous
-    groups, so that the map is not filled by names of people, for example.
+    groups so that, for example, names of people do not fill the map.
 
     Args:
         embeddings: the word vectors.
@@ -71,7 +71,7 @@ def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) ->
     r"""Return positions (n, 2) in the plane whose distances approximate 1 - cosine for the words ``ids``.
 
     This is multidimensional scaling by majorisation. It starts from the first two principal components, and each step
-    lowers the stress \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where w = 1/d^2, so that close pairs have most weight.
+    lowers the stress \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where w = 1/d^2, so that close pairs have the most weight.
 
     Source: de Leeuw (1977), "Applications of convex analysis to multidimensional scaling".
     """

@@ -2,10 +2,10 @@
 
 The bytes are written to a temporary file in the same folder, which is flushed to disk and renamed over the target; then
 the folder is flushed, so that a file reported as written survives a power cut. The temporary file has a random name and
-stays locked (flock) while its writer lives; the system releases the lock however the writer ends. So the next process
-that writes the same target recognises leftovers by their free lock. Process ids would not work: they are meaningless on
-a volume shared between hosts, whereas NFS, Lustre, CephFS and others propagate locks (unless mounted with host-local
-locks).
+stays locked (flock) while the process that writes it is running; the system releases the lock however the process ends.
+So the next process that writes the same target recognises leftovers because they are not locked. Process ids would not
+work: they are meaningless on a volume shared between hosts, whereas NFS, Lustre, CephFS and others propagate locks
+(unless mounted with host-local locks).
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ def _check_working_folder(path: str) -> None:
 def atomic_output(path: FilePath) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the block ends without an error.
 
-    A symbolic link is kept, and the file it points to is replaced. The new file has the mode of the old one; without an
-    old one, the umask applies. Open files (``-``, /dev/stdout, /dev/fd/3), pipes and devices are not replaced; at the
-    end all bytes are copied to them. Unrelated errors of the block propagate unchanged.
+    A symbolic link is kept, and the file it points to is replaced. The new file has the mode of the old one, if any;
+    otherwise the umask applies. Open files (``-``, /dev/stdout, /dev/fd/3), pipes and devices are not replaced; at the
+    end all bytes are copied to them. Unrelated errors raised in the block propagate unchanged.
 
     Raises:
         OutputError: the file cannot be written or is write-protected; the old file is untouched.
@@ -128,7 +128,7 @@ def _descriptor(path: str) -> int | None:
 
 
 class _Reporting(io.FileIO):
-    """An open file that raises OutputError if a write fails, so that this is not mistaken for a failed read."""
+    """An open file that raises OutputError if a write fails, so that the failure is not mistaken for a failed read."""
 
     def __init__(self, descriptor: int, where: str) -> None:
         super().__init__(descriptor, "r+b")
@@ -141,7 +141,7 @@ class _Reporting(io.FileIO):
 
 @contextmanager
 def _via_temporary_file(path: str) -> Iterator[BinaryIO]:
-    """Collect the bytes in an unnamed file, then copy them: writing a zip file requires seeking, which pipes lack."""
+    """Collect the bytes in an unnamed file, then copy them: writing a zip file requires a seekable file."""
     folder = tempfile.gettempdir()
     with _failures(folder), tempfile.TemporaryFile(buffering=0) as unnamed:
         descriptor = os.dup(unnamed.fileno())
@@ -192,7 +192,7 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
     while True:
         temporary = target.with_name(f".{stem_of(target)}.{os.urandom(8).hex()}.tmp")
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
-        with suppress(OSError):  # on a file system without locks, no other process will find a lock to test
+        with suppress(OSError):  # without locks on this file system, no process removes leftovers
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         # Before the lock was taken, another process may have removed the file as a leftover.
         if is_at(temporary, descriptor):
@@ -240,7 +240,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def _failures(where: str, state: str = _UNCHANGED) -> Iterator[None]:
-    """Turn system errors into OutputError, except if the reader of a pipe has closed it."""
+    """Turn system errors into OutputError, unless the reader of a pipe has closed it."""
     try:
         yield
     except BrokenPipeError:

@@ -31,12 +31,12 @@ def as_bytes(array: NDArray[Any]) -> memoryview:
 
 
 class MemoryBudget:
-    """The memory limit of a stage, and the folder that the rest is spilled to; closes the files on exit from ``with``.
+    """The memory limit of a stage, and the folder for data beyond it; closes the files on exit from ``with``.
 
     Args:
         memory: bytes of memory for the data of a stage, not counting the interpreter and its libraries; None for the
             default, if the caller has no such option.
-        folder: folder of the temporary files; None for the default folder of the system (TMPDIR).
+        folder: folder for temporary files; None for the system default (TMPDIR).
     """
 
     def __init__(self, memory: int | None = None, folder: str | None = None) -> None:
@@ -104,7 +104,7 @@ class SpilledArray:
     Args:
         dtype: dtype of the entries.
         memory: bytes that the array may occupy in memory before it moves to a file.
-        budget: the budget that opens this file.
+        budget: the budget that opens the file.
     """
 
     def __init__(self, dtype: np.dtype[Any], memory: int, budget: MemoryBudget) -> None:

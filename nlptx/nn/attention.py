@@ -67,7 +67,7 @@ class PlainAttention(Layer):
 
     There are no parameters, no scaling and only one head. X is (N, D), Y is (N, D).
 
-    Source: Bloem (2019), "Transformers from scratch", which starts with it.
+    Source: Bloem (2019), "Transformers from scratch", which begins with this layer.
     """
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
@@ -93,7 +93,7 @@ class PlainAttention(Layer):
 
     @staticmethod
     def weights(cache: Any) -> list[NDArray]:
-        """Return the attention weights of a call, (n, 1, T, T) for each stack of its windows."""
+        """Return the attention weights computed in a call, (n, 1, T, T) for each stack of windows."""
         return [e / z[..., None] for e, z in cache[2]]
 
 
@@ -109,7 +109,7 @@ class MultiHeadAttention(Layer):
         heads: H.
         head_width: K; D / H for narrow heads, D for wide ones.
         scaled: whether scale is 1 / sqrt(K); otherwise it is 1.
-        rng: source of the initial weights.
+        rng: random generator for the initial weights.
     """
 
     def __init__(self, width: int, heads: int, head_width: int, scaled: bool, rng: np.random.Generator) -> None:
@@ -177,5 +177,5 @@ class MultiHeadAttention(Layer):
 
     @staticmethod
     def weights(cache: Any) -> list[NDArray]:
-        """Return the attention weights of a call, (n, H, T, T) for each stack of its windows."""
+        """Return the attention weights computed in a call, (n, H, T, T) for each stack of windows."""
         return [e / z[..., None] for e, z in cache[2]]

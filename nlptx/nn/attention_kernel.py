@@ -1,6 +1,6 @@
 """Fast softmax attention: computes ``attention`` of :mod:`nlptx.nn.attention` with fewer passes over memory.
 
-The weights P are (T, T), by far the largest array, so every pass over them is expensive. Four measures reduce them:
+The weights P are (T, T), by far the largest array, so each pass over them is expensive. Four measures reduce the cost:
 
 - P is never formed. With E = exp(S) and the row sums z = E 1, P = E / z; so O = (E V) / z, and only the smaller
   (T, K) array is divided.
@@ -43,7 +43,7 @@ def attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, N
 
 
 def attend_only(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> NDArray:
-    """Return only the O of :func:`attend`, (n, H, T, K). The weights are not kept, so memory stays small."""
+    """Return only the O of :func:`attend`, (n, H, T, K). The weights are not kept, to save memory."""
     if _fits_a_tile(q):
         return _attend(q, k, v, causal)[0]
     o = np.empty_like(v)

@@ -23,7 +23,7 @@ class FeedForward(Layer):
         width: D.
         hidden: F.
         activation: name of f, a key of ACTIVATIONS.
-        rng: source of the initial weights.
+        rng: random generator for the initial weights.
     """
 
     def __init__(self, width: int, hidden: int, activation: str, rng: np.random.Generator) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Layout:
-    """Describe a batch whose texts lie one after the other, without padding, in an (N, D) matrix.
+    """Describe a batch whose texts are stored one after the other, without padding, in an (N, D) matrix.
 
     A text longer than the window is cut into windows of nearly equal length. Attention stays within a window, and
     positions restart in each; pooling spans the whole text. Consecutive windows of equal length form a *stack*: an
@@ -78,7 +78,7 @@ class Layout:
         return Layout(np.ones_like(self.lengths), apart=self.apart)
 
     def product(self, x: NDArray, matrix: NDArray) -> NDArray:
-        """Return the product of ``x`` (N, I) and ``matrix`` (I, O); with ``apart``, computed window by window."""
+        """Return the product of ``x`` (N, I) and ``matrix`` (I, O); with ``apart``, computed one window at a time."""
         if not self.apart:
             return x @ matrix  # (N, O)
         y = np.empty((len(x), matrix.shape[1]), np.result_type(x, matrix))  # (N, O)

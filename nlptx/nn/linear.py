@@ -20,9 +20,9 @@ class Linear(Layer):
     Args:
         inputs: I.
         outputs: O.
-        rng: source of the initial weights.
+        rng: random generator for the initial weights.
         bias: whether there is a bias b.
-        fan_out: fan-out that sets the scale of the initial weights, for a W that is several matrices side by side.
+        fan_out: fan-out that sets the scale of the initial weights, if W is several matrices side by side.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ EPSILON = 1e-5
 
 
 class LayerNorm(Layer):
-    """Scale each row to mean 0 and variance 1, then apply a learned gain and bias.
+    """Normalise each row to mean 0 and variance 1, then apply a learned gain and bias.
 
         y = g z + b    with    z = (x - mu) / sigma,    sigma = sqrt(variance + epsilon)
 

@@ -1,7 +1,7 @@
 """Pooling: turns the token vectors of a batch, (N, D), into one vector per text, (B, D).
 
-A text too long to hold in memory is pooled in parts, and the results are merged: if u is the logarithm of the weight
-of each part, a mean over the text is the mean over its parts with weights exp(u).
+A text too long to hold in memory is pooled in parts, and the results are merged: a mean over the text is the mean of
+the results for its parts, weighted by exp(u), where u is the logarithm of the weight of a part.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Pool(Layer):
         window: maximum number of tokens in a text; only a pool with a fixed number of tokens uses it.
 
     Attributes:
-        width: length of the vector of a text.
+        width: length of a text's vector.
     """
 
     def __init__(self, width: int, window: int) -> None:
@@ -150,7 +150,7 @@ class AttentionPool(Pool):
         """Return x_t . w for each token, (N,)."""
         return layout.product(x, self.query.value[:, None])[:, 0]
 
-    # The weight of a part is the denominator of its softmax; this form cannot overflow.
+    # The weight of a part is the denominator of its softmax; computed in this form, it cannot overflow.
     def log_weights(self, x: NDArray, layout: Layout) -> NDArray:
         scores = self._scores(x, layout)
         largest = np.maximum.reduceat(scores, layout.starts)

@@ -1,6 +1,6 @@
 """Position vectors, added to the word vectors so that attention can see the order of the words.
 
-Positions count from 0 in each window.
+Positions are counted from 0 in each window.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class LearnedPositions(Layer):
     Args:
         window: maximum number of positions.
         width: D.
-        rng: source of the initial vectors.
+        rng: random generator for the initial vectors.
     """
 
     def __init__(self, window: int, width: int, rng: np.random.Generator) -> None:

@@ -19,7 +19,7 @@ from nlptx.runtime.workers import Workers
 from nlptx.settings import SEED, PcaSettings
 from nlptx.text.arguments import check_seed, check_settings, check_type
 
-# Below this tolerance float32 is not precise enough.
+# For tolerances below this, float32 is not precise enough.
 _FLOAT32_TOLERANCE = 1e-4
 
 
@@ -42,8 +42,8 @@ def fit_pca(
     Args:
         counts: the output of :func:`nlptx.count`.
         settings: see :class:`PcaSettings`.
-        seed: seed of the random starting block.
-        jobs: number of threads, or workers; all cores by default. They do not change the result.
+        seed: seed for the random starting block.
+        jobs: number of threads, or workers; all cores by default. The number does not change the result.
         on_round: callback for progress, see :func:`power_iteration`.
 
     Returns:

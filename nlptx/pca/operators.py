@@ -1,6 +1,6 @@
 """The matrix that PCA analyses, as an operator: transformed counts, optionally standardised, and never made dense.
 
-V is the number of words, k the number of vectors in a block that is multiplied.
+V is the number of words, and k the number of vectors in the block to be multiplied.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def ppmi(counts: sp.csr_matrix, smoothing: float, workers: Workers = SERIAL) -> 
     log_context = np.log(np.where(totals > 0, smoothed, 1)) - np.log(smoothed.sum() or 1)
 
     def positive(rows: slice) -> tuple[NDArray, NDArray, NDArray]:
-        """Return the positive entries of these rows, their column indices, and their number in each row."""
+        """Return the positive entries of these rows, their column indices, and the number of them in each row."""
         starts = counts.indptr[rows.start : rows.stop + 1]
         entries = slice(starts[0], starts[-1])
         columns = counts.indices[entries]
@@ -78,7 +78,7 @@ class _Slice:
     """Consecutive rows of X = S - shift 1^T.
 
     Args:
-        rows: range of the rows.
+        rows: range of rows.
         scaled: (rows, V) the rows of S in this range.
         shift: (rows,) the entries of the shift in this range.
         squares: sum of squares of the entries of X in these rows.

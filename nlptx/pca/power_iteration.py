@@ -74,7 +74,7 @@ def power_iteration(
         size: V, the number of rows of A.
         count: R, the number of eigenpairs to find, at most ``size``.
         tolerance: maximum relative residual |A v - l v| / l.
-        rng: source of the starting block.
+        rng: random generator for the starting block.
         dtype: float32 or float64.
         block: number of vectors iterated together; 0 for an automatic choice.
         degree: number of iterates kept per round; 0 for an automatic choice.
@@ -205,9 +205,9 @@ class _Basis:
 
         Directions that consist only of rounding errors are dropped, so the result may have fewer columns. The block is
         orthogonalised twice, because the first subtraction leaves rounding errors; a column that shrinks a lot in the
-        second pass consisted only of these. The first pass needs only the eigenvectors and the last two blocks of the
-        basis, because A is symmetric: A times a block is orthogonal to all earlier blocks, and nearly orthogonal to the
-        eigenvectors.
+        second pass consisted only of such errors. The first pass needs only the eigenvectors and the last two blocks of
+        the basis, because A is symmetric: A times a block is orthogonal to all earlier blocks, and nearly orthogonal to
+        the eigenvectors.
         """
         eps = float(np.finfo(block.dtype).eps)
         recent = slice(max(self._found, self.width - self._recent), self.width)
@@ -225,7 +225,7 @@ class _Basis:
         return block
 
     def rayleigh_ritz(self, count: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return the best approximations of ``count`` or fewer eigenpairs within the span, from those of W^T A W.
+        """Return the best approximations to at most ``count`` eigenpairs within the span, from those of W^T A W.
 
         Returns:
             Eigenvalues l (k,), largest first, eigenvectors v (V, k), A v (V, k), and residuals |A v - l v| (k,).

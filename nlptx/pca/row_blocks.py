@@ -1,4 +1,7 @@
-"""Products of tall matrices, by blocks of rows. The blocks, and so the sums, do not depend on the number of threads."""
+"""Products of tall matrices, computed in blocks of rows.
+
+The blocks, and therefore the sums, do not depend on the number of threads.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def row_slices(rows: int) -> list[slice]:
 
 
 def by_rows(work: Callable[[slice], NDArray], like: NDArray, columns: int, workers: Workers) -> NDArray:
-    """Return ``work(rows)`` of all blocks of rows, stacked vertically.
+    """Return ``work(rows)`` for all blocks of rows, stacked vertically.
 
     Args:
         work: function from a slice of rows to an array (rows of the block, columns).
@@ -41,7 +44,7 @@ def by_rows(work: Callable[[slice], NDArray], like: NDArray, columns: int, worke
 
 
 def inner(a: NDArray, b: NDArray, workers: Workers) -> NDArray[np.float64]:
-    """Return a^T b, (k, l) float64, for tall a (V, k) and b (V, l): the sum over the blocks of rows, in order."""
+    """Return a^T b, (k, l) float64, for tall a (V, k) and b (V, l), summed over the blocks of rows in order."""
     total = np.zeros((a.shape[1], b.shape[1]))
     for part in workers.map(lambda rows: a[rows].T @ b[rows], row_slices(len(a))):
         total += part

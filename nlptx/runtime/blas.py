@@ -23,7 +23,7 @@ _BUFFER = 36 << 20
 
 
 def use_one_blas_thread() -> None:
-    """Make every BLAS that this process loads later use a single thread."""
+    """Limit every BLAS that this process loads from now on to a single thread."""
     os.environ.update(ONE_THREAD)
 
 
@@ -51,7 +51,7 @@ def load_blas(module: str, threads: int) -> None:
 def _check_room(size: int) -> None:
     """Raise MemoryError if ``size`` bytes of address space are not available."""
     try:
-        mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()  # the same call as in a BLAS
+        mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()  # the same call as a BLAS makes
     except OSError as error:
         raise MemoryError(f"no room for {size >> 20} MB") from error
 

@@ -1,4 +1,4 @@
-"""Counts items while they are iterated over, for progress reports."""
+"""Counts items as they are iterated over, for progress reports."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 
 def shared_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray:
-    """Return an array of zeros in memory that forked processes share. Pages never written to take up no memory."""
+    """Return an array of zeros in memory that forked processes share. Unwritten pages take up no memory."""
     dtype = np.dtype(dtype)
     count = math.prod(shape) if isinstance(shape, tuple) else shape
     try:

@@ -26,7 +26,7 @@ K = TypeVar("K")
 
 
 class Pause(Enum):
-    """Marker among items: the next item may take long to arrive, so pending results should be yielded first."""
+    """Marker among items: the next item may take a long time to arrive, so pending results should be yielded first."""
 
     PAUSE = 0
 
@@ -35,7 +35,7 @@ PAUSE = Pause.PAUSE
 
 
 class Workers:
-    """A pool of workers. They end with the ``with`` block; within it every BLAS uses one thread.
+    """A pool of workers. They end when the ``with`` block does; within the block, every BLAS uses one thread.
 
     Threads share the memory and the interpreter lock of the caller. Forked processes never wait for this lock, but
     see memory as it was at the time of the fork, except for arrays of :mod:`nlptx.runtime.shared_memory`. If the system
@@ -174,7 +174,7 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Let an idle process work on an item. There is always one, because there are as many processes as callers."""
+    """Let an idle process work on an item. One is always idle: there are as many processes as callers."""
     process = idle.pop()
     try:
         return process.start(item)()

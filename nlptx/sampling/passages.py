@@ -1,4 +1,4 @@
-"""Passages of long texts, used as additional training texts so that a model of reviews also handles sentences."""
+"""Passages of long texts, used as extra training texts so that a model trained on reviews also handles sentences."""
 
 from __future__ import annotations
 

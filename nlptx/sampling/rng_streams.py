@@ -12,14 +12,14 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """Purposes of random numbers. Append new ones at the end, because the values determine the results."""
+    """Purposes that need random numbers. Append new ones at the end, because the values determine the results."""
 
     WEIGHTS = 0  # initial weights of the classifier
     SPLIT = 1  # which texts are held out
     FOLDS = 2  # assignment of texts to the folds of the n-gram features
     ORDER = 3  # order of the texts, by epoch
     WORDS = 4  # words dropped from the texts, by step
-    DROPOUT = 5  # by step
+    DROPOUT = 5  # entries dropped in the network, by step
     NEXT_WORD_WEIGHTS = 6  # the same for pre-training
     NEXT_WORD_ORDER = 7
     NEXT_WORD_DROPOUT = 8

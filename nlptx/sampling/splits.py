@@ -47,7 +47,7 @@ def assign_folds(count: int, parts: int, rng: np.random.Generator) -> NDArray[np
 
 
 def _shuffled_runs(count: int, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the position of the run of each text, (count,), after shuffling the runs.
+    """Return, for each text, the position of its run after the runs are shuffled, (count,).
 
     Args:
         count: number of texts.

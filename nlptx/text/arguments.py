@@ -1,4 +1,4 @@
-"""Checks of the arguments of public Python functions: texts, settings, seeds, and results of earlier stages."""
+"""Checks for the arguments of public Python functions: texts, settings, seeds, and results of earlier stages."""
 
 from __future__ import annotations
 

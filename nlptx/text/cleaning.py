@@ -17,7 +17,7 @@ SEPARATOR = "\x01"
 _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
 )
-# Unicode's lower case of the Turkish capital İ. The combining dot is redundant, because a lowercase i has a dot anyway.
+# Unicode's lower-case form of the Turkish capital İ. The combining dot is redundant: a lower-case i has a dot anyway.
 _DOTTED_I = "i\u0307"
 
 
@@ -47,7 +47,7 @@ def lower(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Remove HTML line breaks and invisible characters, normalise to NFC, and make curly apostrophes straight."""
+    """Remove HTML line breaks and invisible characters, normalise to NFC, and straighten curly apostrophes."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text)).replace("\u2019", "'")
     return _LINE_BREAK.sub(SEPARATOR, text) if "<" in text else text

@@ -119,7 +119,7 @@ class Scanner:
     def _classify(
         self, text: NDArray[np.uint8], wide: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """Return the size in bytes and the class of the characters beginning at ``wide``."""
+        """Return the size in bytes and the class of each character that begins at an index in ``wide``."""
         first = text[wide].astype(np.int64)
         sizes = 2 + (first >= 0xE0) + (first >= 0xF0)
         code = first & (0x7F >> sizes)

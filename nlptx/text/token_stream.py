@@ -17,8 +17,8 @@ from nlptx.text.word_ids import words_to_ids
 
 # Characters per task, unless memory is short.
 _CHUNK = 8_000_000
-# A chunk has at most this fraction of the memory limit in characters: it takes about ten bytes per character, and a few
-# chunks are in progress at a time.
+# Bytes in the memory limit per character of a chunk: a chunk takes about ten bytes per character, and a few chunks are
+# in progress at a time.
 _CHUNK_SHARE = 128
 # Bytes of memory per distinct word in the tables below.
 _BYTES_PER_WORD = 150
@@ -34,7 +34,7 @@ class TokenStream:
         budget: memory limit, and folder that the ids are spilled to.
 
     Attributes:
-        numbers: id of each word, by the UTF-8 bytes of the word.
+        numbers: maps the UTF-8 bytes of each word to its id.
         totals: (at least the number of ids,) int64 occurrences of each id.
         ids: int32 ids of all tokens.
         lengths: int64 number of tokens per document.
@@ -79,7 +79,7 @@ class TokenStream:
         self.lengths.close()
 
     def counts(self, min_count: int = 1) -> dict[bytes, int]:
-        """Return the occurrences of each word that occurs at least ``min_count`` times."""
+        """Return the count of each word that occurs at least ``min_count`` times."""
         counts = self.totals[np.fromiter(self.numbers.values(), np.int64, len(self.numbers))]
         frequent = counts >= min_count
         return dict(zip(itertools.compress(self.numbers, frequent), counts[frequent].tolist(), strict=True))

@@ -10,7 +10,7 @@ from functools import cache
 
 from nlptx.text.cleaning import clean, decode_references, lower
 
-# Contractions are split as in the Penn Treebank (do n't, film 's), because their parts are far more frequent.
+# Contractions are split as in the Penn Treebank (do n't, film 's): the parts are far more frequent than the whole.
 _WORD_ENDS = r"(?![^\W_])"
 _NOT = rf"(?:n't|N'T){_WORD_ENDS}"
 _CONTRACTION = rf"{_NOT}|'(?:[sSmMdD]|[rR][eE]|[vV][eE]|[lL][lL])(?:{_WORD_ENDS}|(?={_NOT}))"
@@ -42,7 +42,7 @@ def split_at_spaces(text: str, lowercase: bool = False) -> list[str]:
 def _unicode_token() -> re.Pattern[str]:
     r"""Return the pattern of a token in any script. It is built on first use, because building takes milliseconds.
 
-    `\w` does not match combining marks, which are part of words in Indic, Hebrew, Arabic, Thai and Burmese script.
+    `\w` does not match combining marks, which are part of words in Indic, Hebrew, Arabic, Thai and Burmese scripts.
     """
     characters = map(chr, range(0x300, 0x1F000))  # from the first mark to the end of the last script that has marks
     marks = "".join(character for character in characters if unicodedata.category(character)[0] == "M")

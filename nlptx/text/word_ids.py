@@ -40,7 +40,7 @@ class EncodedChunk:
 
 @dataclass(frozen=True)
 class _Piece:
-    """The N words of a block, separated by their length in bytes.
+    """The N words of a block, grouped by their length in bytes.
 
     Args:
         lengths: (documents,) number of words per document.
@@ -127,7 +127,7 @@ def _integers(text: NDArray[np.uint8], starts: NDArray[np.int64], sizes: NDArray
 def _encode_pairs(
     first: NDArray[np.uint64], second: NDArray[np.uint64]
 ) -> tuple[NDArray[np.int32], list[bytes], NDArray[np.int64]]:
-    """Encode words given as two integers each: return their ids, the distinct words, and the number of each."""
+    """Encode words given as two integers each: return their ids, the distinct words, and how often each occurs."""
     first_ids, firsts, _ = _encode(first)
     second_ids, seconds, _ = _encode(second)
     pairs = first_ids.astype(np.uint64) << np.uint64(32) | second_ids.astype(np.uint64)
@@ -139,11 +139,12 @@ def _encode_pairs(
 
 
 def _encode(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the id of each key (its index among the distinct keys), the distinct keys, and the number of each.
+    """Return the id of each key (its index among the distinct keys), the distinct keys, and their counts.
 
     Key 0 means "no key"; its id is -1. All keys are written to a hash table, where later keys overwrite earlier ones in
-    the same slot. The keys that remain in their slots receive ids; these are nearly all occurrences, because a frequent
-    key is rarely overwritten by a rare one. The other keys are written to another table with a different hash function.
+    the same slot. The keys that remain in their slots receive ids; they account for nearly all occurrences, because a
+    frequent key is rarely overwritten by a rare one. The other keys are written to another table with a different hash
+    function.
     """
     ids = np.full(len(keys), -1, np.int32)
     pending = np.flatnonzero(keys)
