@@ -34,7 +34,7 @@ class Encoder(Layer):
     Args:
         settings: architecture of the network.
         components: R.
-        rng: source of the initial weights.
+        rng: source of randomness for the initial weights.
 
     Attributes:
         width: D.

@@ -29,7 +29,7 @@ class Network(Layer):
         settings: architecture of the network.
         components: R, the length of the word vectors.
         classes: C.
-        rng: source of the initial weights.
+        rng: source of randomness for the initial weights.
         token_feature_width: number of features of a token; 0 for none.
         text_feature_width: M E, the number of features of a text; 0 for none.
 

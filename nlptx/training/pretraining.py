@@ -29,7 +29,7 @@ class NextWord(Layer):
         encoder: encoder of the classifier; its parameters are shared.
         width: D.
         words: V.
-        rng: source of the initial weights of the output layer.
+        rng: source of randomness for the initial weights of the output layer.
     """
 
     def __init__(self, encoder: Layer, width: int, words: int, rng: np.random.Generator) -> None:
