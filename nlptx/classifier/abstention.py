@@ -33,8 +33,8 @@ from nlptx.errors import ArtifactError, CorruptError, QualityGateError, Settings
 
 # Probability of choosing a threshold with an error above the maximum.
 RISK = 0.05
-# A threshold is skipped if less than this fraction of the held-out texts reach it, or too few to pass the test with
-# this many errors.
+# A threshold is skipped if less than this fraction of the held-out texts reach it, or if so few reach it that the test
+# would fail with this many errors.
 MIN_COVERAGE, MIN_ERRORS = 0.2, 1
 # Confidence thresholds, ascending; the steps are finer close to 1.
 GRID = (
@@ -47,7 +47,7 @@ _STEP = 0.005
 
 
 class Threshold(NamedTuple):
-    """A confidence threshold: texts with at least this confidence are answered.
+    """A confidence threshold: only texts with at least this confidence get a label.
 
     Args:
         confidence: the threshold, in [0, 1].
@@ -145,7 +145,7 @@ def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:
         max_error: as in :meth:`ErrorCurve.choose`.
 
     Raises:
-        ArtifactError: the model stores no errors on held-out texts.
+        ArtifactError: the model does not contain its error counts on held-out texts.
         QualityGateError: no threshold limits the error to ``max_error``.
         SettingsError: ``max_error`` is not between 0 and 1.
     """

@@ -64,7 +64,7 @@ class ScoringModel(TrainedNetwork, Protocol):
     vocabulary: Vocabulary
 
     def overflow_safe(self) -> Self:
-        """Return the model to score texts with, which does not overflow."""
+        """Return a model for scoring whose computations do not overflow."""
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         """Return (B, C) probabilities for encoded texts."""

@@ -60,7 +60,7 @@ def reading_options(
             "--delimiter",
             metavar="CHAR",
             group="Data",
-            show_default="by the header",
+            show_default="from the header",
             help="CSV delimiter, or the word tab.",
         )
         @option(

@@ -1,4 +1,4 @@
-"""Figures about counts and word vectors for the summaries of the commands that make them."""
+"""Statistics of counts and word vectors, for the summaries of the commands that produce them."""
 
 from __future__ import annotations
 

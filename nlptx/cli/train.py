@@ -62,14 +62,14 @@ if TYPE_CHECKING:
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Texts without labels to learn from; of an archive, the part unsup.",
+    help="Unlabelled texts to learn from; the unsup part of an archive.",
 )
 @option(
     "--valid",
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Validate on this, not on DATA; of an archive, the part test.",
+    help="Validate on this, not on DATA; the test part of an archive.",
 )
 @option("--resume", is_flag=True, help="Continue from the checkpoint, if there is one.")
 @option(
@@ -110,7 +110,7 @@ def train(
 
     DATA is a table with the columns text and label, or a folder or archive with a sub-folder per label (unsup: no
     label). Without -e, nlptx cooccur and nlptx pca run on these texts first. The best
-    weights on held-out texts are kept, even after Ctrl-C; --resume ends in the same bytes.
+    weights on held-out texts are kept, even after Ctrl-C; --resume gives an identical model.
     """
     data = inputs_or_stdin(data)
     if embeddings is not None and start is not None:

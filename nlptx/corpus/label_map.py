@@ -13,7 +13,7 @@ _EQUALS_SIGN = re.compile(r"(?<!\\)=")
 
 
 def parse_label_map(pairs: Iterable[str]) -> dict[str, str]:
-    r"""Parse words ``OLD=NEW``; return the replacement of each old label.
+    r"""Parse arguments of the form ``OLD=NEW``; return the replacement of each old label.
 
     The first equals sign is the separator; one inside OLD is written ``\=``.
 

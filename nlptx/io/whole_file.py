@@ -13,7 +13,7 @@ _BUFFER = 1 << 17
 
 
 def open_whole(file: str | int, name: str | None = None) -> io.BufferedReader:
-    """Open a file for reading. Reading raises DataError if a regular file is truncated in the meantime.
+    """Open a file for reading. Reading raises DataError if a regular file is truncated while it is being read.
 
     Args:
         file: path, or a file descriptor, which is not closed.

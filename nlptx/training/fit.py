@@ -68,8 +68,8 @@ def fit(
             loss, the n-gram features, the class weights and the calibration; one of weight 0 is left out.
         seed: seed for all random number generators: word vectors, held-out texts, folds, LSA, passages, initial
             weights, order of texts, dropout.
-        jobs: number of threads, or workers; by default one per core. At most four work on the same batch. The number
-            does not change the result.
+        jobs: number of threads, or workers; by default one per core. At most four of them work on the same batch.
+            The number does not change the result.
         on_progress: callback for the progress of each step, with an :class:`EpochProgress` after every optimiser step
             and every validation.
         on_note: callback for remarks, such as a part of the data that cannot be used.

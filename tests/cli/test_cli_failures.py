@@ -80,7 +80,7 @@ def test_a_closed_pipe_ends_a_command_silently(words, work):
 
 @pytest.fixture(scope="module")
 def diverged(work, tmp_path_factory):
-    """The result of a training run with a far too high learning rate, and the files that it leaves."""
+    """The result of a training run with a learning rate that is far too high, and the files that it leaves behind."""
     folder = tmp_path_factory.mktemp("diverged")
     words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--lr", "1e30", "-q", "-o", "out.npz")
     return run(*last_of_each(*words), code=1, cwd=folder), contents(folder)

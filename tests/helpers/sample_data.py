@@ -1,4 +1,4 @@
-"""Tiny tables of labelled texts, and settings that quickly train a model on them."""
+"""Tiny tables of labelled texts, and settings for training a model on them quickly."""
 
 import random
 

@@ -442,7 +442,7 @@ def test_unknown_ngrams_contribute_nothing():
     )
     features = known.of(np.array([0, 1, 1, 2]))  # the key of a single word is its id + 1
     assert_array_equal(features.token_features, [[0], [7], [7], [0]])
-    assert features.text_features == [5 / 2]  # divided by the square root of four words
+    assert features.text_features == [5 / 2]  # divided by the square root of the number of words, which is four
 
 
 def test_an_empty_text_has_no_token_features():
