@@ -109,8 +109,8 @@ def train(
     nlptx train reviews.csv --start bundled --epochs 3 --lr 5e-4 -o model.npz
 
     DATA is a table with the columns text and label, or a folder or archive with a sub-folder per label (unsup: no
-    label). Without -e, nlptx cooccur and nlptx pca run on these texts first. The best
-    weights on held-out texts are kept, even after Ctrl-C; --resume gives an identical model.
+    label). Without -e, nlptx cooccur and nlptx pca run on these texts first. The best weights on held-out texts are
+    kept, even after Ctrl-C; --resume gives an identical model.
     """
     data = inputs_or_stdin(data)
     if embeddings is not None and start is not None:
