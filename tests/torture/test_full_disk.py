@@ -42,7 +42,7 @@ class FailingTarget(Target):
             assert done.code == 0, done.stderr
             self.tally.same(self.path.read_bytes(), self.new, "success was reported")
         elif step > steps.index("replace"):
-            check_error(done, ERRORS[name], "the new file is there")
+            check_error(done, ERRORS[name], "the new file is in place")
             self.tally.same(self.path.read_bytes(), self.new, "the folder was not flushed")
         else:
             check_error(done, ERRORS[name], "nothing was changed", str(self.path))
