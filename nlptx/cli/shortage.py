@@ -8,6 +8,8 @@ from nlptx.runtime.allocator import address_space_limit
 
 # Messages from the dynamic loader when there is not enough memory for a library; Python raises them as ImportError.
 _LOADER_MESSAGES = ("failed to map segment", "cannot allocate memory", "cannot map")
+# Message of C code that fails without raising an exception, as some does if an allocation fails.
+_NO_EXCEPTION = "without exception set"
 _NO_THREAD = "can't start new thread"
 # Command -> advice on using less memory, with options of that command only.
 _ADVICE = {
@@ -44,6 +46,8 @@ def _is_memory_error(error: BaseException | None) -> bool:
         if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
             return True
         if isinstance(error, ImportError) and any(text in str(error).lower() for text in _LOADER_MESSAGES):
+            return True
+        if isinstance(error, SystemError) and _NO_EXCEPTION in str(error) and address_space_limit() is not None:
             return True
         error = error.__cause__ or error.__context__
     return False

@@ -13,8 +13,7 @@ from nlptx.cli.main import COMMANDS
 from nlptx.cli.shortage import describe_shortage
 
 # These limits, in MB, are far too low on any machine: Python needs only 60 MB to start, but no command succeeds with
-# 200 MB.
-# Some commands need much more, and hit the larger limits later, when SciPy is loaded or workers are started.
+# 200 MB. Some commands need much more, and hit the larger limits later, when SciPy is loaded or workers are started.
 LIMITS = [
     *((command, 150) for command in COMMANDS),
     ("cooccur", 100),
@@ -95,6 +94,13 @@ def raised_while_handling(context):
 )
 def test_an_error_that_means_a_lack_of_memory(error):
     assert describe_shortage(error, "predict").startswith("out of memory")
+
+
+@pytest.mark.parametrize("limit", [None, 150 << 20])
+def test_c_code_that_fails_without_an_exception_lacks_memory_if_there_is_a_limit(limit, monkeypatch):
+    monkeypatch.setattr("nlptx.cli.shortage.address_space_limit", lambda: limit)
+    message = describe_shortage(SystemError("error return without exception set"), "info")
+    assert (message or "").startswith("out of memory") == (limit is not None)
 
 
 def test_a_thread_that_cannot_be_started():
