@@ -23,6 +23,7 @@ counts slightly optimistic.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -97,13 +98,11 @@ class ErrorCurve:
         Args:
             max_error: maximum fraction of wrong answers, above 0 and below 1.
         """
-        from scipy.special import bdtr  # slow to import
-
         chosen = None
         for confidence, answered, wrong in reversed([*zip(self.thresholds, self.answered, self.wrong, strict=True)]):
-            if answered < MIN_COVERAGE * self.texts or bdtr(MIN_ERRORS, answered, max_error) > RISK:
+            if answered < MIN_COVERAGE * self.texts or binomial_cdf(MIN_ERRORS, answered, max_error) > RISK:
                 continue
-            if bdtr(wrong, answered, max_error) > RISK:
+            if binomial_cdf(wrong, answered, max_error) > RISK:
                 break
             chosen = Threshold(confidence, answered / self.texts)
         return chosen
@@ -135,6 +134,25 @@ class ErrorCurve:
         ):
             raise CorruptError("its errors on held-out texts are inconsistent")
         return cls(texts, *columns)
+
+
+def binomial_cdf(k: int, n: int, p: float) -> float:
+    """Return P(X <= k), where X is binomial with parameters n and p, for 0 < p < 1.
+
+    The terms are n! / (i! (n - i)!) p^i (1 - p)^(n - i), with logarithms of the factorials.
+    """
+    if k >= n:
+        return 1.0
+    i = np.arange(k + 1)
+    log_factorials = _log_factorials(n)
+    log_terms = log_factorials[n] - log_factorials[i] - log_factorials[n - i] + i * np.log(p) + (n - i) * np.log1p(-p)
+    return min(float(np.exp(log_terms).sum()), 1.0)
+
+
+@lru_cache(maxsize=256)
+def _log_factorials(n: int) -> NDArray[np.float64]:
+    """Return log(0!), log(1!), ..., log(n!)."""
+    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
 
 
 def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:

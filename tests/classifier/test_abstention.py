@@ -1,13 +1,24 @@
 """Confidence thresholds for a maximum error, and accuracy against coverage."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from reviews import make_reviews, small_embeddings, small_fit
+from scipy.special import bdtr
 from scipy.stats import binomtest
 
 import nlptx
-from nlptx.classifier.abstention import GRID, MIN_COVERAGE, ErrorCurve, Threshold, find_threshold
+from nlptx.classifier.abstention import (
+    GRID,
+    MIN_COVERAGE,
+    ErrorCurve,
+    Threshold,
+    binomial_cdf,
+    find_threshold,
+)
 from nlptx.classifier.coverage import CoverageCurve
 from nlptx.classifier.model import Model
 from nlptx.errors import ArtifactError, CorruptError, QualityGateError, SettingsError
@@ -208,3 +219,16 @@ def test_texts_of_equal_confidence_are_answered_together_in_any_order():
     curves = [CoverageCurve.of(confidence[order], correct[order]) for order in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0])]
     assert curves[0].aurc == pytest.approx(curves[1].aurc)
     assert curves[0].at(0.3) == (0.8, 0.8, pytest.approx(3 / 4), 4)
+
+
+@pytest.mark.parametrize("n", [1, 20, 2583])
+@pytest.mark.parametrize("p", [0.005, 0.05, 0.5, 0.99])
+def test_the_binomial_distribution_equals_that_of_scipy(n, p):
+    for k in {0, 1, n // 20, n // 2, n}:
+        assert binomial_cdf(k, n, p) == pytest.approx(bdtr(k, n, p), rel=1e-9, abs=1e-12)
+
+
+def test_no_part_of_scipy_is_imported_to_choose_a_threshold():
+    program = "import sys; from nlptx import Model; Model.load().threshold(0.05); print('scipy.special' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
