@@ -32,8 +32,8 @@ class CoverageCurve:
 
     Args:
         confidence: (N,) confidence of each text, descending.
-        accuracy: (N,) accuracy on the first 1, 2, ..., N texts. Errors are treated as spread
-            evenly, so their order does not matter.
+        accuracy: (N,) accuracy on the first 1, 2, ..., N texts. Texts of equal confidence share their errors evenly,
+            so their order does not matter.
     """
 
     confidence: NDArray[np.float64]

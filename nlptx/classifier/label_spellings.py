@@ -37,7 +37,7 @@ def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str]
 
 
 def _sorted_pair(known: Sequence[str]) -> tuple[str, str] | None:
-    """Return a model's negative and positive labels, if they are recognised spellings."""
+    """Return a model's negative and positive labels, if both are spelled in one of the ways known here."""
     spellings = {label.casefold(): label for label in known}
     for negative, positive in _WORDS:
         if len(known) == 2 and spellings.keys() == {negative, positive}:

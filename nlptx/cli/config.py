@@ -32,9 +32,8 @@ def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
     def read(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if context.resilient_parsing:
             return
-        if (
-            value is not None and CONFIGURED not in context.meta
-        ):  # otherwise another command has read the file, see one_step.py
+        # In one-step training, `train` has read the file for the earlier stages; see one_step.py.
+        if value is not None and CONFIGURED not in context.meta:
             context.meta[CONFIGURED] = read_config(value, context)
             context.meta[CONFIG_FILE] = value
         context.default_map = {**(context.default_map or {}), **configured(context)}

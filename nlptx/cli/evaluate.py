@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from nlptx.cli.abstention import Abstention, abstention_options, draw_coverage
 from nlptx.cli.command import PATH, command, option
+from nlptx.cli.evaluation_report import as_json, draw_report
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import BUNDLED, Run, model_option, run_options
 from nlptx.cli.reading_options import reading_options
@@ -21,10 +21,9 @@ from nlptx.errors import DataError, LabelError, QualityGateError
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
-    from nlptx.metrics import Report
 
-# Maximum number of labels for which the confusion matrix is drawn, and number of entries in other lists.
-_MAX_DRAWN, _MAX_LISTED = 12, 10
+# Maximum number of label spellings in a note.
+_MAX_LISTED = 10
 
 # Notes for the case that the model has seen the data before.
 _SEEN = {
@@ -59,10 +58,9 @@ def evaluate(
 
     The report contains model, training seed and data, accuracy with its 95 % interval, balanced accuracy (mean
     recall of the labels), macro-F1, ROC-AUC, log-loss, calibration error (ECE), precision, recall and F1 of each
-    label, and the confusion matrix. It also gives the calibration error that a perfectly calibrated model would
-    show by chance on the same number of texts. A text without a known word gets the most frequent label in the training
-    data and, as its probabilities, the fraction of each label there; the report gives the number of such
-    texts.
+    label, and the confusion matrix. It also gives the calibration error that a perfectly calibrated model would show by
+    chance on the same number of texts. A text without a known word gets the most frequent label in the training data
+    and, as its probabilities, the fraction of each label there; the report gives the number of such texts.
 
     Accuracy against coverage shows how accurate the predictions are if only the texts with the most confident
     predictions are labelled; AURC is the mean error over all coverages. With --abstain or --max-error, which work as in
@@ -138,11 +136,11 @@ def evaluate(
             "aurc": curve.aurc,
         }
         cost = {"seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
-        print_json({**names, **_as_json(report), **about_data, **cost})
+        print_json({**names, **as_json(report), **about_data, **cost})
     else:
         if abstention.is_given:
             names["answered"] = f"{sum(answered) / len(texts):.2%} of {len(texts):,}, confidence at least {threshold:g}"
-        _draw(names, report, known_words.unknown, run.reporter)
+        draw_report(names, report, known_words.unknown, run.reporter)
         draw_coverage(curve, run.reporter)
     if plot is not None:
         plot_coverage(curve, plot)
@@ -185,65 +183,3 @@ def _seen_in(model: Model, sha256: str) -> str | None:
         if sha256 in [model.source.get(name) for name in names]:
             return use
     return None
-
-
-def _as_json(report: Report) -> dict[str, Any]:
-    def plain(value: Any) -> Any:
-        if isinstance(value, float) and math.isnan(value):
-            return None
-        if isinstance(value, dict):
-            return {name: plain(part) for name, part in value.items()}
-        if isinstance(value, list | tuple):
-            return [plain(part) for part in value]
-        return value.tolist() if hasattr(value, "tolist") else value
-
-    result: dict[str, Any] = plain(asdict(report))
-    return result
-
-
-def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[str, str, int]]:
-    """Return (true label, predicted label, number of texts) of the most frequent errors."""
-    wrong = [
-        (labels[true], labels[predicted], count)
-        for true, row in enumerate(confusion)
-        for predicted, count in enumerate(row)
-        if count and true != predicted
-    ]
-    return sorted(wrong, key=lambda row: -row[2])[:_MAX_LISTED]
-
-
-def _draw(names: dict[str, Any], report: Report, unknown: int, reporter: Reporter) -> None:
-    (low, high), floor = report.interval, report.ece_floor
-    by_chance = f"by chance alone {floor.mean:.2%}, 95 % below {floor.percentile_95:.2%}"
-    facts: list[tuple[str, Any]] = [
-        ("model", names["model"]),
-        ("seed", str(names["seed"])),
-        ("data", " ".join(names["data"])),
-        ("texts", report.texts),
-        *([("answered", names["answered"])] if "answered" in names else []),
-        *([("without a known word", unknown)] if unknown else []),
-        ("accuracy", f"{report.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%})"),
-        ("majority baseline", f"{report.majority:.2%}"),
-        ("balanced accuracy", f"{report.balanced_accuracy:.2%}"),
-        ("macro-F1", f"{report.macro_f1:.4f}"),
-        ("ROC-AUC", f"{report.auc:.4f}"),
-        ("log-loss", f"{report.log_loss:.4f}"),
-        ("calibration error", f"{report.ece:.2%}  ({by_chance})"),
-    ]
-    if report.mean_absolute_error is not None and len(report.classes) > 2:
-        facts.append(("mean absolute error", f"{report.mean_absolute_error:.4f} steps"))
-    reporter.facts("evaluation", facts)
-    rows = [
-        (row.label, f"{row.precision:.4f}", f"{row.recall:.4f}", f"{row.f1:.4f}", row.texts) for row in report.classes
-    ]
-    reporter.table("by label", ("label", "precision", "recall", "F1", "texts"), rows)
-    labels = [row.label for row in report.classes]
-    if len(labels) > _MAX_DRAWN:
-        reporter.table(
-            "most frequent confusions",
-            ("true", "predicted", "texts"),
-            _most_frequent(report.confusion.tolist(), labels),
-        )
-        return
-    confusion = [(label, *counts) for label, counts in zip(labels, report.confusion.tolist(), strict=True)]
-    reporter.table("confusion (rows: true, columns: predicted)", ("", *labels), confusion)

@@ -16,7 +16,8 @@ from nlptx.cli.reporter import neutralised
 from nlptx.corpus.compression import compressed
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError
-from nlptx.io.atomic_write import STDOUT, atomic_output
+from nlptx.io.atomic_write import atomic_output
+from nlptx.io.output_path import STDOUT
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model

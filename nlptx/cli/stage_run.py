@@ -13,7 +13,7 @@ import click
 
 from nlptx.cli.options import Run
 from nlptx.cli.reporter import print_json
-from nlptx.io.atomic_write import STDOUT, check_writable
+from nlptx.io.output_path import STDOUT, check_writable
 
 # File name suffixes of other formats, which an artifact must not have.
 _OTHER_FORMATS = (".csv", ".tsv", ".jsonl", ".gz", ".bz2", ".xz")

@@ -178,13 +178,13 @@ def train(
 
 def _what_is_left(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
     """Describe what remains of a training run that was ended immediately."""
-    going_on = _going_on(checkpoint) if checkpoint else ""
+    resume_hint = _resume_hint(checkpoint) if checkpoint else ""
     if stop.waits:
-        return going_on or "the training is lost"
-    return "nothing was trained yet, and nothing is kept" + (f"; {going_on} as before" if going_on else "")
+        return resume_hint or "the training is lost"
+    return "nothing was trained yet, and nothing is kept" + (f"; {resume_hint} as before" if resume_hint else "")
 
 
-def _going_on(checkpoint: Checkpoint) -> str:
+def _resume_hint(checkpoint: Checkpoint) -> str:
     """Return a note that names the checkpoint for ``--resume``, or an empty string if there is none."""
     path = checkpoint.path
     # Before the training itself begins, the checkpoint to resume from has not been read yet.
@@ -205,12 +205,12 @@ def _keep(
     """
     history = model.history
     best = history["best_epoch"]
-    going_on = _going_on(checkpoint)
+    resume_hint = _resume_hint(checkpoint)
     if best:
         try:
             model.save(stage.output)
         except OutputError as error:
-            error.hint = going_on or error.hint
+            error.hint = resume_hint or error.hint
             raise
     if not history["interrupted"]:
         checkpoint.remove()
@@ -235,4 +235,4 @@ def _keep(
     if history["interrupted"]:
         when = f"in epoch {len(history['epochs'])}" if best else "before the first epoch"
         kept = f"{stage.output} holds the best model so far (epoch {best})" if best else "there is no model yet"
-        stage.run.reporter.note(f"interrupted {when}: {kept}" + (f"; {going_on}" if going_on else ""))
+        stage.run.reporter.note(f"interrupted {when}: {kept}" + (f"; {resume_hint}" if resume_hint else ""))

@@ -193,7 +193,7 @@ def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
             archive.members.clear()  # type: ignore[attr-defined]
             archive.pax_headers.clear()  # type: ignore[attr-defined]
             _skip_contents(archive)
-        # Read to the end, to verify the checksum of the compressed data. Damage or a second archive may follow.
+        # tarfile stops at the end marker; the checksum of the compressed data, damage or a second archive may follow.
         while rest := archive.fileobj.read(_BLOCK):
             if rest.strip(b"\0"):
                 raise tarfile.ReadError("data after its end")

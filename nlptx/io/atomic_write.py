@@ -25,57 +25,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from nlptx.errors import OutputError
 from nlptx.io.lock import is_at
+from nlptx.io.output_path import STDOUT, check_writable, descriptor_of, failures, mode_of
 from nlptx.io.paths import FilePath, file_name
 
-STDOUT = "-"
 # In bytes. File names may have 255 bytes; the rest is for dots, the random part and the suffix.
 _LONGEST_STEM = 220
 _RANDOM = re.compile("[0-9a-f]{16}")
-_MAX_LINKS = 40
-_UNCHANGED = "nothing was changed"
 _CUT_SHORT = "the output is incomplete"
-
-
-def check_writable(path: FilePath) -> None:
-    """Raise OutputError if ``path`` cannot be written. To be called before any other work is done."""
-    path = file_name(path)
-    if path == STDOUT:
-        return
-    if not os.path.isabs(path):
-        _check_working_folder(path)
-    descriptor = _descriptor(path)
-    if descriptor is not None:
-        with _failures(path):
-            if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
-                raise OutputError("is open for reading only", where=path)
-        return
-    mode = _mode(path)
-    if not path or path.endswith("/") or (mode is not None and stat.S_ISDIR(mode)):
-        raise OutputError(f"{'is a folder' if path else 'no name'}; expected a file name", where=path or "output")
-    folder = os.path.dirname(os.path.realpath(path))
-    if mode is None and not os.path.isdir(folder):
-        raise OutputError("its folder does not exist", where=path, hint=f"mkdir -p {folder}")
-    if mode is not None and not os.access(path, os.W_OK):
-        # A rename would succeed, but a file without write permission is not meant to be replaced.
-        raise OutputError(
-            "cannot be written: permission denied", where=path, hint=f"chmod u+w {path}, or name another file."
-        )
-    if (mode is None or stat.S_ISREG(mode)) and not os.access(folder, os.W_OK | os.X_OK):
-        raise OutputError(f"cannot be written: permission denied in {folder}", where=path)
-
-
-def _check_working_folder(path: str) -> None:
-    """Raise OutputError if the relative ``path`` is invalid because the working folder was deleted."""
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        raise OutputError(
-            "cannot be written: the working folder was deleted",
-            where=path or "output",
-            hint="Change to a folder that exists.",
-        ) from None
 
 
 @contextmanager
@@ -91,40 +48,13 @@ def atomic_output(path: FilePath) -> Iterator[BinaryIO]:
     """
     path = file_name(path)
     check_writable(path)
-    mode = _mode(path) if path != STDOUT else None
-    if path == STDOUT or _descriptor(path) is not None or (mode is not None and not stat.S_ISREG(mode)):
+    mode = mode_of(path) if path != STDOUT else None
+    if path == STDOUT or descriptor_of(path) is not None or (mode is not None and not stat.S_ISREG(mode)):
         with _via_temporary_file(path) as file:
             yield file
     else:
         with _beside(Path(os.path.realpath(path)), mode, path) as file:
             yield file
-
-
-def _mode(path: str) -> int | None:
-    """Return the mode of the file that ``path`` refers to, or None if it does not exist."""
-    try:
-        return os.stat(path).st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise _failure(error, path, _UNCHANGED) from error
-
-
-def _descriptor(path: str) -> int | None:
-    """Return the file descriptor that a path such as /dev/stdout refers to, or None for any other path.
-
-    Opening such a path by name would overwrite the file from its start, even after ``>> FILE``.
-    """
-    for _ in range(_MAX_LINKS):
-        folder, name = os.path.split(path)
-        folder = os.path.realpath(folder)
-        if folder in ("/dev/fd", f"/proc/{os.getpid()}/fd") and name.isdecimal():
-            return int(name)
-        try:
-            path = os.path.join(folder, os.readlink(os.path.join(folder, name)))
-        except OSError:
-            return None  # not a link, or missing
-    return None
 
 
 class _Reporting(io.FileIO):
@@ -135,7 +65,7 @@ class _Reporting(io.FileIO):
         self.where = where
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        with _failures(self.where):
+        with failures(self.where):
             return os.write(self.fileno(), data)
 
 
@@ -143,17 +73,17 @@ class _Reporting(io.FileIO):
 def _via_temporary_file(path: str) -> Iterator[BinaryIO]:
     """Collect the bytes in an unnamed file, then copy them: writing a zip file requires a seekable file."""
     folder = tempfile.gettempdir()
-    with _failures(folder), tempfile.TemporaryFile(buffering=0) as unnamed:
+    with failures(folder), tempfile.TemporaryFile(buffering=0) as unnamed:
         descriptor = os.dup(unnamed.fileno())
     with io.BufferedRandom(_Reporting(descriptor, folder)) as temporary:
         yield cast(BinaryIO, temporary)
         temporary.seek(0)
-        with _failures(path, _CUT_SHORT):
+        with failures(path, _CUT_SHORT):
             if path == STDOUT:
                 shutil.copyfileobj(temporary, sys.stdout.buffer)
                 sys.stdout.buffer.flush()
                 return
-            number = _descriptor(path)
+            number = descriptor_of(path)
             with open(path if number is None else os.dup(number), "wb") as out:
                 shutil.copyfileobj(temporary, out)
 
@@ -167,14 +97,14 @@ def _beside(target: Path, mode: int | None, path: str) -> Iterator[BinaryIO]:
         mode: mode of the existing target, or None if there is none.
         path: the target as the caller named it, for messages.
     """
-    with _failures(path):
+    with failures(path):
         remove_litter(target)
         # Until the temporary file receives the mode of the old file, only its owner may read it.
         temporary, descriptor = _create(target, 0o666 if mode is None else 0o600)
     try:
         with io.BufferedRandom(_Reporting(descriptor, path)) as file:
             yield cast(BinaryIO, file)
-            with _failures(path):
+            with failures(path):
                 file.flush()
                 if mode is not None:
                     os.fchmod(descriptor, stat.S_IMODE(mode))
@@ -183,7 +113,7 @@ def _beside(target: Path, mode: int | None, path: str) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):  # it has been renamed, or an earlier failure is being reported
             temporary.unlink()
-    with _failures(path, "the new file is in place, but may not survive a power cut"):
+    with failures(path, "the new file is in place, but may not survive a power cut"):
         _sync_folder(target.parent)
 
 
@@ -236,20 +166,3 @@ def _sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(descriptor)
-
-
-@contextmanager
-def _failures(where: str, state: str = _UNCHANGED) -> Iterator[None]:
-    """Turn system errors into OutputError, unless the reader of a pipe has closed it."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise _failure(error, where, state) from error
-
-
-def _failure(error: OSError, where: str, state: str) -> OutputError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return OutputError(f"the disk is full; {state}", where=where)
-    return OutputError(f"cannot be written: {error.strerror or error}; {state}", where=where)

@@ -20,11 +20,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.ngrams.naive_bayes import find, ngram_keys
+from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.occurrences import count_occurrences, distinct_ngrams, divided_by_root, presence
+from nlptx.nn.losses import CrossEntropy
 from nlptx.runtime.workers import Workers
-from nlptx.sampling.splits import assign_folds
+from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
-FOLDS = 5
 # Prior variance of the n-gram weights. The other weights have a prior variance of 1, so the caller scales their inputs.
 _NGRAM_VARIANCE = 10.0
 _MAX_ITERATIONS = 100
@@ -78,19 +79,13 @@ def ngram_rows(
         min_texts: minimum number of texts that an n-gram must occur in.
         text_weights: (counted,) number of texts that each text stands for, or None.
     """
-    keys = [ngram_keys(ids, order, words) for ids in texts]
-    distinct = [np.unique(part[part >= 0]) for part in keys]
-    weights = np.ones(counted) if text_weights is None else text_weights
-    known, place = np.unique(np.concatenate(distinct[:counted]), return_inverse=True)
-    seen = np.bincount(place, np.repeat(weights, [len(part) for part in distinct[:counted]]), len(known))
+    distinct = [distinct_ngrams(ngram_keys(ids, order, words)) for ids in texts]
+    known, seen = count_occurrences(distinct[:counted], text_weights)
     known, seen = known[seen >= min_texts], seen[seen >= min_texts]
-    importance = np.log((weights.sum() + 1) / (seen + 1)) + 1
+    total = counted if text_weights is None else text_weights.sum()
+    importance = np.log((total + 1) / (seen + 1)) + 1
     importance = (importance / importance.mean() if len(known) else importance).astype(np.float32)
-    columns = [places[places < len(known)] for places in (find(part, known) for part in distinct)]
-    sizes = [len(part) for part in columns]
-    values = np.repeat([1 / np.sqrt(max(len(ids), 1)) for ids in texts], sizes).astype(np.float32)
-    indptr = np.concatenate([[0], np.cumsum(sizes)])
-    rows = sp.csr_matrix((values, np.concatenate(columns).astype(np.int32), indptr), (len(texts), len(known)))
+    rows = divided_by_root(presence(distinct, known), texts)
     return NgramRows(known, rows, importance)
 
 
@@ -126,7 +121,7 @@ def cross_fit_correction(
     folds = min(FOLDS, count)
     fold = assign_folds(count, folds, rng)
     weights = np.ones(count) if text_weights is None else text_weights
-    parts = [np.arange(count), *(np.flatnonzero(fold != number) for number in range(folds))]
+    parts = training_parts(fold, folds)
 
     def fit(rows: NDArray[np.intp]) -> Correction:
         return _fit(ngrams.rows[rows], ngrams.importance, outputs[rows], inputs[rows], targets[rows], weights[rows])
@@ -185,11 +180,5 @@ def _log_loss(
 ) -> tuple[float, NDArray[np.float64]]:
     """Return the weighted sum of the log-losses of outputs (B, E), and its gradient; E = 1: two classes."""
     scores = np.hstack([np.zeros_like(z), z]) if z.shape[1] == 1 else z
-    scores = scores - scores.max(axis=1, keepdims=True)
-    p = np.exp(scores)
-    total = p.sum(axis=1, keepdims=True)
-    own = np.arange(len(z)), targets
-    loss = float((np.log(total[:, 0]) - scores[own]) @ weights)
-    error = p / total
-    error[own] -= 1
-    return loss, error[:, -z.shape[1] :] * weights[:, None]
+    losses, gradient = CrossEntropy(scores.shape[1]).value_and_gradient(scores, targets)
+    return float(losses @ weights), gradient[:, -z.shape[1] :] * weights[:, None]

@@ -19,12 +19,12 @@ from nlptx.ngrams.features import NgramFeatures, TextFeatures
 from nlptx.ngrams.logistic_regression import MAX_ITERATIONS, fit_dense, fit_linear
 from nlptx.ngrams.lsa import TextComponents, find_components, importance, weighted_rows
 from nlptx.ngrams.naive_bayes import feature_width, find, log_count_ratios, ngram_keys
+from nlptx.ngrams.occurrences import count_occurrences, distinct_ngrams, divided_by_root, presence
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import Passage
-from nlptx.sampling.splits import assign_folds
+from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
-FOLDS = 5
 # Progress callback: name of a step, its completed fraction, description of the progress. It is also called in threads.
 OnProgress = Callable[[str, float, str], None]
 # The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two.
@@ -84,14 +84,12 @@ def fit_ngram_features(
     """
     on_count = _counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
     keys = [ngram_keys(ids, shape.order, shape.words) for ids in counted(texts, on_count)]
-    distinct = [np.unique(part[part >= 0]) for part in keys]
+    distinct = list(map(distinct_ngrams, keys))
     folds = min(FOLDS, len(texts))
     fold = assign_folds(len(texts), folds, rng)
     unread = counted(unlabelled, on_count, len(texts))
     known, weights, components, row_of = _components(distinct, unread, shape, rng, workers, on_progress, text_weights)
-    scaled = _presence(distinct, known, on_progress)
-    words = np.array([max(len(ids), 1) for ids in texts])
-    scaled.data /= np.sqrt(np.repeat(words, np.diff(scaled.indptr)))
+    scaled = divided_by_root(presence(_look_up(distinct, on_progress), known), texts)
     width = feature_width(shape.classes)
     iterations = count(1)
 
@@ -128,12 +126,11 @@ def fit_ngram_features(
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)
         parts = (ngram_keys(passage.ids, shape.order, shape.words) for passage in passages)
-        presence = _presence([np.unique(part[part >= 0]) for part in parts], known, on_progress)
+        rows = presence(_look_up(list(map(distinct_ngrams, parts)), on_progress), known)
         of_text = components.rows[row_of[[passage.text for passage in passages]]]
-        return np.asarray(weighted_rows(presence, weights).multiply(of_text).sum(axis=1), np.float32).ravel()
+        return np.asarray(weighted_rows(rows, weights).multiply(of_text).sum(axis=1), np.float32).ravel()
 
-    parts = [np.flatnonzero(fold != number) for number in range(folds)]
-    (final, _), *out_of_fold = workers.map(fit, [np.arange(len(texts)), *parts])
+    (final, _), *out_of_fold = workers.map(fit, training_parts(fold, folds))
     on_count = _counter("n-gram features", len(texts), on_progress)
     result = []
     for text, part in enumerate(counted(keys, on_count)):
@@ -158,16 +155,16 @@ def _components(
 
     Labelled texts come first in the rows of the components. A text that is too short for the components has row -1.
     """
-    known, seen = _count(distinct, text_weights)
+    known, seen = count_occurrences(distinct, text_weights)
     frequent = known[seen >= shape.min_texts]
     if not shape.components:
         return frequent, np.zeros(len(frequent), np.float32), None, np.full(len(distinct), -1)
     keys = (ngram_keys(ids, shape.order, shape.words) for ids in unlabelled)
-    all_distinct = distinct + [np.unique(part[part >= 0]) for part in keys]
+    all_distinct = distinct + list(map(distinct_ngrams, keys))
     if text_weights is not None:  # texts without a label have weight 1
         text_weights = np.append(text_weights, np.ones(len(all_distinct) - len(distinct)))
     if len(all_distinct) > len(distinct):
-        known, seen = _count(all_distinct, text_weights)
+        known, seen = count_occurrences(all_distinct, text_weights)
     total = len(all_distinct) if text_weights is None else text_weights.sum()
     min_texts = max(2, int(total) // _TEXTS_PER_OCCURRENCE)
     kept = seen >= min_texts
@@ -176,7 +173,7 @@ def _components(
     weights = importance(seen, total, min_texts)
     sizes = np.array([len(part) for part in all_distinct])
     long = sizes >= min(_MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN * np.median(sizes))
-    rows = weighted_rows(_presence(list(compress(all_distinct, long)), known, on_progress), weights)
+    rows = weighted_rows(presence(_look_up(list(compress(all_distinct, long)), on_progress), known), weights)
     row_of = np.where(long, np.cumsum(long) - 1, -1)[: len(distinct)]
     report = partial(on_progress, "components of texts (LSA)")
     of_long = None if text_weights is None else text_weights[long]
@@ -189,34 +186,13 @@ def _counter(step: str, total: int, on_progress: OnProgress) -> Callable[[int], 
     return lambda done: on_progress(step, done / total, f"{done:,} of {total:,} texts")
 
 
-def _count_texts(
-    presence: sp.csr_matrix, chosen: NDArray[np.bool_], text_weights: NDArray[np.float64] | None
-) -> NDArray:
+def _look_up(distinct: list[NDArray[np.int64]], on_progress: OnProgress) -> Iterable[NDArray[np.int64]]:
+    """Iterate over the n-grams of the texts, reporting progress."""
+    return counted(distinct, _counter("looking up n-grams", len(distinct), on_progress))
+
+
+def _count_texts(rows: sp.csr_matrix, chosen: NDArray[np.bool_], text_weights: NDArray[np.float64] | None) -> NDArray:
     """Return, for each n-gram, the number of chosen texts that contain it, or the sum of their weights; shape (G,)."""
-    part = presence[chosen]
+    part = rows[chosen]
     of_entry = None if text_weights is None else np.repeat(text_weights[chosen], np.diff(part.indptr))
-    return np.bincount(part.indices, of_entry, presence.shape[1])
-
-
-def _count(
-    distinct: list[NDArray[np.int64]], text_weights: NDArray[np.float64] | None
-) -> tuple[NDArray[np.int64], NDArray]:
-    """Return the distinct n-grams of all texts, sorted, and the number of texts, by weight, that each occurs in."""
-    if not distinct:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    if text_weights is not None:
-        known, index = np.unique(np.concatenate(distinct), return_inverse=True)
-        return known, np.bincount(index, np.repeat(text_weights, [len(part) for part in distinct]), len(known))
-    every = np.sort(np.concatenate(distinct))
-    first = np.flatnonzero(np.diff(every, prepend=-1))
-    return every[first], np.diff(np.append(first, len(every)))
-
-
-def _presence(distinct: list[NDArray[np.int64]], known: NDArray[np.int64], on_progress: OnProgress) -> sp.csr_matrix:
-    """Return a (texts, G) float32 matrix that is 1 where a text contains an n-gram and 0 elsewhere."""
-    on_count = _counter("looking up n-grams", len(distinct), on_progress)
-    found = (find(part, known) for part in counted(distinct, on_count))
-    columns = [indices[indices < len(known)] for indices in found]
-    indptr = np.concatenate([[0], np.cumsum([len(part) for part in columns])])
-    indices = np.concatenate(columns).astype(np.int32)
-    return sp.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), shape=(len(distinct), len(known)))
+    return np.bincount(part.indices, of_entry, rows.shape[1])

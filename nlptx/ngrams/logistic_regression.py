@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.nn.activations import sigmoid
+from nlptx.nn.losses import CrossEntropy
 
 # C in the penalty |w|^2 / (2 C) that is added to the summed log-loss, for the ratios and for the components.
 INVERSE_PENALTY = 10.0
@@ -103,14 +104,15 @@ def _minimise(
     from scipy.optimize import minimize  # slow to import, so import it only after the data has been checked
 
     width = shape[1]
-    expected = targets[:, None].astype(np.float32) if width == 1 else np.eye(width, dtype=np.float32)[targets]
+    loss_of = _logistic_loss if width == 1 else CrossEntropy(width).value_and_gradient
 
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         weights = flat[:-width].reshape(shape)
         z = forward(weights) + flat[-width:]
-        p, losses = _sigmoid(z, targets) if width == 1 else _softmax(z, targets)
-        loss = float((losses if text_weights is None else losses * text_weights).sum())
-        error = (p - expected if text_weights is None else (p - expected) * text_weights[:, None]).astype(np.float32)
+        losses, error = loss_of(z, targets)
+        if text_weights is not None:
+            losses, error = losses * text_weights, error * text_weights[:, None]
+        loss, error = float(losses.sum()), error.astype(np.float32)
         gradient = np.empty_like(flat)
         gradient[:-width] = (backward(error) + weights / inverse_penalty).ravel()
         gradient[-width:] = error.sum(axis=0)
@@ -128,15 +130,8 @@ def _minimise(
     return solution[:-width].reshape(shape), solution[-width:]
 
 
-def _sigmoid(z: NDArray, targets: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
+def _logistic_loss(z: NDArray, targets: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
+    """Return the loss of each text, (texts,), and its gradient (texts, 1), for outputs z (texts, 1)."""
     # The loss is log(1 + exp(-s)); the margin s is positive if the prediction is correct.
     margins = z[:, 0] * (2 * targets - 1)
-    return sigmoid(z), np.logaddexp(0, -margins)
-
-
-def _softmax(z: NDArray, targets: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
-    z = z - z.max(axis=1, keepdims=True)
-    p = np.exp(z)
-    total = p.sum(axis=1, keepdims=True)
-    loss = np.log(total[:, 0]) - z[np.arange(len(z)), targets]
-    return p / total, loss
+    return np.logaddexp(0, -margins), sigmoid(z) - targets[:, None]

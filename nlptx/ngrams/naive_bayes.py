@@ -29,7 +29,7 @@ _PSEUDO_COUNT = 2.0
 def ngram_keys(
     ids: NDArray[np.integer], order: int, words: int, lengths: Sequence[int] | NDArray[np.integer] | None = None
 ) -> NDArray[np.int64]:
-    """Return (N, order) int64 keys; column n - 1 is the n-gram that ends at each position, or -1 if there is none.
+    """Return (N, order) int64 keys: column n - 1 holds the n-gram of n words that ends at each position, or -1.
 
     The start of a text counts as a word, so that "what" at the start of a text differs from "what" elsewhere.
 

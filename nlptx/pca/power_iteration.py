@@ -11,7 +11,7 @@ A Q, A^2 Q, ... of a round are kept: Rayleigh-Ritz over all of them finds the be
 accuracy of later ones. The iteration ends when all requested eigenpairs are found; with the default degree this nearly
 always takes a single round.
 
-Sources: Golub & Van Loan, Matrix Computations, ch. 8 and 10; Stathopoulos & Wu (2002) for the orthogonalisation.
+Source: Golub & Van Loan, Matrix Computations, ch. 8 and 10.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import NlptxError
-from nlptx.pca.row_blocks import by_rows, inner
+from nlptx.pca.basis import Basis
 from nlptx.runtime.workers import SERIAL, Workers
 
 Product = Callable[[NDArray], NDArray]
@@ -106,7 +106,7 @@ def power_iteration(
             raise _no_convergence(found, count, spent, tolerance, open_residual)
         end = min(size, found + degree * start.shape[1])
         goal = min(end, 2 * (count + block))
-        basis = _Basis(vectors, images, end, 2 * block, workers)
+        basis = Basis(vectors, images, end, 2 * block, workers)
         iterate = basis.remainder(start_image)
         if not iterate.shape[1]:  # A maps the block to 0, so the block consists of eigenvectors
             iterate = basis.remainder(start)
@@ -171,81 +171,6 @@ def _no_convergence(found: int, count: int, spent: int, tolerance: float, residu
         f"PCA found {found} of {count} components in {spent} products{still}",
         hint="Raise `tolerance` or `max_products`, ask for fewer `components`, or leave `block` at 0.",
     )
-
-
-class _Basis:
-    """An orthonormal basis W (V, width), and A W: eigenvectors found earlier, then the iterates of this round.
-
-    Args:
-        eigenvectors: (V, F) eigenvectors found in earlier rounds.
-        images: (V, F) A times these eigenvectors.
-        capacity: maximum width of the basis.
-        recent: maximum number of columns in the last two blocks together.
-        workers: threads.
-    """
-
-    def __init__(self, eigenvectors: NDArray, images: NDArray, capacity: int, recent: int, workers: Workers) -> None:
-        self.width = 0
-        self._found, self._recent, self._workers = eigenvectors.shape[1], recent, workers
-        shape = (len(eigenvectors), capacity)
-        self._vectors = np.empty(shape, eigenvectors.dtype, order="F")  # columns in use are contiguous
-        self._images = np.empty_like(self._vectors)
-        self._small = np.empty((capacity, capacity))  # W^T A W, which is symmetric: only the upper triangle is filled
-        self.append(eigenvectors, images)
-
-    def append(self, block: NDArray, image: NDArray) -> None:
-        """Add a block (V, k) to the basis; ``image`` is A times the block."""
-        new = slice(self.width, self.width + block.shape[1])
-        self.width = new.stop
-        self._vectors[:, new], self._images[:, new] = block, image
-        self._small[: new.stop, new] = inner(self._vectors[:, : new.stop], image, self._workers)
-
-    def remainder(self, block: NDArray) -> NDArray:
-        """Return an orthonormal basis of the part of ``block`` (V, k) that is outside the span of this basis.
-
-        Directions that consist only of rounding errors are dropped, so the result may have fewer columns. The block is
-        orthogonalised twice, because the first subtraction leaves rounding errors; a column that shrinks a lot in the
-        second pass consisted only of such errors. The first pass needs only the eigenvectors and the last two blocks of
-        the basis, because A is symmetric: A times a block is orthogonal to all earlier blocks, and nearly orthogonal to
-        the eigenvectors.
-        """
-        eps = float(np.finfo(block.dtype).eps)
-        recent = slice(max(self._found, self.width - self._recent), self.width)
-        for smallest, spans in (100 * eps, (slice(self._found), recent)), (0.5, (slice(self.width),)):
-            before = np.linalg.norm(block, axis=0)  # (k,)
-            for span in spans:
-                block = self._without(block, self._vectors[:, span])
-            gram = inner(block, block, self._workers)  # (k, k)
-            norms = np.sqrt(np.diag(gram))
-            kept = norms > smallest * before
-            norms = norms[kept]
-            weights, rotation = np.linalg.eigh(gram[np.ix_(kept, kept)] / np.multiply.outer(norms, norms))
-            nonzero = weights > 100 * eps * weights.max(initial=0)
-            block = self._product(block[:, kept], rotation[:, nonzero] / np.sqrt(weights[nonzero]) / norms[:, None])
-        return block
-
-    def rayleigh_ritz(self, count: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return the best approximations to at most ``count`` eigenpairs within the span, from those of W^T A W.
-
-        Returns:
-            Eigenvalues l (k,), largest first, eigenvectors v (V, k), A v (V, k), and residuals |A v - l v| (k,).
-        """
-        values, rotation = np.linalg.eigh(self._small[: self.width, : self.width], UPLO="U")
-        values, rotation = values[::-1][:count].astype(self._vectors.dtype), rotation[:, ::-1][:, :count]
-        vectors = self._product(self._vectors[:, : self.width], rotation)
-        images = self._product(self._images[:, : self.width], rotation)
-        errors = by_rows(lambda rows: images[rows] - vectors[rows] * values, images, len(values), self._workers)
-        return values, vectors, images, np.linalg.norm(errors, axis=0)
-
-    def _without(self, block: NDArray, span: NDArray) -> NDArray:
-        """Return block - span (span^T block), (V, k)."""
-        part = inner(span, block, self._workers).astype(block.dtype)
-        return by_rows(lambda rows: block[rows] - span[rows] @ part, block, block.shape[1], self._workers)
-
-    def _product(self, block: NDArray, matrix: NDArray) -> NDArray:
-        """Return the product of a block (V, k) and a small matrix (k, l), in the dtype of the block."""
-        matrix = matrix.astype(block.dtype)
-        return by_rows(lambda rows: block[rows] @ matrix, block, matrix.shape[1], self._workers)
 
 
 def _leading(flags: NDArray) -> int:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 # Maximum length of a run, and minimum number of runs in a part (unless it has fewer texts).
 _LONGEST_RUN = 100
 _RUNS_PER_PART = 10
+# Number of folds for features that are computed out of fold.
+FOLDS = 5
 
 
 def stratified_split(
@@ -44,6 +46,16 @@ def assign_folds(count: int, parts: int, rng: np.random.Generator) -> NDArray[np
     a text.
     """
     return _shuffled_runs(count, 1 / parts, rng) % parts
+
+
+def training_parts(fold: NDArray[np.int64], folds: int) -> list[NDArray[np.intp]]:
+    """Return the indices of all texts, then, for each fold, the indices of the texts outside it.
+
+    Args:
+        fold: (texts,) fold of each text.
+        folds: number of folds.
+    """
+    return [np.arange(len(fold)), *(np.flatnonzero(fold != number) for number in range(folds))]
 
 
 def _shuffled_runs(count: int, share: float, rng: np.random.Generator) -> NDArray[np.int64]:

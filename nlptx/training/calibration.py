@@ -37,10 +37,10 @@ def find_temperature(
         targets: (texts,) class of each text.
         weights: (texts,) weight of each text, or None.
     """
-    from scipy.optimize import minimize_scalar  # slow to import
-
     if len(targets) < MIN_TEXTS:
         return 1.0
+    from scipy.optimize import minimize_scalar  # slow to import
+
     outputs = outputs.astype(np.float64)
 
     def loss_at(log_temperature: float) -> float:

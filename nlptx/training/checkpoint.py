@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact, build, read, write
 from nlptx.errors import ArtifactError, CorruptError, OutputError
-from nlptx.io.atomic_write import STDOUT, remove_litter, stem_of
+from nlptx.io.atomic_write import remove_litter, stem_of
 from nlptx.io.lock import locked
+from nlptx.io.output_path import STDOUT
 from nlptx.io.paths import FilePath, file_name
 from nlptx.settings import CHECKPOINT_MINUTES
 from nlptx.training.fingerprint import Fingerprint

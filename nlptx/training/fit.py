@@ -15,7 +15,7 @@ from nlptx.training.baseline import find_uselessness
 from nlptx.training.calibration import calibrate, measure_errors
 from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.context import TrainingContext
-from nlptx.training.dataset import split
+from nlptx.training.dataset import Dataset, split
 from nlptx.training.distillation import distill
 from nlptx.training.encoding import encode
 from nlptx.training.fingerprint import Fingerprint
@@ -27,7 +27,7 @@ from nlptx.training.ngram_features import add_ngram_features
 from nlptx.training.own_embeddings import OwnEmbeddings
 from nlptx.training.pretraining import pretrain
 from nlptx.training.progress import Progress
-from nlptx.training.start import settings_from, start_from, with_vectors_of
+from nlptx.training.start import settings_from, start_from
 from nlptx.training.supervised import SupervisedTrainer
 
 
@@ -94,20 +94,7 @@ def fit(
     >>> model.predict(["good", "bad"])
     [1, 0]
     """
-    if start is not None:
-        check_type(start, Model, "start")
-        if embeddings is not None:
-            raise SettingsError("`embeddings` and `start` are given; expected one of them")
-        embeddings = start.embeddings()
-    if embeddings is None:
-        embeddings = OwnEmbeddings(
-            CountSettings() if cooccur is None else cooccur, PcaSettings() if pca is None else pca
-        )
-    elif cooccur is not None or pca is not None:
-        given_too = "`embeddings` are" if start is None else "`start` is"
-        raise SettingsError(f"`cooccur` and `pca` are settings for making word vectors, but {given_too} given")
-    if not isinstance(embeddings, OwnEmbeddings):
-        check_type(embeddings, Embeddings, "embeddings")
+    vectors = _resolve_vectors(embeddings, start, cooccur, pca)
     check_settings(settings, TrainSettings)
     check_seed(seed)
     given = LabelledTexts.of(texts, labels, valid, unlabelled, sample_weight)
@@ -117,26 +104,24 @@ def fit(
     check_several(given.names)
     if start is not None:
         settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
-    if isinstance(embeddings, OwnEmbeddings):
-        embeddings = embeddings.make(given.texts, given.unlabelled, seed, jobs, on_progress, on_note)
-    origin = start or embeddings
+    if isinstance(vectors, OwnEmbeddings):
+        vectors = vectors.make(given.texts, given.unlabelled, seed, jobs, on_progress, on_note)
+    origin = start or vectors
     checkpoint = checkpoint or Checkpoint(None)
     checkpoint.begin(lambda: Fingerprint.of(given, origin, settings, seed))
     with Workers.of(jobs) as workers:
         context = TrainingContext(seed, workers, on_progress, stop, checkpoint, on_note)
-        encoded = encode(given, embeddings, settings, context)
-        if start is not None:
-            encoded = with_vectors_of(start, encoded)
+        encoded = encode(given, vectors, settings, context)
         data = split(encoded, settings, context)
-        distinct = [given.labels[name] for name in encoded.labels]
+        distinct_labels = [given.labels[name] for name in encoded.labels]
         if start is not None:
-            model, data = start_from(start, data, encoded, distinct, settings, context)
+            model, data = start_from(start, data, encoded, distinct_labels, settings, context)
         else:
             data, ngram_features = add_ngram_features(data, encoded, settings, context)
             model = initial_model(
                 encoded.vocabulary,
                 encoded.vectors,
-                distinct,
+                distinct_labels,
                 encoded.values,
                 encoded.priors,
                 settings,
@@ -153,12 +138,39 @@ def fit(
             raise
         model.history, model.settings = trainer.history(), settings
         if model.history["best_epoch"] and len(data.valid):
-            outputs = outputs_of(model, data.valid, workers)
-            if settings.calibrate:
-                calibrate(model, outputs, data.valid.targets, data.valid.weights)
-            model.held_out = measure_errors(model, outputs, data.valid)
-            if warning := find_uselessness(model, data, outputs):
-                model.history["warnings"] = [warning]
-                on_note(f"warning: {warning}. Give more texts or `epochs`, check the labels, or lower `lr`.")
+            _measure(model, data, context)
     model.made_from = origin.to_artifact().header
     return model
+
+
+def _resolve_vectors(
+    embeddings: Embeddings | OwnEmbeddings | None,
+    start: Model | None,
+    cooccur: CountSettings | None,
+    pca: PcaSettings | None,
+) -> Embeddings | OwnEmbeddings:
+    """Return the word vectors, or how to make them, after checking that the arguments do not contradict each other."""
+    if start is not None:
+        check_type(start, Model, "start")
+        if embeddings is not None:
+            raise SettingsError("`embeddings` and `start` are given; expected one of them")
+        embeddings = start.embeddings()
+    if embeddings is None:
+        return OwnEmbeddings(CountSettings() if cooccur is None else cooccur, PcaSettings() if pca is None else pca)
+    if cooccur is not None or pca is not None:
+        given = "`embeddings` are" if start is None else "`start` is"
+        raise SettingsError(f"`cooccur` and `pca` are settings for making word vectors, but {given} given")
+    if not isinstance(embeddings, OwnEmbeddings):
+        check_type(embeddings, Embeddings, "embeddings")
+    return embeddings
+
+
+def _measure(model: Model, data: Dataset, context: TrainingContext) -> None:
+    """Calibrate a trained model on the held-out texts, measure its errors there, and warn if it is useless."""
+    outputs = outputs_of(model, data.valid, context.workers)
+    if model.settings.calibrate:
+        calibrate(model, outputs, data.valid.targets, data.valid.weights)
+    model.held_out = measure_errors(model, outputs, data.valid)
+    if warning := find_uselessness(model, data, outputs):
+        model.history["warnings"] = [warning]
+        context.on_note(f"warning: {warning}. Give more texts or `epochs`, check the labels, or lower `lr`.")

@@ -11,7 +11,8 @@ import threading
 import pytest
 
 from nlptx.errors import OutputError
-from nlptx.io.atomic_write import atomic_output, check_writable
+from nlptx.io.atomic_write import atomic_output
+from nlptx.io.output_path import check_writable
 
 
 @pytest.fixture

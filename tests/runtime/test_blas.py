@@ -69,13 +69,13 @@ import nlptx
 from nlptx.ngrams import logistic_regression
 from threadpoolctl import threadpool_info
 
-seen, sigmoid = set(), logistic_regression._sigmoid
+seen, loss = set(), logistic_regression._logistic_loss
 
 def watched(*arguments):
     seen.update(library["num_threads"] for library in threadpool_info())
-    return sigmoid(*arguments)
+    return loss(*arguments)
 
-logistic_regression._sigmoid = watched
+logistic_regression._logistic_loss = watched
 words = [f"w{number}" for number in range(20)]
 texts = [" ".join(random.Random(number).choices(words, k=9)) for number in range(40)]
 embeddings = nlptx.fit_pca(nlptx.count(texts, nlptx.CountSettings(min_count=1)), nlptx.PcaSettings(4))

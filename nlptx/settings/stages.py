@@ -1,99 +1,16 @@
-"""The options of all stages, each with its default, range and help text, defined in a single place.
-
-The command line derives its options from these classes, the library takes them as arguments, and each artifact stores
-the settings it was made with.
-"""
+"""The options of all stages, each with its default, range and help text."""
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from dataclasses import dataclass, field, fields
-from textwrap import shorten
-from typing import Any, TypeVar
+from dataclasses import dataclass
 
-from nlptx.errors import CorruptError, SettingsError
-
-T = TypeVar("T")
+from nlptx.errors import SettingsError
+from nlptx.settings.declaration import MAIN, Settings, setting
 
 SEED = 1
 # Default and minimum memory limit of a stage, in bytes, not including the interpreter and its libraries.
 DEFAULT_MEMORY, LEAST_MEMORY = 4 << 30, 64 << 20
 CHECKPOINT_MINUTES = 5.0
-# Maximum length of the list of non-default settings in a repr, in characters.
-_LONGEST_REPR = 90
-
-# Sections of the help text, in order; the first has the options that most users need.
-GROUPS = (
-    *("Options", "Data", "Start", "Counting", "Transform", "Power iteration"),
-    *("Network", "N-grams", "Training", "Output"),
-)
-MAIN = GROUPS[0]
-
-
-def setting(
-    default: T,
-    help: str,
-    group: str,
-    *,
-    choices: tuple[str, ...] | None = None,
-    low: float | None = None,
-    high: float | None = None,
-) -> T:
-    """Declare an option: a dataclass field with its help text, its section of the help and its range (inclusive)."""
-    metadata = {"help": help, "group": group, "choices": choices, "low": low, "high": high}
-    return field(default=default, metadata=metadata)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Base class of all settings: checks every field against its declared range."""
-
-    def __post_init__(self) -> None:
-        for item in fields(self):
-            check_value(item, getattr(self, item.name))
-
-    def __repr__(self) -> str:
-        values = ((item.name, getattr(self, item.name), item.default) for item in fields(self))
-        changed = ", ".join(f"{name}={value!r}" for name, value, default in values if value != default)
-        return f"{type(self).__name__}({shorten(changed, _LONGEST_REPR, placeholder=' ...')})"
-
-    def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_dict(cls: type[S], values: dict[str, Any]) -> S:
-        """Build from the values stored in an artifact.
-
-        Raises:
-            CorruptError: a name is unknown or a value is invalid. The file is at fault, not the user.
-        """
-        unknown = sorted(set(values) - {item.name for item in fields(cls)})
-        if unknown:
-            raise CorruptError(f"it stores an unknown setting {unknown[0]!r}")
-        try:
-            return cls(**values)
-        except SettingsError as error:
-            raise CorruptError(f"a stored setting is impossible: {error.message}") from error
-
-
-S = TypeVar("S", bound=Settings)
-
-
-def check_value(item: dataclasses.Field[Any], value: Any) -> None:
-    """Raise SettingsError unless ``value`` has the type and range declared for ``item``."""
-    name, expected = f"`{item.name}`", type(item.default)
-    int_for_float = expected is float and type(value) is int
-    if type(value) is not expected and not int_for_float:
-        raise SettingsError(f"{name} is {value!r}; expected {expected.__name__}")
-    choices, low, high = (item.metadata[key] for key in ("choices", "low", "high"))
-    if choices is not None and value not in choices:
-        raise SettingsError(f"{name} is {value!r}; expected one of {', '.join(choices)}")
-    if expected is float and not math.isfinite(value):
-        raise SettingsError(f"{name} is {value}; expected a finite number")
-    if (low is not None and not value >= low) or (high is not None and not value <= high):
-        bounds = f"at least {low}" if high is None else f"from {low} to {high}"
-        raise SettingsError(f"{name} is {value}; expected {bounds}")
 
 
 @dataclass(frozen=True, repr=False)

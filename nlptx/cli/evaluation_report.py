@@ -1,0 +1,87 @@
+"""The report of ``nlptx evaluate``: as tables and as JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from nlptx.cli.reporter import Reporter
+
+if TYPE_CHECKING:
+    from nlptx.metrics import Report
+
+# Maximum number of labels for which the confusion matrix is drawn; for more, the most frequent errors are listed.
+_MAX_DRAWN, _MAX_LISTED = 12, 10
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """Return a report as JSON values; NaN becomes None."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, float) and math.isnan(value):
+            return None
+        if isinstance(value, dict):
+            return {name: plain(part) for name, part in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(part) for part in value]
+        return value.tolist() if hasattr(value, "tolist") else value
+
+    result: dict[str, Any] = plain(asdict(report))
+    return result
+
+
+def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[str, str, int]]:
+    """Return (true label, predicted label, number of texts) of the most frequent errors."""
+    wrong = [
+        (labels[true], labels[predicted], count)
+        for true, row in enumerate(confusion)
+        for predicted, count in enumerate(row)
+        if count and true != predicted
+    ]
+    return sorted(wrong, key=lambda row: -row[2])[:_MAX_LISTED]
+
+
+def draw_report(names: dict[str, Any], report: Report, unknown: int, reporter: Reporter) -> None:
+    """Print a report as tables.
+
+    Args:
+        names: "model", "data" and "seed", and "answered" if only a part of the texts is evaluated.
+        report: measures.
+        unknown: number of texts without a known word.
+        reporter: where to print.
+    """
+    (low, high), floor = report.interval, report.ece_floor
+    by_chance = f"by chance alone {floor.mean:.2%}, 95 % below {floor.percentile_95:.2%}"
+    facts: list[tuple[str, Any]] = [
+        ("model", names["model"]),
+        ("seed", str(names["seed"])),
+        ("data", " ".join(names["data"])),
+        ("texts", report.texts),
+        *([("answered", names["answered"])] if "answered" in names else []),
+        *([("without a known word", unknown)] if unknown else []),
+        ("accuracy", f"{report.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%})"),
+        ("majority baseline", f"{report.majority:.2%}"),
+        ("balanced accuracy", f"{report.balanced_accuracy:.2%}"),
+        ("macro-F1", f"{report.macro_f1:.4f}"),
+        ("ROC-AUC", f"{report.auc:.4f}"),
+        ("log-loss", f"{report.log_loss:.4f}"),
+        ("calibration error", f"{report.ece:.2%}  ({by_chance})"),
+    ]
+    if report.mean_absolute_error is not None and len(report.classes) > 2:
+        facts.append(("mean absolute error", f"{report.mean_absolute_error:.4f} steps"))
+    reporter.facts("evaluation", facts)
+    rows = [
+        (row.label, f"{row.precision:.4f}", f"{row.recall:.4f}", f"{row.f1:.4f}", row.texts) for row in report.classes
+    ]
+    reporter.table("by label", ("label", "precision", "recall", "F1", "texts"), rows)
+    labels = [row.label for row in report.classes]
+    if len(labels) > _MAX_DRAWN:
+        reporter.table(
+            "most frequent confusions",
+            ("true", "predicted", "texts"),
+            _most_frequent(report.confusion.tolist(), labels),
+        )
+        return
+    confusion = [(label, *counts) for label, counts in zip(labels, report.confusion.tolist(), strict=True)]
+    reporter.table("confusion (rows: true, columns: predicted)", ("", *labels), confusion)

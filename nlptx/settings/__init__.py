@@ -1,0 +1,32 @@
+"""The options of all stages, defined in a single place.
+
+The command line derives its options from these classes, the library takes them as arguments, and each artifact stores
+the settings it was made with.
+"""
+
+from nlptx.settings.declaration import GROUPS, MAIN, Settings, check_value
+from nlptx.settings.stages import (
+    CHECKPOINT_MINUTES,
+    DEFAULT_MEMORY,
+    LEAST_MEMORY,
+    SEED,
+    CountSettings,
+    NetworkSettings,
+    PcaSettings,
+    TrainSettings,
+)
+
+__all__ = [
+    "CHECKPOINT_MINUTES",
+    "DEFAULT_MEMORY",
+    "GROUPS",
+    "LEAST_MEMORY",
+    "MAIN",
+    "SEED",
+    "CountSettings",
+    "NetworkSettings",
+    "PcaSettings",
+    "Settings",
+    "TrainSettings",
+    "check_value",
+]

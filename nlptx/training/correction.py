@@ -1,0 +1,104 @@
+"""How a correction to the outputs of a model (:mod:`nlptx.ngrams.adaptation`) becomes part of its weights.
+
+The correction acts on scores: log-odds of the second class for two classes, and otherwise log-probabilities of the
+classes up to a constant. They have E columns, or E0 for the labels of the model before. The network of two classes has
+two outputs, -z/2 and z/2 for the score z.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.model import Model
+from nlptx.ngrams import NgramFeatures, feature_width
+from nlptx.ngrams.adaptation import Correction
+from nlptx.ngrams.extension import with_outputs
+from nlptx.settings import TrainSettings
+
+# Prior standard deviations of the weights of the correction: those for the outputs of the model, and those for the
+# pooled vectors that its head sees, scaled to a standard deviation of 1.
+OUTPUT_SCALE, _POOLED_SCALE = 0.1**0.5, 0.1
+
+
+@dataclass(frozen=True)
+class PooledScale:
+    """A linear map that gives pooled vectors the mean 0 and the standard deviation _POOLED_SCALE."""
+
+    mean: NDArray[np.float64]
+    factor: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, pooled: NDArray[np.float64], text_weights: NDArray[np.float64] | None) -> PooledScale:
+        """Build the map from the pooled vectors (texts, W) and the weight of each text, or None."""
+        mean = np.average(pooled, axis=0, weights=text_weights)
+        spread = np.sqrt(np.average((pooled - mean) ** 2, axis=0, weights=text_weights))
+        return cls(mean, _POOLED_SCALE / np.where(spread > 1e-6, spread, np.inf))
+
+    def apply(self, pooled: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Apply the map to pooled vectors (texts, W)."""
+        return (pooled - self.mean) * self.factor
+
+
+def log_priors(model: Model) -> NDArray[np.float64]:
+    """Return the log-priors that a balanced model adds to its outputs; see :meth:`Model.as_probabilities`."""
+    if not model.is_balanced:
+        return np.zeros(model.network.loss.outputs)
+    return np.asarray(model.network.loss.outputs_for(model.priors), np.float64)
+
+
+def to_scores(outputs: int) -> NDArray[np.float64]:
+    """Return the matrix (outputs, E) from outputs to scores."""
+    return np.array([[-1.0], [1.0]]) if outputs == 2 else np.eye(outputs)
+
+
+def _to_outputs(outputs: int) -> NDArray[np.float64]:
+    """Return the matrix (E, outputs) from scores to outputs."""
+    return np.array([[-0.5, 0.5]]) if outputs == 2 else np.eye(outputs)
+
+
+def match_scores(old: list[str], new: list[str]) -> NDArray[np.float64]:
+    """Return the matrix (E0, E) from old to new scores: that of the old label of the same name, or 0."""
+    same = np.array([[float(name == other) for other in new] for name in old])
+    return _to_outputs(len(old)) @ same @ to_scores(len(new))
+
+
+def extend_ngrams(
+    before: Model, change: NDArray[np.float64], settings: TrainSettings, words: int, classes: int
+) -> NgramFeatures | None:
+    """Return the n-gram features of a model, with linear models whose outputs add to the new scores."""
+    known, projection = before.ngram_features, before.network.text_projection
+    if known is not None and projection is not None:
+        old = projection.weight.value / before.temperature @ to_scores(before.network.loss.outputs)  # (M E0, E0)
+        models = 1 if known.latent is None else 2
+        return with_outputs(known, [part @ change for part in np.split(old, models)])
+    if not settings.ngrams:
+        return None
+    width = feature_width(classes)
+    none, nothing = np.zeros((0, 0), np.float32), np.zeros((0, width), np.float32)
+    return NgramFeatures(settings.ngrams, words, np.zeros(0, np.int64), none, nothing, np.zeros(width, np.float32))
+
+
+def set_weights(
+    model: Model, before: Model, change: NDArray[np.float64], correction: Correction, scale: PooledScale
+) -> None:
+    """Copy the weights of a model; those of the head include the correction."""
+    old = dict(before.network.parameters())
+    for name, parameter in model.network.parameters():
+        if not name.startswith(("head.", "text_projection.")):
+            np.copyto(parameter.value, old[name].value)
+    outputs = model.network.loss.outputs
+    to_outputs = _to_outputs(outputs)
+    through = to_scores(before.network.loss.outputs) @ change  # (old outputs, E)
+    of_pooled = correction.weights[change.shape[0] :] * scale.factor[:, None]
+    head, new = before.network.head, model.network.head
+    bias = np.zeros(len(through)) if head.bias is None else head.bias.value
+    new.weight.value[...] = (head.weight.value / before.temperature @ through + of_pooled) @ to_outputs
+    if new.bias is not None:
+        moved = (bias / before.temperature + log_priors(before)) @ through
+        new.bias.value[...] = (moved - scale.mean @ of_pooled + correction.bias) @ to_outputs
+    if model.network.text_projection is not None:
+        weight = model.network.text_projection.weight.value
+        weight[...] = np.tile(to_outputs, (len(weight) // len(to_outputs), 1))
