@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact
 from nlptx.errors import CorruptError
-from nlptx.text.tokenizer import Tokenizer
+from nlptx.text.tokenizer import TOKENIZERS, Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
 # A larger number in a history cannot be a loss or a step, and cannot be plotted.
@@ -36,7 +36,7 @@ def need_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | Non
 def read_tokenizer(details: dict[str, Any]) -> Tokenizer:
     """Remove the tokenizer from an artifact's details and return it. Raises CorruptError."""
     name, lowercase = details.pop("tokenizer", None), details.pop("lowercase", None)
-    if name not in ("words", "spaces") or not isinstance(lowercase, bool):
+    if name not in list(TOKENIZERS) or not isinstance(lowercase, bool):
         raise CorruptError(f"its tokenizer is {name!r}")
     return Tokenizer(name, lowercase)
 

@@ -23,9 +23,10 @@ K = TypeVar("K")
 
 # Maximum number of texts that are scored together.
 BATCH = 512
-# A text may be cut at white space before a letter or digit, so that the parts can be tokenised separately. Such a
-# position is never inside an HTML line break, however the tag is written.
-_GAP = re.compile(r"(?<!\s)\s++(?=[^\W_])")
+# A text may be cut at white space before such a character, so that the parts can be tokenised separately. The position
+# is never inside an HTML line break, however the tag is written, nor inside the signs of the expressive tokenizer that
+# contain spaces: phrases in capitals, and ratings such as "8 out of 10".
+_GAP = re.compile(r"(?<!\s)\s++(?=[^\W_0-9A-Zo])")
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,9 @@ class CountSettings(Settings):
     )
     tokenizer: str = setting(
         "words",
-        "words: words and punctuation; spaces: text that is already tokenised.",
+        "words: words and punctuation; expressive: also emoticons, ratings; spaces: tokenised text.",
         "Counting",
-        choices=("words", "spaces"),
+        choices=("words", "expressive", "spaces"),
     )
     lowercase: bool = setting(True, "Convert text to lower case.", "Counting")
 

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from nlptx.text.emoji import simplify_emoji
+
 # The semicolon is required: otherwise `&copy=2` in a link would become a copyright sign.
 _REFERENCE = r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 _TEXT_REFERENCE, _BYTES_REFERENCE = re.compile(_REFERENCE), re.compile(_REFERENCE.encode())
@@ -19,6 +21,7 @@ _INVISIBLE = re.compile(
 )
 # Unicode's lower-case form of the Turkish capital İ. The combining dot is redundant: a lower-case i has a dot anyway.
 _DOTTED_I = "i\u0307"
+_BEYOND_ASCII = re.compile("[\x80-\U0010ffff]+")
 
 
 def decode_references(text: str) -> str:
@@ -50,4 +53,20 @@ def clean(text: str) -> str:
     """Remove HTML line breaks and invisible characters, normalise to NFC, and straighten curly apostrophes."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text)).replace("\u2019", "'")
+    return remove_line_breaks(text)
+
+
+def clean_expressively(text: str, lowercase: bool) -> str:
+    """Clean text that is not all ASCII: as :func:`clean`, and simplify emoji and punctuation (:mod:`nlptx.text.emoji`).
+
+    If ``lowercase`` is true, letters beyond ASCII are converted to lower case; the others still show what is shouted.
+    """
+    text = _INVISIBLE.sub("", simplify_emoji(unicodedata.normalize("NFC", text)))
+    if lowercase and not text.isascii():
+        text = _BEYOND_ASCII.sub(lambda part: part[0].lower(), text).replace(_DOTTED_I, "i")
+    return remove_line_breaks(unicodedata.normalize("NFC", text))
+
+
+def remove_line_breaks(text: str) -> str:
+    """Replace HTML line breaks by ``SEPARATOR``."""
     return _LINE_BREAK.sub(SEPARATOR, text) if "<" in text else text

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.text.cleaning import SEPARATOR, clean, decode_references_in_bytes, lower
-from nlptx.text.tokenizer import Tokenizer
+from nlptx.text.cleaning import SEPARATOR, clean, clean_expressively, decode_references_in_bytes, lower
+from nlptx.text.tokenizer import FLAG_LETTERS, Tokenizer
 
 # Classes of characters: outside all tokens, part of a word, a token by itself, or a combining mark, which is part of
 # the preceding word.
@@ -52,11 +52,14 @@ class Scanner:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self._words = tokenizer.name == "words"
+        self._words = tokenizer.name != "spaces"
+        self._expressive = tokenizer.name == "expressive"
         self._class_of = _class_in_words if self._words else _class_between_spaces
         self._byte_classes = np.array([self._class_of(chr(code)) for code in range(128)] + [_SPACE] * 128, np.uint8)
         # Classes of non-ASCII characters, each computed when the character first occurs.
         self._classes = np.full(0x110000, _UNKNOWN, np.uint8)
+        if self._expressive:
+            self._classes[[ord(letter) for letter in FLAG_LETTERS]] = _WORD
 
     def scan(self, block: bytes) -> Scan:
         """Return the tokens of a block of lines, one document per line, as ``tokenizer`` defines them."""
@@ -75,11 +78,17 @@ class Scanner:
             block = b"\n".join([line if line.isascii() else self._clean_line(line) for line in lines])
         if self._words:
             block = _LINE_BREAK.sub(SEPARATOR.encode(), block)
+        if self._expressive:
+            from nlptx.text.sign_scanner import rewrite_signs_in_bytes
+
+            block = rewrite_signs_in_bytes(block)
         return block.lower() if self.tokenizer.lowercase else block
 
     def _clean_line(self, line: bytes) -> bytes:
         """Clean a line with non-ASCII characters, which cannot be processed byte by byte."""
         text = line.decode("utf-8", "surrogatepass")
+        if self._expressive:
+            return clean_expressively(text, self.tokenizer.lowercase).encode("utf-8", "surrogatepass")
         text = lower(text) if self.tokenizer.lowercase else text
         return (clean(text) if self._words else text).encode("utf-8", "surrogatepass")
 

@@ -8,13 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from nlptx.text.cleaning import clean, decode_references, lower
+from nlptx.text.cleaning import clean, clean_expressively, decode_references, lower, remove_line_breaks
 
 # Contractions are split as in the Penn Treebank (do n't, film 's): the parts are far more frequent than the whole.
 _WORD_ENDS = r"(?![^\W_])"
 _NOT = rf"(?:n't|N'T){_WORD_ENDS}"
 _CONTRACTION = rf"{_NOT}|'(?:[sSmMdD]|[rR][eE]|[vV][eE]|[lL][lL])(?:{_WORD_ENDS}|(?={_NOT}))"
 _ASCII_WORD = rf"(?:(?!{_NOT})[A-Za-z0-9])++"
+# Two of these letters are the emoji of a flag.
+FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 _ASCII_TOKEN = re.compile(rf"{_CONTRACTION}|{_ASCII_WORD}|[!-/:-@\[-`{{-~]")
 
 
@@ -33,13 +35,32 @@ def split_words(text: str, lowercase: bool = False) -> list[str]:
     return token.findall(text)
 
 
+def split_expressively(text: str, lowercase: bool = False) -> list[str]:
+    """Split text as :func:`split_words` does, after rewriting the signs of opinion that are not words.
+
+    See :mod:`nlptx.text.emoji` and :mod:`nlptx.text.signs`.
+
+    >>> split_expressively("Sooooo GOOD!! 👍🏽 :-) ★★★★☆", lowercase=True)
+    ['↔', 'so', '⇪', 'good', '!', '!', '👍', '🙂', '⑧']
+    """
+    from nlptx.text.signs import rewrite_signs
+
+    text = decode_references(text.replace("\n", " "))
+    text = remove_line_breaks(text) if text.isascii() else clean_expressively(text, lowercase)
+    text = rewrite_signs(text)
+    if lowercase:
+        text = text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+    token = _ASCII_TOKEN if text.isascii() else _unicode_token(FLAG_LETTERS)
+    return token.findall(text)
+
+
 def split_at_spaces(text: str, lowercase: bool = False) -> list[str]:
     """Split text only at white space, for text that is already tokenised."""
     return (lower(text) if lowercase else text).split()
 
 
 @cache
-def _unicode_token() -> re.Pattern[str]:
+def _unicode_token(more_letters: str = "") -> re.Pattern[str]:
     r"""Return the pattern of a token in any script. It is built on first use, because building takes milliseconds.
 
     `\w` does not match combining marks, which are part of words in Indic, Hebrew, Arabic, Thai and Burmese scripts.
@@ -48,14 +69,18 @@ def _unicode_token() -> re.Pattern[str]:
     marks = "".join(character for character in characters if unicodedata.category(character)[0] == "M")
     # Even in text that is not all ASCII, most words are ASCII; a separate pattern for them is several times faster.
     ascii_word = rf"{_ASCII_WORD}(?![^\x00-\x7f])"
-    letter = rf"(?:(?!{_NOT})[^\W_])"
+    letter = rf"(?:(?!{_NOT})(?:[^\W_]|[{more_letters}]))" if more_letters else rf"(?:(?!{_NOT})[^\W_])"
     word = rf"{letter}+(?:[{marks}]+{letter}*)*"
     # Excludes the zero-width space, which only separates words, and lone surrogates, which JSON can contain.
     other = r"[^\w\s\x00-\x1f\x7f-\x9f\u200b\ud800-\udfff]|_"
     return re.compile(f"{_CONTRACTION}|{ascii_word}|{word}|{other}")
 
 
-TOKENIZERS: dict[str, Callable[[str, bool], list[str]]] = {"words": split_words, "spaces": split_at_spaces}
+TOKENIZERS: dict[str, Callable[[str, bool], list[str]]] = {
+    "words": split_words,
+    "expressive": split_expressively,
+    "spaces": split_at_spaces,
+}
 
 
 @dataclass(frozen=True)
@@ -63,7 +88,8 @@ class Tokenizer:
     """A tokenizer with its options. It is stored with every vocabulary, so that all stages use the same tokenizer.
 
     Args:
-        name: ``words`` (:func:`split_words`) or ``spaces`` (:func:`split_at_spaces`, for tokenised text).
+        name: ``words`` (:func:`split_words`), ``expressive`` (:func:`split_expressively`) or ``spaces``
+            (:func:`split_at_spaces`, for tokenised text).
         lowercase: whether text is converted to lower case first.
     """
 

@@ -30,8 +30,20 @@ PIECES = [
     *("\u00ad", "\u200b", "\u200d", "\ufe0f", "\u0939", "\u093f", "\u1100", "\u1161", "\U0001f44d", "\ud800"),
 ]
 
+# Signs that the expressive tokenizer rewrites, their parts, and what looks like them.
+SIGNS = [
+    *(":)", ":-(", ":'(", ";)", ":D", "xD", "XDD", "=)", ":]]", "<3", "</3", "^^", "^_^", ":", ")", "(", "-", "'", "D"),
+    *("4/5", "10/10", "8 out of 10", " out of ", "9.5", "/10", "/", "5", "10", "11", "1", "$", "%", ",", "."),
+    *("sooo", "GOOOD", "looove", "hmmm", "www.", "xxx", "iii", "mmm", "o", "oo", "l", "Y", "é", "ß", "x"),
+    *("NOT", "DO", "BUY THIS", "STOP", "A", "I", "TV", "É", "iPHONE", "DON'T", "#", "@", "#TagOne", "@some_one", "_"),
+    *("http://", "https://a.b/C?d=E", "x@y.org", "`", "don`t", "\u00b4", "\u2019", "\u2026", " ", "  ", "\n", "\t"),
+    *("★", "★★☆☆☆", "⭐️⭐️", "⭐", "☆", "👍🏽", "👩\u200d💻", "❤️", "💙", "🏳️\u200d🌈", "🇩🇪", "🇫", "🏽", "1️⃣", "⑧"),
+    *("<br>", "<br />", "&lt;3", "&#58;)", "\x01", "\x1c", "\xa0", "\ud800", "\u0301", "İ", "\u212a", "Σ"),
+]
+
 tricky_texts = (
     st.text(st.sampled_from(TRICKY), max_size=14)
     | st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
+    | st.lists(st.sampled_from(SIGNS), max_size=8).map("".join)
     | st.text(max_size=12)
 )

@@ -10,7 +10,7 @@ from nlptx.text.blocks import as_lines
 from nlptx.text.scanner import Scanner
 from nlptx.text.tokenizer import Tokenizer
 
-TOKENIZERS = [Tokenizer(name, lowercase) for name in ("words", "spaces") for lowercase in (True, False)]
+TOKENIZERS = [Tokenizer(name, lowercase) for name in ("words", "expressive", "spaces") for lowercase in (True, False)]
 SCANNERS = [Scanner(tokenizer) for tokenizer in TOKENIZERS]
 
 

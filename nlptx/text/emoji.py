@@ -1,0 +1,60 @@
+"""Emoji, stars and typographic characters, rewritten as the few characters that texts share."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+
+# Typographic variants of ASCII punctuation, as phones and word processors insert them.
+_PLAIN = str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u02b9\u00b4\uff07", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\uff02", '"')
+    | {"\u2026": "...", "\uff01": "!", "\uff1f": "?"}
+    # Hearts of all colours.
+    | dict.fromkeys("\u2665\u2763🧡💛💚💙💜🖤🤍🤎🩷🩵🩶💓💕💖💗💘💝💞", "❤")
+)
+_EMOJI = "\u203c-\u2bff\U0001f000-\U0001faff"
+# What modifies an emoji: its style, as text or as a picture, and its skin tone.
+_MODIFIERS = "\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
+_LETTERS_OF_FLAGS = "\U0001f1e6-\U0001f1ff"
+_TENTHS = "⓪①②③④⑤⑥⑦⑧⑨⑩"
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of the characters to look at, joined emoji, stars, and letters of flags."""
+    emoji = f"[{_EMOJI}][{_MODIFIERS}]*"
+    return (
+        # A few wide ranges, because a class of many characters is slow to search for.
+        re.compile("[\xab-\xbb\u02b9-\u02bc\u200d-\u2bff\ufe0e-\uff1f\U0001f000-\U0001faff]+"),
+        re.compile(f"([{_EMOJI}])[{_MODIFIERS}]*(?:\u200d{emoji})*"),
+        re.compile("([★⭐]{1,10})([☆✩]{0,9})"),
+        re.compile(f"[{_LETTERS_OF_FLAGS}]{{1,2}}"),
+    )
+
+
+def simplify_emoji(text: str) -> str:
+    """Rewrite emoji, stars and typographic punctuation.
+
+    An emoji loses its skin tone and style, and one that joins several emoji becomes the first of them. The two letters
+    of a flag become a word. Stars become a rating in tenths, if there are five or ten of them in all, or two to five
+    without empty ones. Hearts lose their colour. Curly quotes, primes and accents used as apostrophes become straight.
+
+    >>> simplify_emoji("👍🏽👩‍💻 it’s ★★☆☆☆ 💙")
+    "👍👩 it's  ④  ❤"
+    """
+    return _patterns()[0].sub(lambda run: _simplified(run[0]), text)
+
+
+@lru_cache(4096)
+def _simplified(run: str) -> str:
+    _, joined, stars, flag = _patterns()
+    run = joined.sub(r"\1", run).translate(_PLAIN)
+    return flag.sub(r" \g<0> ", stars.sub(_rating, run))
+
+
+def _rating(match: re.Match[str]) -> str:
+    filled, total = len(match[1]), len(match[0])
+    if total in (5, 10):
+        return f" {_TENTHS[10 * filled // total]} "
+    return f" {_TENTHS[2 * filled]} " if 2 <= filled == total <= 5 else match[0]

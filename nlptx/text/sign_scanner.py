@@ -1,0 +1,102 @@
+"""Rewrites the signs of large blocks of text, as :mod:`nlptx.text.signs` does for one text, but several times faster.
+
+NumPy finds the few positions where a sign may start, and the patterns are only matched there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.text.signs import MAX_BEFORE, MAX_LETTERS, apply_changes, sign_patterns
+
+_CAPITALS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LETTERS = _CAPITALS + _CAPITALS.lower()
+_IS_LETTER = np.isin(np.arange(256), list(_LETTERS))
+_IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
+# Second characters of emoticons.
+_IS_SECOND = np.isin(np.arange(256), list(b")]([-'DPpOo*/\\|3^_"))
+_OUT_OF = len(" out of ")
+# Maximum number of characters before the slash or the space of a rating, as in "10.0/10".
+_POINTS = 4
+
+
+def rewrite_signs_in_bytes(block: bytes) -> bytes:
+    """Rewrite the signs of a block of lines in UTF-8, as :func:`nlptx.text.signs.rewrite_signs` does for each line."""
+    signs, shout = _patterns()
+    codes = np.frombuffer(block, np.uint8)
+    found = _matches(signs, block, _sign_starts(block, codes))
+    shouted = _matches(shout, block, _shout_starts(block, codes))
+    return b"".join(apply_changes(block, found, shouted, str.encode))
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[bytes], ...]:
+    return tuple(re.compile(pattern.encode(), re.VERBOSE) for pattern in sign_patterns(r"\x80-\xff"))
+
+
+def _matches(pattern: re.Pattern[bytes], block: bytes, starts: Iterable[int]) -> Iterator[re.Match[bytes]]:
+    """Iterate over the matches that ``pattern.finditer`` finds, given all positions where one may start."""
+    done = 0
+    for start in sorted(starts):
+        if start >= done and (match := pattern.match(block, start)):
+            done = match.end()
+            yield match
+
+
+def _sign_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
+    """Return the positions where a sign may start."""
+    opening = (codes - np.uint8(ord(":"))) < 4  # one of :;<=
+    for character in b"^`/@#":
+        opening |= codes == character
+    opens = np.flatnonzero(opening[:-1])
+    first, second = codes[opens], codes[opens + 1]
+    named = (first == ord("@")) | (first == ord("#"))
+    fits = np.where(named, _IS_LETTER[second] | (second == ord("_")), _IS_SECOND[second] | (first == ord("`")))
+    starts = set(opens[fits].tolist())
+    starts.update(np.flatnonzero((codes[1:] == ord("D")) & (codes[:-1] | 0x20 == ord("x"))).tolist())  # xD
+    same = codes[1:] == codes[:-1]
+    tripled = np.flatnonzero(same[1:] & same[:-1])
+    links = opens[(first == ord(":")) & (second == ord("/"))]
+    starts.update(_word_starts(block, np.union1d(tripled[_IS_LETTER[codes[tripled]]], links).tolist()))
+    slashes = opens[(first == ord("/")) & (_IS_DIGIT[second] | (second == ord(" ")))]
+    scales = np.flatnonzero((codes[2:] == ord("1")) | (codes[2:] == ord("5"))) + 2
+    scales = scales[(codes[scales - 1] == ord(" ")) & (codes[scales - 2] == ord("f"))]
+    for end in np.concatenate([slashes, scales - _OUT_OF]).tolist():
+        starts.update(range(max(end - 1 - _POINTS, 0), end))
+    return starts
+
+
+def _shout_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
+    """Return the positions where shouted words may start: before four capitals, and at the words in capitals before."""
+    capital = (codes - np.uint8(ord("A"))) < 26  # smaller codes wrap around
+    two = capital[1:] & capital[:-1]
+    four = two[2:] & two[:-2]
+    four[1:] &= ~four[:-1]  # the first four of more
+    starts = set()
+    for start in np.flatnonzero(four).tolist():
+        starts.add(start)
+        for _ in range(MAX_BEFORE):
+            if block[start - 1 : start] != b" ":
+                break
+            word = block[max(start - 1 - MAX_LETTERS, 0) : start - 1]
+            start -= 1 + len(word) - len(word.rstrip(_CAPITALS))
+            starts.add(start)
+    return starts
+
+
+def _word_starts(block: bytes, positions: list[int]) -> Iterator[int]:
+    """Iterate over the starts of the words that contain or end at these positions, which are sorted."""
+    before = start = 0
+    for position in positions:
+        at = position
+        while at > before and block[at - 1] in _LETTERS:
+            at -= 1
+        if at > before or not at:
+            start = at
+        before = position
+        yield start

@@ -1,0 +1,151 @@
+r"""Signs of opinion in ASCII text: emoticons, ratings, lengthened and shouted words, hashtags, names and links.
+
+Each sign is rewritten so that the tokenizer finds tokens that mean something and that other texts share:
+
+======================  ==================  =========================================================
+sign                    becomes             because
+======================  ==================  =========================================================
+``:-)`` ``:(`` ``<3``   🙂 🙁 ❤             an emoticon means the same as its emoji
+``4/5`` ``8 out of 10``  ⑧ (tenths)         all ratings of the same height become one word
+``sooooo``              ↔ so                the word keeps its meaning, and ↔ marks the emphasis
+``DO NOT BUY``          ⇪ DO NOT BUY        the mark survives the conversion to lower case
+``#BestDayEver``        # Best Day Ever     the words of a hashtag are known, the hashtag is not
+``@name``               @                   names of people carry no opinion
+``https://...``         🔗                  nor do links
+``don`t``               don't               a grave accent within a word is an apostrophe
+======================  ==================  =========================================================
+
+This module defines the result for one text; :mod:`nlptx.text.sign_scanner` computes the same for large blocks of text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import AnyStr
+
+SHOUTED, LENGTHENED, LINK = "⇪", "↔", "🔗"
+# Tenths from 0 to 10 as one character each.
+_TENTHS = "⓪①②③④⑤⑥⑦⑧⑨⑩"
+_FACES = dict(zip(")]D([Pp/\\|Oo*", "🙂🙂😄🙁🙁😛😛😕😕😐😮😮😘", strict=True))
+_OTHER_EMOTICONS = {"<3": "❤", "</3": "💔", "^^": "😊", "^_^": "😊"}
+# English words with a double letter, which a lengthened letter may stand for: "goood" is good, but "sooo" is so. Words
+# that also have another double letter ("reallyyy") need no entry.
+_DOUBLE_LETTERS = """
+    been creepy deep feel free green indeed keep meet need see seen sleep speed sweet agree week weeks off stuff
+    all call dull fall fell full hell hello hill ill kill killer pull really finally totally sell skill small smell
+    spell still tell thrill till wall well will boo book boom cool door food fool foolish good look looking mood moon
+    noob noon room school soon too tool took woo zoom happy app apps crappy sloppy boss class kiss less loss mess miss
+    pass pissed stress better bitter butter pretty shitty little matter yummy hmm funny sunny annoying winner sorry
+    worry horrible terrible horror fuzzy jazz dizzy pizza odd bigger egg shabby rubbish wrong
+"""
+_DOUBLE = {
+    (double.group(1), word.replace(double.group(0), double.group(1), 1)): word
+    for word in _DOUBLE_LETTERS.split()
+    for double in re.finditer(r"([a-z])\1", word)
+}
+_ROMAN = re.compile(r"[mdclxvi]+", re.IGNORECASE)
+_RUN = re.compile(r"([A-Za-z])\1{2,}")
+_PARTS_OF_HASHTAG = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
+
+# {high}: all characters that are not ASCII. Signs do not span lines, and white space in them is a single space.
+_SIGNS = r"""
+    (?P<face>[:=](?P<tear>')?-?(?P<mouth>[)\](\[]+|[DPpOo*/\\|])|;-?(?P<wink>[)\]D]+))(?![A-Za-z0-9/{high}])
+  | (?P<other></?3|\^_?\^)(?![0-9])
+  | (?<![A-Za-z0-9{high}])(?P<laugh>[xX]D+)(?![A-Za-z0-9{high}])
+  | (?<![A-Za-z0-9./$%,-])(?P<points>[0-9]{{1,2}}(?:[.,][0-9])?)(?:[ ]?/[ ]?|[ ]out[ ]of[ ])(?P<scale>5|10)
+    (?![A-Za-z0-9/%{high}]|[.,][0-9]|-[0-9])
+  | (?<![A-Za-z0-9{high}])(?P<link>https?://|www\.)[^\x00-\x20<>"\x7f{high}]*
+  | (?<![A-Za-z0-9{high}.@/])@(?P<name>[A-Za-z_][A-Za-z0-9_]*)
+  | (?<![A-Za-z0-9{high}&/#])\#(?P<tag>[A-Za-z][A-Za-z0-9_]*)
+  | (?<![A-Za-z0-9{high}])(?P<long>[A-Za-z]*?(?P<letter>[A-Za-z])(?P=letter){{2}}[A-Za-z]*)(?![0-9{high}])
+  | (?<=[A-Za-z])(?P<grave>`)(?=[A-Za-z])
+"""
+# Words in capitals, separated by single spaces. One of them has at least four letters, so that it is no abbreviation.
+# Before it there are at most MAX_BEFORE words, of at most MAX_LETTERS letters each.
+MAX_BEFORE, MAX_LETTERS = 8, 40
+_SHOUT = (
+    rf"(?<![A-Za-z0-9{{high}}\#@/.:'])(?:[A-Z]{{{{2,{MAX_LETTERS}}}}}[ ]){{{{0,{MAX_BEFORE}}}}}"
+    r"[A-Z]{{4,}}(?![A-Za-z0-9{high}])"
+    r"(?:[ ][A-Z]+(?![A-Za-z0-9{high}]))*"
+)
+
+
+def sign_patterns(high: str) -> tuple[str, str]:
+    """Return the verbose patterns of signs and of shouted phrases; ``high`` is the range of characters beyond ASCII."""
+    return _SIGNS.format(high=high), _SHOUT.format(high=high)
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern, re.VERBOSE) for pattern in sign_patterns(r"\x80-\U0010ffff"))
+
+
+def rewrite_signs(text: str) -> str:
+    """Rewrite the signs of a text.
+
+    >>> rewrite_signs("LOVED IT, sooo good :) 9/10 #BestFilm http://example.org")
+    '⇪ LOVED IT, ↔ so good 🙂  ⑨  # Best Film 🔗'
+    """
+    signs, shout = _patterns()
+    return "".join(apply_changes(text, signs.finditer(text), shout.finditer(text), str))
+
+
+def apply_changes(
+    text: AnyStr,
+    found: Iterable[re.Match[AnyStr]],
+    shouted: Iterable[re.Match[AnyStr]],
+    convert: Callable[[str], AnyStr],
+) -> Iterator[AnyStr]:
+    """Iterate over the pieces of the rewritten text, given the signs and the shouted words that were found in it."""
+    changes = [(match.start(), match.end(), _replacement(match)) for match in found]
+    changes += [(match.start(), match.start(), f"{SHOUTED} ") for match in shouted]
+    done = 0
+    for start, end, replacement in sorted(changes):
+        if start >= done:  # otherwise within another sign, such as a link
+            yield text[done:start]
+            yield convert(replacement)
+            done = end
+    yield text[done:]
+
+
+def _replacement(match: re.Match[str] | re.Match[bytes]) -> str:
+    groups = {name: part if isinstance(part, str) else part.decode() for name, part in match.groupdict("").items()}
+    if mouth := groups["mouth"]:
+        return "😢" if groups["tear"] and mouth[0] in "([" else _FACES[mouth[0]]
+    if groups["wink"]:
+        return "😉"
+    if groups["laugh"]:
+        return "😄"
+    if groups["points"]:
+        return _rating(groups["points"], int(groups["scale"])) or _as_text(match)
+    if tag := groups["tag"]:
+        return f"# {_PARTS_OF_HASHTAG.sub(' ', tag)}"
+    if word := groups["long"]:
+        return _shortened(word)
+    if groups["grave"]:
+        return "'"
+    return LINK if groups["link"] else _OTHER_EMOTICONS.get(groups["other"], "@")
+
+
+def _as_text(match: re.Match[str] | re.Match[bytes]) -> str:
+    return match[0] if isinstance(match[0], str) else match[0].decode()
+
+
+def _rating(points: str, scale: int) -> str:
+    """Return the character for a rating, rounded to tenths, or an empty string if it is above the scale."""
+    tenths = int(10 * float(points.replace(",", ".")) / scale + 0.5)
+    return f" {_TENTHS[tenths]} " if tenths < len(_TENTHS) else ""
+
+
+def _shortened(word: str) -> str:
+    """Return a lengthened word with the mark before it; Roman numerals and words such as www and mmm do not change."""
+    if _ROMAN.fullmatch(word) or not word.strip(word[0]):
+        return word
+    short = _RUN.sub(r"\1", word)
+    plain = short.lower()
+    doubles = (_DOUBLE.get((run[1].lower(), plain)) for run in _RUN.finditer(word))
+    if double := next(filter(None, doubles), None):
+        short = double.upper() if word.isupper() else double
+    return f"{LENGTHENED} {short}"
