@@ -27,10 +27,10 @@ class CountSettings(Settings):
         choices=("harmonic", "uniform", "linear"),
     )
     tokenizer: str = setting(
-        "words",
-        "words: words and punctuation; expressive: also emoticons, ratings; spaces: tokenised text.",
+        "expressive",
+        "expressive: words, emoji, emoticons, ratings; words: words only; spaces: tokenised text.",
         "Counting",
-        choices=("words", "expressive", "spaces"),
+        choices=("expressive", "words", "spaces"),
     )
     lowercase: bool = setting(True, "Convert text to lower case.", "Counting")
 

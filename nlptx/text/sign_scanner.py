@@ -16,10 +16,18 @@ from nlptx.text.signs import MAX_BEFORE, MAX_LETTERS, apply_changes, sign_patter
 
 _CAPITALS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LETTERS = _CAPITALS + _CAPITALS.lower()
-_IS_LETTER = np.isin(np.arange(256), list(_LETTERS))
-_IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
+
+
+def _table(characters: bytes) -> NDArray[np.bool_]:
+    """Return a (256,) array that says for each byte whether it is one of these characters."""
+    table = np.zeros(256, bool)
+    table[list(characters)] = True
+    return table
+
+
+_IS_LETTER, _IS_DIGIT = _table(_LETTERS), _table(b"0123456789")
 # Second characters of emoticons.
-_IS_SECOND = np.isin(np.arange(256), list(b")]([-'DPpOo*/\\|3^_"))
+_IS_SECOND = _table(b")]([-'DPpOo*/\\|3^_")
 _OUT_OF = len(" out of ")
 # Maximum number of characters before the slash or the space of a rating, as in "10.0/10".
 _POINTS = 4
@@ -62,7 +70,8 @@ def _sign_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
     same = codes[1:] == codes[:-1]
     tripled = np.flatnonzero(same[1:] & same[:-1])
     links = opens[(first == ord(":")) & (second == ord("/"))]
-    starts.update(_word_starts(block, np.union1d(tripled[_IS_LETTER[codes[tripled]]], links).tolist()))
+    within = {*tripled[_IS_LETTER[codes[tripled]]].tolist(), *links.tolist()}
+    starts.update(_word_starts(block, sorted(within)))
     slashes = opens[(first == ord("/")) & (_IS_DIGIT[second] | (second == ord(" ")))]
     scales = np.flatnonzero((codes[2:] == ord("1")) | (codes[2:] == ord("5"))) + 2
     scales = scales[(codes[scales - 1] == ord(" ")) & (codes[scales - 2] == ord("f"))]
