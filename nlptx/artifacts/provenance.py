@@ -164,6 +164,8 @@ def command(
             words += ["--valid", "VALID"]
         if _source(header).get("unlabelled_sha256"):
             words += ["--unlabelled", "UNLABELLED"]
+        if _source(header).get("lexicon_sha256"):
+            words += ["--lexicon", "LEXICON"]
     for item in fields(cls):
         value = header["settings"].get(item.name, item.default)
         if value == item.default:

@@ -55,8 +55,8 @@ def load_start(path: str, settings: TrainSettings) -> Model:
     return start
 
 
-def start_facts(path: str | None) -> dict[str, str]:
-    """Return the SHA-256 of the file with the model to start from, for the new model; standard input has none."""
+def file_digest(name: str, path: str | None) -> dict[str, str]:
+    """Return name -> SHA-256 of an input file, for the new model; nothing if none was given or for standard input."""
     from nlptx.classifier.model_file import bundled_path
 
     if path in (None, "-"):

@@ -22,10 +22,11 @@ from nlptx.cli.options import (
 )
 from nlptx.cli.reading_options import reading_options
 from nlptx.cli.stage_run import StageRun
-from nlptx.cli.start import load_start, load_vectors, start_facts
+from nlptx.cli.start import file_digest, load_start, load_vectors
 from nlptx.cli.stop_signal import StopSignal, Terminated
 from nlptx.cli.training_progress import show
 from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.lexicon import read_lexicon
 from nlptx.corpus.training_data import SPLITS, TrainingTexts, read_training_data
 from nlptx.errors import OutputError
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
@@ -71,6 +72,13 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Validate on this, not on DATA; the test part of an archive.",
 )
+@option(
+    "--lexicon",
+    type=PATH,
+    metavar="FILE",
+    group="N-grams",
+    help="Prior of the n-grams: word, tab, value on each line.",
+)
 @option("--resume", is_flag=True, help="Continue from the checkpoint, if there is one.")
 @option(
     "--checkpoint-minutes",
@@ -93,6 +101,7 @@ def train(
     start: str | None,
     unlabelled: tuple[str, ...],
     valid: tuple[str, ...],
+    lexicon: str | None,
     output: str,
     resume: bool,
     checkpoint_minutes: float,
@@ -108,15 +117,14 @@ def train(
     nlptx train reviews.csv -o model.npz
     nlptx train reviews.csv --start bundled --epochs 3 --lr 5e-4 -o model.npz
 
-    DATA is a table with the columns text and label, or a folder or archive with a sub-folder per label (unsup: no
-    label). Without -e, nlptx cooccur and nlptx pca run on these texts first. The best weights on held-out texts are
-    kept, even after Ctrl-C; --resume gives an identical model.
+    DATA is a table with the columns text and label, or a folder or archive with a sub-folder per label. Ctrl-C keeps
+    the best weights so far; --resume continues from there.
     """
     data = inputs_or_stdin(data)
     if embeddings is not None and start is not None:
         raise click.UsageError("-e gives word vectors, and --start a model to start from; give one of them.")
     origin = start if embeddings is None else embeddings
-    given = (*data, *unlabelled, *valid) if origin is None else (*data, origin, *unlabelled, *valid)
+    given = tuple(path for path in (*data, origin, *unlabelled, *valid, lexicon) if path is not None)
     check_names(*given)
     stage = StageRun(run, output, given)
     run.reporter.detail(f"settings: {settings.to_dict()}")
@@ -138,6 +146,7 @@ def train(
 
         with Checkpoint(output, checkpoint_minutes, resume, run.reporter.note) as checkpoint:
             kept_card = read_card(card) if card else {}
+            entries = read_lexicon(lexicon) if lexicon else None
             with run.reporter.meter("reading") as meter:
                 meter(None, "word vectors" if embeddings else "")
                 vectors = load_vectors(embeddings) if embeddings else None
@@ -160,6 +169,7 @@ def train(
                     valid=found.valid,
                     unlabelled=found.unlabelled,
                     sample_weight=found.weights,
+                    lexicon=entries,
                     seed=seed,
                     jobs=Workers(run.jobs, processes=True),
                     on_progress=lambda progress: show(progress, meter),
@@ -167,7 +177,8 @@ def train(
                     stop=stop_requested,
                     checkpoint=checkpoint,
                 )
-            model.source, model.card = found.source | start_facts(start), kept_card
+            digests = file_digest("start_sha256", start) | file_digest("lexicon_sha256", lexicon)
+            model.source, model.card = found.source | digests, kept_card
             _keep(model, found, stage, checkpoint, one_step.facts if one_step else {})
     except (KeyboardInterrupt, Terminated) as error:
         error.add_note(_what_is_left(stop, checkpoint))

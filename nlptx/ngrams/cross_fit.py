@@ -15,7 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.ngrams.extension import with_ngrams
 from nlptx.ngrams.features import NgramFeatures, TextFeatures
+from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.logistic_regression import MAX_ITERATIONS, fit_dense, fit_linear
 from nlptx.ngrams.lsa import TextComponents, find_components, importance, weighted_rows
 from nlptx.ngrams.naive_bayes import feature_width, find, log_count_ratios, ngram_keys
@@ -27,6 +29,8 @@ from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
 # Progress callback: name of a step, its completed fraction, description of the progress. It is also called in threads.
 OnProgress = Callable[[str, float, str], None]
+# Prior standard deviation of the slope of the lexicon, relative to those of the n-gram ratios: nearly free.
+_LEXICON_SCALE = 10.0
 # The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two.
 _TEXTS_PER_OCCURRENCE = 3500
 # A text is used for the components only if it has at least this many distinct n-grams (a text of seven words has at
@@ -64,6 +68,7 @@ def fit_ngram_features(
     passages: Sequence[Passage] = (),
     on_progress: OnProgress = lambda step, fraction, detail: None,
     text_weights: NDArray[np.float64] | None = None,
+    lexicon: LexiconPrior | None = None,
 ) -> tuple[NgramFeatures, list[TextFeatures]]:
     """Count and fit the n-gram features of labelled texts.
 
@@ -77,6 +82,7 @@ def fit_ngram_features(
         passages: passages of the training texts.
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each text: 2 counts as two equal texts. None if all are 1.
+        lexicon: prior of the first linear model, or None.
 
     Returns:
         The n-gram features for other texts; and a list of the features of each training text, then of each passage,
@@ -90,6 +96,7 @@ def fit_ngram_features(
     unread = counted(unlabelled, on_count, len(texts))
     known, weights, components, row_of = _components(distinct, unread, shape, rng, workers, on_progress, text_weights)
     scaled = divided_by_root(presence(_look_up(distinct, on_progress), known), texts)
+    of_lexicon = None if lexicon is None else lexicon.rows(distinct, texts)
     width = feature_width(shape.classes)
     iterations = count(1)
 
@@ -105,12 +112,19 @@ def fit_ngram_features(
         # Leave out n-grams without a ratio to save time; their weights would remain 0.
         informative = np.flatnonzero(ratios.any(axis=1))
         products = np.zeros_like(ratios)
-        products[informative], bias = fit_linear(
-            part[:, informative], ratios[informative], targets[rows], on_iteration, part_weights
-        )
+        columns, scales = part[:, informative], ratios[informative]
+        if of_lexicon is not None:
+            columns = sp.hstack([columns, of_lexicon[rows]], format="csr")
+            scales = np.vstack([scales, np.full((1, width), _LEXICON_SCALE, np.float32)])
+        fitted, bias = fit_linear(columns, scales, targets[rows], on_iteration, part_weights)
+        products[informative] = fitted[: len(informative)]
+
+        def with_lexicon(features: NgramFeatures) -> NgramFeatures:
+            return with_ngrams(features, lexicon.keys, lexicon.values[:, None] * fitted[-1]) if lexicon else features
+
         shared = (shape.order, shape.words, known, ratios, products)
         if components is None:
-            return NgramFeatures(*shared, bias), np.zeros((len(texts), width), np.float32)
+            return with_lexicon(NgramFeatures(*shared, bias)), np.zeros((len(texts), width), np.float32)
         long = rows[row_of[rows] >= 0]
         of_long = None if text_weights is None else text_weights[long]
         slopes, start = fit_dense(components.scores[row_of[long]], targets[long], width, of_long)
@@ -119,7 +133,8 @@ def fit_ngram_features(
         both = np.concatenate([bias, start + offset]).astype(np.float32)
         self_outputs = np.zeros((len(texts), 2 * width), np.float32)
         self_outputs[row_of >= 0, width:] = components.self_outputs(slopes)[row_of[row_of >= 0]]
-        return NgramFeatures(*shared, both, latent * weights[:, None], weights), self_outputs
+        features = with_lexicon(NgramFeatures(*shared, both, latent * weights[:, None], weights))
+        return features, self_outputs
 
     def overlaps() -> NDArray[np.float32]:
         """Return (passages,) the dot product of the row of each passage with the row of its text."""
@@ -135,7 +150,7 @@ def fit_ngram_features(
     result = []
     for text, part in enumerate(counted(keys, on_count)):
         features, self_outputs = out_of_fold[fold[text]]
-        result.append(features.at(find(part, known)).minus(self_outputs[text]))
+        result.append(features.at(find(part, features.keys)).minus(self_outputs[text]))
     for passage, overlap in zip(passages, overlaps(), strict=True):
         features, self_outputs = out_of_fold[fold[passage.text]]
         result.append(features.of(passage.ids).minus(overlap * self_outputs[passage.text]))

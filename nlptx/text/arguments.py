@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from numbers import Integral, Real
@@ -28,6 +29,16 @@ def check_seed(seed: Any) -> None:
         raise InputTypeError(f"`seed` is {with_type(seed)}; expected an int")
     if seed < 0:
         raise SettingsError(f"`seed` is {seed}; expected at least 0")
+
+
+def check_lexicon(lexicon: Any) -> dict[str, float]:
+    """Return a lexicon as a dictionary. Raise InputTypeError unless it maps str to finite numbers."""
+    check_type(lexicon, Mapping, "lexicon")
+    for word, value in lexicon.items():
+        check_text(word, "key of lexicon")
+        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+            raise InputTypeError(f"`lexicon[{word!r}]` is {with_type(value)}; expected a finite number")
+    return {word: float(value) for word, value in lexicon.items()}
 
 
 def check_text(value: Any, name: str) -> None:

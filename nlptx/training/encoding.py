@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.io.spill import MemoryBudget
+from nlptx.ngrams.lexicon import LexiconPrior, lexicon_words
 from nlptx.runtime.progress import counted
 from nlptx.settings import TrainSettings
 from nlptx.text.blocks import in_blocks
@@ -34,6 +35,7 @@ class EncodedTexts:
         weights: (texts,) weight of each training text, or None.
         valid: ids and classes of the validation texts; None if none were given.
         unlabelled: word ids of the texts without labels.
+        lexicon: prior for the n-gram features; None without a lexicon.
     """
 
     vocabulary: Vocabulary
@@ -45,6 +47,7 @@ class EncodedTexts:
     weights: NDArray[np.float64] | None
     valid: tuple[list[NDArray[np.int32]], NDArray[np.int64]] | None
     unlabelled: list[NDArray[np.int32]]
+    lexicon: LexiconPrior | None = None
 
     @property
     def priors(self) -> NDArray[np.float64]:
@@ -88,7 +91,7 @@ def encode(
     with MemoryBudget() as memory:
         stream = TokenStream(memory)
         stream.read(in_blocks(counted(texts, report)), embeddings.vocabulary.tokenizer, context.workers)
-        vocabulary, vectors = _extend(embeddings, stream.counts(), settings)
+        vocabulary, vectors = _extend(embeddings, stream.counts(), settings, given.lexicon)
         ids = _known_ids(stream, vocabulary, settings.most_words)
     held_out = None
     if given.valid is not None:
@@ -104,6 +107,7 @@ def encode(
         weights=given.weights,
         valid=held_out,
         unlabelled=known_ids(unlabelled, len(texts) + len(valid_texts)),
+        lexicon=LexiconPrior.of(given.lexicon, vocabulary, settings.ngrams) if given.lexicon else None,
     )
 
 
@@ -119,9 +123,9 @@ def _known_ids(stream: TokenStream, vocabulary: Vocabulary, max_words: int | Non
 
 
 def _extend(
-    embeddings: Embeddings, counts: dict[bytes, int], settings: TrainSettings
+    embeddings: Embeddings, counts: dict[bytes, int], settings: TrainSettings, lexicon: Mapping[str, float]
 ) -> tuple[Vocabulary, NDArray[np.float32]]:
-    """Add frequent words that the embeddings lack, with zero vectors, and rescale all vectors.
+    """Add frequent words and words of the lexicon that the embeddings lack, with zero vectors, and rescale all vectors.
 
     All vectors are multiplied by the same number, so that the root mean square of their entries is 1. This preserves
     all angles, and lets the same learning rate and initialisation work for embeddings of any scale.
@@ -130,14 +134,18 @@ def _extend(
         embeddings: known words and their vectors.
         counts: number of occurrences of each word in the training texts.
         settings: training settings; they determine whether new words are added and how frequent they must be.
+        lexicon: word or phrase -> value.
     """
     known = embeddings.vocabulary
     vectors = embeddings.vectors / (np.sqrt(np.mean(np.square(embeddings.vectors, dtype=np.float64))) or 1)
-    if settings.freeze or settings.new_word_min_count == 0:
-        return known, np.ascontiguousarray(vectors, np.float32)
     unknown = {text: count for word, count in counts.items() if (text := as_text(word)) not in known.index}
-    new = rank_words(unknown, settings.new_word_min_count, len(unknown))
+    learned = settings.new_word_min_count and not settings.freeze
+    new = rank_words(unknown, settings.new_word_min_count, len(unknown)) if learned else []
+    added = set(new)
+    new += [word for word in lexicon_words(lexicon, known) if word not in added]
+    if not new:
+        return known, np.ascontiguousarray(vectors, np.float32)
     words = [*known.words, *new]
-    totals = np.concatenate([known.counts, np.array([unknown[word] for word in new], np.int64)])
+    totals = np.concatenate([known.counts, np.array([unknown.get(word, 0) for word in new], np.int64)])
     vectors = np.concatenate([vectors, np.zeros((len(new), vectors.shape[1]))]).astype(np.float32)
     return Vocabulary(words, totals, known.tokenizer), vectors

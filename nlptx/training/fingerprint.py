@@ -41,6 +41,9 @@ class Fingerprint:
             "training data": _digest_rows(given.texts, given.names, *_weights(given)),
             "validation data": "" if given.valid is None else _digest_rows(*given.valid),
             "unlabelled data": _digest_rows(given.unlabelled) if given.unlabelled else "",
+            "lexicon": _digest_rows(list(given.lexicon), list(map(repr, given.lexicon.values())))
+            if given.lexicon
+            else "",
             "model to start from" if isinstance(start, Model) else "embeddings": _digest_artifact(start.to_artifact()),
         }
         return cls(settings.to_dict(), seed, digests)
@@ -58,7 +61,7 @@ class Fingerprint:
         if there.seed != self.seed:
             told.append(f"`seed` was {there.seed} and is {self.seed}")
         told += [f"the {name} differs" if name != "embeddings" else "the embeddings differ" for name in self.digests
-                 if self.digests[name] != there.digests.get(name)]  # fmt: skip
+                 if self.digests[name] != there.digests.get(name, "")]  # fmt: skip
         return told
 
 

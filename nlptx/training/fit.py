@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
@@ -43,6 +43,7 @@ def fit(
     valid: tuple[Iterable[str], Iterable[Label]] | None = None,
     unlabelled: Iterable[str] = (),
     sample_weight: Iterable[float] | None = None,
+    lexicon: Mapping[str, float] | None = None,
     seed: int = SEED,
     jobs: int | Workers | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
@@ -66,6 +67,8 @@ def fit(
         unlabelled: texts without labels, used to learn which n-grams occur together.
         sample_weight: weight of each training text, from 0 to 1e9: a text of weight 2 counts as two equal texts in the
             loss, the n-gram features, the class weights and the calibration; one of weight 0 is left out.
+        lexicon: value of words and phrases, such as the strength of the opinion they express, used as a prior of the
+            n-gram features (:mod:`nlptx.ngrams.lexicon`). The scale of the values does not matter.
         seed: seed for all random number generators: word vectors, held-out texts, folds, LSA, passages, initial
             weights, order of texts, dropout.
         jobs: number of threads, or workers; by default one per core. At most four of them work on the same batch.
@@ -97,11 +100,14 @@ def fit(
     vectors = _resolve_vectors(embeddings, start, cooccur, pca)
     check_settings(settings, TrainSettings)
     check_seed(seed)
-    given = LabelledTexts.of(texts, labels, valid, unlabelled, sample_weight)
+    given = LabelledTexts.of(texts, labels, valid, unlabelled, sample_weight, lexicon)
     settings = settings or TrainSettings()
     if not given.texts:
         raise DataError("there are no training texts")
     check_several(given.names)
+    if given.lexicon and (start is not None or not settings.ngrams):
+        reason = "`ngrams` is 0" if start is None else "`start` is given"
+        raise SettingsError(f"`lexicon` is a prior of n-gram features that are fitted from nothing, but {reason}")
     if start is not None:
         settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
     if isinstance(vectors, OwnEmbeddings):

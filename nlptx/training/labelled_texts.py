@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.label_types import Label, find_labels, labels_by_name, list_labels
 from nlptx.errors import InputTypeError, LabelError
-from nlptx.text.arguments import check_one_label_each, list_texts, with_type
+from nlptx.text.arguments import check_lexicon, check_one_label_each, list_texts, with_type
 from nlptx.training.sample_weights import list_weights
 
 
@@ -24,6 +24,7 @@ class LabelledTexts:
         unlabelled: texts without labels.
         labels: label name -> label, for each distinct label.
         weights: (texts,) weight of each text, above 0; None if all are 1.
+        lexicon: word or phrase -> value; empty without a lexicon.
     """
 
     texts: list[str]
@@ -32,6 +33,7 @@ class LabelledTexts:
     unlabelled: list[str]
     labels: dict[str, Label]
     weights: NDArray[np.float64] | None = None
+    lexicon: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -41,6 +43,7 @@ class LabelledTexts:
         valid: tuple[Iterable[str], Iterable[Label]] | None,
         unlabelled: Iterable[str],
         sample_weight: Iterable[float] | None = None,
+        lexicon: Mapping[str, float] | None = None,
     ) -> LabelledTexts:
         """Check the arguments of :func:`nlptx.fit`, and leave out texts of weight 0.
 
@@ -57,7 +60,8 @@ class LabelledTexts:
         names, distinct = list(by_name), list(by_name.values())
         name_of_each = [names[column] for column in find_labels(labels, distinct)]
         held_out = None if valid is None else _valid(valid, by_name)
-        return cls(texts, name_of_each, held_out, list_texts(unlabelled, "unlabelled"), by_name, weights)
+        entries = {} if lexicon is None else check_lexicon(lexicon)
+        return cls(texts, name_of_each, held_out, list_texts(unlabelled, "unlabelled"), by_name, weights, entries)
 
     def without_unlabelled(self, on_note: Callable[[str], None]) -> LabelledTexts:
         """Return the same data without the unlabelled texts, which are of no use when training starts from a model."""

@@ -52,6 +52,7 @@ def add_ngram_features(
         data.passages,
         context.report,
         texts.weights,
+        encoded.lexicon,
     )
     return replace(data, train=replace(data.train, ngram_features=of_examples)), ngram_features
 

@@ -1,0 +1,48 @@
+"""Reading of a lexicon: words and phrases, each with a value, such as the strength of the opinion it expresses."""
+
+from __future__ import annotations
+
+import math
+
+from nlptx.errors import DataError
+from nlptx.io.paths import FilePath, file_name
+
+
+def read_lexicon(path: FilePath) -> dict[str, float]:
+    """Read a lexicon: a UTF-8 table, separated by tabs, with a word or phrase and its value in the first two columns.
+
+    The first line may be a header. Empty lines and further columns are ignored. If a word occurs again, its last value
+    counts.
+
+    Raises:
+        DataError: a line has no second column, or a value that is not a finite number; or there is no entry.
+        OSError: the file cannot be read.
+    """
+    entries: dict[str, float] = {}
+    with open(path, encoding="utf-8-sig", errors="strict") as file:
+        try:
+            for number, line in enumerate(file, 1):
+                word, _, rest = line.rstrip("\r\n").partition("\t")
+                if not line.strip():
+                    continue
+                value = _number(rest.split("\t")[0])
+                if value is not None and word.strip():
+                    entries[word.strip()] = value
+                elif number > 1 or not rest:
+                    raise DataError(
+                        f"{line.strip()[:60]!r} is not an entry of a lexicon; expected a word, a tab and a number",
+                        where=f"{file_name(path)}:{number}",
+                    )
+        except UnicodeDecodeError as error:
+            raise DataError("the lexicon is not UTF-8", where=file_name(path)) from error
+    if not entries:
+        raise DataError("the lexicon has no entry", where=file_name(path))
+    return entries
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

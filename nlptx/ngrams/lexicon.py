@@ -1,0 +1,64 @@
+"""A lexicon as a prior of the first linear model of the n-gram features.
+
+The weight of an n-gram in the lexicon is expected to be s v instead of 0, where v is its value in the lexicon and s is
+fitted to the data, one number per output. This is the same as giving the model one more feature, the sum of the values
+in a text, divided like all features by the square root of its number of words. The lexicon also gives weights to words
+that no training text contains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.occurrences import divided_by_root, presence
+from nlptx.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class LexiconPrior:
+    """The n-grams of a lexicon.
+
+    Args:
+        keys: (L,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`.
+        values: (L,) float32 value of each n-gram, with a root mean square of 1.
+    """
+
+    keys: NDArray[np.int64]
+    values: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, entries: Mapping[str, float], vocabulary: Vocabulary, order: int) -> LexiconPrior | None:
+        """Look up the entries of a lexicon; None if no entry has a value other than 0 and only words of the vocabulary.
+
+        Args:
+            entries: word or phrase -> value.
+            vocabulary: words of the model.
+            order: length of the longest n-gram; longer phrases are left out.
+        """
+        found = {}
+        for entry, value in entries.items():
+            tokens = vocabulary.tokenizer(entry)
+            ids = vocabulary.encode_tokens(tokens)
+            if value and 1 <= len(ids) == len(tokens) <= order:
+                found[int(ngram_keys(ids, order, len(vocabulary))[-1, len(ids) - 1])] = value
+        if not found:
+            return None
+        keys = np.array(sorted(found), np.int64)
+        values = np.array([found[key] for key in keys.tolist()])
+        return cls(keys, (values / np.sqrt(np.mean(values**2))).astype(np.float32))
+
+    def rows(self, distinct: Sequence[NDArray[np.int64]], texts: Sequence[NDArray[np.integer]]) -> sp.csr_matrix:
+        """Return the (texts, 1) float32 feature of each text, given its distinct n-grams and the ids of its words."""
+        return sp.csr_matrix(divided_by_root(presence(distinct, self.keys), texts) @ self.values[:, None])
+
+
+def lexicon_words(entries: Mapping[str, float], vocabulary: Vocabulary) -> list[str]:
+    """Return the distinct words of a lexicon that a vocabulary lacks, in the order of the lexicon."""
+    tokens = (token for entry in entries for token in vocabulary.tokenizer(entry))
+    return list(dict.fromkeys(token for token in tokens if token not in vocabulary.index))

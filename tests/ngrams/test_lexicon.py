@@ -1,0 +1,106 @@
+"""A lexicon as a prior of the n-gram features."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from reviews import make_reviews, small_embeddings
+
+import nlptx
+from nlptx.corpus.lexicon import read_lexicon
+from nlptx.errors import DataError, InputTypeError, SettingsError
+from nlptx.ngrams.lexicon import LexiconPrior, lexicon_words
+from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.text.vocabulary import Vocabulary
+
+VOCABULARY = Vocabulary(["not", "good", "bad", "film"], np.array([4, 3, 2, 1]))
+SETTINGS = nlptx.TrainSettings(width=8, heads=2, epochs=1, lsa_components=0)
+TEXTS, LABELS = make_reviews(40)
+
+
+def trained(lexicon=None, settings=SETTINGS, **more):
+    return nlptx.fit(TEXTS, LABELS, small_embeddings(), settings, lexicon=lexicon, jobs=1, **more)
+
+
+def test_entries_are_looked_up_as_ngrams():
+    prior = LexiconPrior.of({"good": 3.0, "not good": -4.0, "unknown": 2.0, "film": 0.0, "a b": 1}, VOCABULARY, 2)
+    good, pair = (ngram_keys(np.array(ids), 2, 4)[-1, len(ids) - 1] for ids in ([1], [0, 1]))
+    assert prior.keys.tolist() == sorted([good, pair])
+    assert_allclose(np.mean(prior.values**2), 1, rtol=1e-6)
+    assert_allclose(prior.values[prior.keys == pair] / prior.values[prior.keys == good], -4 / 3, rtol=1e-6)
+
+
+def test_phrases_longer_than_the_ngrams_are_left_out():
+    assert LexiconPrior.of({"not good": 1.0}, VOCABULARY, 1) is None
+
+
+def test_the_feature_of_a_text_is_a_sum_over_its_ngrams():
+    prior = LexiconPrior.of({"good": 1.0, "bad": -1.0}, VOCABULARY, 1)
+    texts = [np.array(ids, np.int32) for ids in ([1, 3], [2, 2, 3, 0], [3])]
+    distinct = [np.unique(ngram_keys(ids, 1, 4)) for ids in texts]
+    assert_allclose(prior.rows(distinct, texts).toarray()[:, 0], [1 / 2**0.5, -1 / 2, 0], rtol=1e-6)
+
+
+def test_words_that_the_vocabulary_lacks():
+    assert lexicon_words({"good": 1, "so-so": 1, "Awful film": 2, "awful": 1}, VOCABULARY) == ["so", "-", "awful"]
+
+
+@pytest.mark.parametrize("components", [0, 2])
+def test_a_lexicon_gives_a_weight_to_words_that_no_training_text_contains(components):
+    settings = nlptx.TrainSettings(width=8, heads=2, epochs=1, lsa_components=components)
+    lexicon = {"good5": 2.0, "bad5": -2.0, "splendiferous": 2.0, "ghastly": -2.0}
+    without, model = trained(settings=settings), trained(lexicon, settings)
+    assert without.vocabulary.encode("splendiferous ghastly").tolist() == []
+    positive, negative = (row[1] for row in model.predict_proba(["splendiferous", "ghastly"]))
+    assert positive > negative
+
+
+def test_the_scale_of_the_values_and_their_sign_do_not_matter():
+    one = trained({"good5": 1.0, "bad5": -3.0})
+    for factor in (1000.0, -0.01):
+        other = trained({"good5": factor, "bad5": -3 * factor})
+        assert_allclose(one.predict_proba(TEXTS), other.predict_proba(TEXTS), atol=1e-3)
+
+
+def test_the_result_does_not_depend_on_the_number_of_workers(tmp_path):
+    files = []
+    for jobs in (1, 2):
+        model = nlptx.fit(TEXTS, LABELS, small_embeddings(), SETTINGS, lexicon={"good5": 1.0, "new": 1.0}, jobs=jobs)
+        model.save(tmp_path / "m.npz")
+        files.append((tmp_path / "m.npz").read_bytes())
+        assert_array_equal(nlptx.Model.load(tmp_path / "m.npz").predict_proba(TEXTS), model.predict_proba(TEXTS))
+    assert files[0] == files[1]
+
+
+@pytest.mark.parametrize("lexicon", [["good"], {"good": "1"}, {"good": float("nan")}, {1: 1.0}, {"good": True}])
+def test_a_lexicon_maps_words_to_finite_numbers(lexicon):
+    with pytest.raises(InputTypeError, match="lexicon"):
+        trained(lexicon)
+
+
+def test_a_lexicon_needs_ngrams_that_are_fitted():
+    with pytest.raises(SettingsError, match="`ngrams` is 0"):
+        trained({"good": 1.0}, nlptx.TrainSettings(width=8, heads=2, ngrams=0))
+    with pytest.raises(SettingsError, match="`start` is given"):
+        nlptx.fit(TEXTS, LABELS, settings=nlptx.TrainSettings(), start=trained(), lexicon={"good": 1.0})
+
+
+def test_a_file_may_have_a_header_and_more_columns(tmp_path):
+    (tmp_path / "a.tsv").write_text("word\tvalue\nGood film\t1.5\t0.8\t[1, 2]\n\n:(\t-2\nbad\t-1\nbad\t-3\n")
+    assert read_lexicon(tmp_path / "a.tsv") == {"Good film": 1.5, ":(": -2.0, "bad": -3.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("good\t1\nbad\tx\n", "a.tsv:2: 'bad.*x' is not an entry"),
+        ("good\t1\nbad\tinf\n", "a.tsv:2: "),
+        ("good 1\n", "a.tsv:1: 'good 1' is not an entry"),
+        ("", "a.tsv: the lexicon has no entry"),
+        ("word\tvalue\n", "a.tsv: the lexicon has no entry"),
+        ("good\t1\n\udcff\t1\n", "a.tsv: the lexicon is not UTF-8"),
+    ],
+)
+def test_a_damaged_file_is_an_error_that_names_the_line(tmp_path, text, message):
+    (tmp_path / "a.tsv").write_text(text, errors="surrogateescape")
+    with pytest.raises(DataError, match=message):
+        read_lexicon(tmp_path / "a.tsv")
