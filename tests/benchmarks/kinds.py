@@ -1,0 +1,80 @@
+"""Compare models on the kinds of sentences that sentiment models often get wrong (data/kinds_test.tsv).
+
+Prints the accuracy of each model for each kind, with its 95 % interval, and of VADER if it is installed. For neutral
+sentences, which have no correct label, prints the fraction whose score is between -0.5 and 0.5.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from nlptx.classifier.model import Model
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.labelled import LabelledDocuments
+from nlptx.metrics import wilson_interval
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "kinds_test.tsv"
+Scores = Callable[[Sequence[str]], np.ndarray]
+
+
+def read(path: Path, column: str) -> tuple[list[str], list[str]]:
+    """Return the texts of a table, and the values of one of its columns."""
+    documents = list(LabelledDocuments(Corpus((str(path),), ReadOptions(label_column=column))))
+    return [document.text for document in documents], [document.label or "" for document in documents]
+
+
+def model_scores(path: str) -> Scores:
+    """Return a function from texts to the scores of a model, from -1 for negative to 1 for positive."""
+    model = Model.load(None if path == "bundled" else path)
+    return lambda texts: model.predict_proba(texts) @ np.array([-1.0, 1.0])
+
+
+def vader_scores() -> Scores | None:
+    try:
+        from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+    except ImportError:
+        return None
+    analyzer = SentimentIntensityAnalyzer()
+    return lambda texts: np.array([analyzer.polarity_scores(text)["compound"] for text in texts])
+
+
+def cell(scores: np.ndarray, labels: list[str]) -> str:
+    """Return the accuracy, or for neutral texts the fraction near 0, with its interval. A score of 0 is an error."""
+    signs = {"pos": 1, "neg": -1}
+    right = [
+        abs(score) < 0.5 if label == "neutral" else score * signs[label] > 0
+        for score, label in zip(scores, labels, strict=True)
+    ]
+    low, high = wilson_interval(sum(right), len(right))
+    return f"{np.mean(right):.1%} ({low:.0%} to {high:.0%})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", nargs="*", default=["bundled"], help="model files, or bundled")
+    parser.add_argument("--data", type=Path, default=DATA)
+    arguments = parser.parse_args()
+    texts, labels = read(arguments.data, "label")
+    _, kinds = read(arguments.data, "kind")
+    methods: dict[str, Scores] = {path: model_scores(path) for path in arguments.models}
+    if vader := vader_scores():
+        methods["VADER"] = vader
+    scores = {name: method(texts) for name, method in methods.items()}
+    table = Table("kind", "texts", *scores)
+    polar = [row for row, label in enumerate(labels) if label != "neutral"]
+    rows_of = {kind: [row for row, other in enumerate(kinds) if other == kind] for kind in dict.fromkeys(kinds)}
+    for kind, rows in {**rows_of, "all but neutral": polar}.items():
+        of_kind = [labels[row] for row in rows]
+        table.add_row(kind, str(len(rows)), *(cell(values[rows], of_kind) for values in scores.values()))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
