@@ -35,7 +35,7 @@ PAUSE = Pause.PAUSE
 
 
 class Workers:
-    """A pool of workers. They end when the ``with`` block does; within the block, every BLAS uses one thread.
+    """A pool of workers, which end when the ``with`` block ends. Within the block, every BLAS uses one thread.
 
     Threads share the memory and the interpreter lock of the caller. Forked processes never wait for this lock, but
     see memory as it was at the time of the fork, except for arrays of :mod:`nlptx.runtime.shared_memory`. If the system
@@ -174,7 +174,7 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Let an idle process work on an item. One is always idle: there are as many processes as callers."""
+    """Let an idle process work on an item. One is always idle, because there are as many processes as threads."""
     process = idle.pop()
     try:
         return process.start(item)()
