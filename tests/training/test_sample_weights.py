@@ -1,4 +1,4 @@
-"""Weights of texts: a text of weight 2 counts like two copies of it, and a text of weight 0 is ignored."""
+"""Weights of texts: a text of weight 2 counts as two equal texts, and a text of weight 0 is ignored."""
 
 from dataclasses import replace
 
@@ -91,7 +91,7 @@ def test_components_of_texts(monkeypatch):
     slopes = np.array([[1.0], [-2.0], [0.5]], np.float32)
     for mine, other in zip(ours.to_ngrams(slopes * signs[:, None]), theirs.to_ngrams(slopes), strict=True):
         assert_allclose(mine, other, atol=1e-3)
-    # The contribution of a row to its own output includes its duplicate.
+    # The contribution of a row to its own output includes the contribution of its duplicate.
     own = theirs.self_outputs(slopes)[np.searchsorted(twice, np.arange(30))]
     assert_allclose(ours.self_outputs(slopes * signs[:, None]), own * weights[:, None], atol=1e-3)
 
