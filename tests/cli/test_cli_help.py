@@ -1,4 +1,4 @@
-"""Help and version: tests of their content, and that they import no slow module."""
+"""Help and version: their content is complete, and they import no slow module."""
 
 import re
 import sys
@@ -205,6 +205,6 @@ def test_an_unknown_command_or_option_is_a_usage_error(words):
 
 def test_help_into_a_closed_pipe_is_silent():
     result = shell(f"{' '.join(NLPTX)} --help | true; exit ${{PIPESTATUS[0]}}", code=None)
-    # The program `true`, which reads the help, may end before or after the help is written.
+    # `true` does not read its input. It may close the pipe before or after the help is written.
     assert result.code in (0, 141)
     assert result.stderr == ""

@@ -1,4 +1,4 @@
-"""Shell completion as described in the README, in a real bash at a terminal; the scripts for other shells."""
+"""Shell completion works as the README describes, in a real bash at a terminal; other shells get their scripts."""
 
 import os
 import pty

@@ -1,4 +1,4 @@
-"""Co-occurrence counts against a simple dictionary-based counter."""
+"""Co-occurrence counts are compared with those of a simple counter that uses a dictionary."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Only one training run per output file at a time; a killed run does not block later ones."""
+"""Only one training run per output file is possible at a time; a killed run does not block later ones."""
 
 import errno
 import fcntl

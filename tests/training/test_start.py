@@ -1,4 +1,4 @@
-"""Starting from a trained model: what is kept, what is added, and that results are the same on any number of cores."""
+"""Starting from a trained model: what is kept, what is added, what is learned, and the same bytes on all cores."""
 
 from functools import cache
 
