@@ -57,7 +57,7 @@ class Layout:
 
     @cached_property
     def stack_shapes(self) -> list[tuple[int, int, int]]:
-        """(first row, n, T) of each stack of n consecutive windows with T tokens each."""
+        """Triples (first row, n, T), one for each stack of n consecutive windows with T tokens each."""
         cuts = np.flatnonzero(np.diff(self.windows)) + 1
         edges = [0, *cuts.tolist(), len(self.windows)]
         lengths = [int(self.windows[edge]) for edge in edges[:-1]]

@@ -44,7 +44,7 @@ class Workers:
     Args:
         jobs: number of workers; all cores by default.
         processes: whether processes may be used for work that allows it. A fork copies locks held by other threads, but
-            not the threads themselves, so set this only in programs that control all their threads.
+            not the threads themselves, so set this argument only in programs that control all their threads.
     """
 
     def __init__(self, jobs: int | None = None, *, processes: bool = False) -> None:

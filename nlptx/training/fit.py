@@ -1,4 +1,4 @@
-"""``fit``: train a model from labelled texts, with given word vectors or with its own."""
+"""``fit``: train a model on labelled texts, with given word vectors or with word vectors made from the texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts with no or few known words: predict and evaluate report them, and do not silently assign labels."""
+"""Texts with no or few known words: predict and evaluate report them instead of silently assigning labels."""
 
 import json
 
