@@ -69,7 +69,7 @@ def sum_rows(ids: NDArray[np.int32], gradient: NDArray) -> tuple[NDArray[np.int3
 class Accumulators:
     """Memory for the gradients of a batch, divided into accumulators that are filled in parallel.
 
-    Every ACCUMULATORS-th microbatch belongs to the same accumulator, and every ``world_size``-th accumulator to the
+    Microbatches m, m + ACCUMULATORS, ... belong to the same accumulator, and accumulators a, a + world_size, ... to the
     same rank, so that the caches of a worker still contain data of its previous microbatch. The accumulators are summed
     in a fixed order, and their number is fixed too, so the sums do not depend on the number of workers.
 

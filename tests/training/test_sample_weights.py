@@ -128,7 +128,7 @@ def test_ngram_features_of_new_texts(classes, monkeypatch):
 
 
 def test_out_of_fold_features_if_duplicates_share_a_fold(monkeypatch):
-    """Without components, the features of the training texts are also equal."""
+    """If there are no components, weighted texts and repeated texts have equal out-of-fold features."""
     texts, labels = make_reviews(30)
     words = {word: number for number, word in enumerate(sorted({word for text in texts for word in text.split()}))}
     ids = [np.array([words[word] for word in text.split()], np.int32) for text in texts]
