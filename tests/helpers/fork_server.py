@@ -182,7 +182,7 @@ def serve(requests):
 
 
 def _answer(connection, *streams):
-    """Fork the program, wait until it ends, and send its exit code. Returns only in the fork: the source to run."""
+    """Fork the program, wait until it ends, and send its exit code. In the fork, return its source."""
     with socket.socket(fileno=connection) as wire:
         call = json.loads(wire.recv(1 << 20))
         child = os.fork()
