@@ -104,37 +104,38 @@ bloem_PCA = --preset bloem
 # The article trains for 80 epochs. One epoch is enough to show that the model learns; use BLOEM_EPOCHS=80 for all.
 BLOEM_EPOCHS ?= 1
 bloem_TRAIN = --preset bloem --epochs $(BLOEM_EPOCHS)
-# Reviews without labels also improve the classification of sentences. With few, short texts it also helps to use
-# n-grams that occur once, to drop more words, and to train on all labels.
+# Reviews without labels also improve the classification of sentences. If the texts are few and short, it also helps to
+# use n-grams that occur only once, to drop more words, and to train on all labels.
 sst2_TRAIN = --epochs 4 --ngram-min-texts 1 --word-dropout 0.2 --valid-share 0 --unlabelled $(DATA)
 sst5_TRAIN = $(sst2_TRAIN)
-# In questions, rarer words and the way they are used matter more. So word vectors from narrow windows, standardised and
-# whitened (which gives all components equal weight), work better, and so do n-grams that occur once. LSA components of
-# only five thousand short texts do not help.
+# In questions, rare words and the way in which words are used matter more. So word vectors work better if they are made
+# from narrow windows, standardised and whitened (which gives all components equal weight). N-grams that occur only once
+# also help. LSA components of only five thousand short texts do not help.
 trec_COOCCUR = --window 5
 trec_PCA = --smoothing 0.75 --standardize --eigenvalue-weight 0
 trec_TRAIN = --label-order none --ngram-min-texts 1 --lsa-components 0 --width 128 --blocks 2 --word-dropout 0.2 --valid-share 0 --epochs 5
 FOLDS ?= 5
-# SEEDS="2 3": train imdb, sst2 and sst5 with each of these seeds too. `make results` shows mean and spread of all runs.
+# SEEDS="2 3": also train imdb, sst2 and sst5 with each of these seeds. `make results` shows the mean and spread of all
+# runs.
 SEEDS ?=
 
 imdb: build/imdb/table.txt $(SEEDS:%=build/imdb/seed-%/evaluate.json)  ## Reviews: all stages on IMDB with the default settings.
-goldstraw: build/goldstraw/table.txt  ## The same with the settings of the article by Goldstraw.
-bloem: build/bloem/table.txt  ## The same with the settings of the article by Bloem, with fewer epochs.
+goldstraw: build/goldstraw/table.txt  ## All stages on IMDB with the settings of the article by Goldstraw.
+bloem: build/bloem/table.txt  ## All stages on IMDB with the settings of the article by Bloem, but fewer epochs.
 sst2: build/sst2/table.txt $(SEEDS:%=build/sst2/seed-%/evaluate.json)  ## Sentences: SST-2 with word vectors from IMDB.
-sst5: build/sst5/table.txt $(SEEDS:%=build/sst5/seed-%/evaluate.json)  ## The same with five labels: SST-5.
+sst5: build/sst5/table.txt $(SEEDS:%=build/sst5/seed-%/evaluate.json)  ## Sentences with five labels: SST-5 with word vectors from IMDB.
 trec: build/trec/table.txt  ## Six classes: TREC questions, five-fold cross-validation.
 cr: build/cr/table.txt  ## Another domain: the bundled model on customer reviews, without training.
 imdb goldstraw bloem sst2 sst5 trec cr:
 	@cat $<
 
-# build/NAME/STAGE.args changes only when the settings NAME_STAGE change. Lines with + also run under `make -n`, so its
-# output is correct.
+# build/NAME/STAGE.args changes only when the settings NAME_STAGE change. Lines that start with + also run under
+# `make -n`, so that the output of `make -n` is correct.
 build/%.args: FORCE
 	+@mkdir -p $(@D)
 	+@echo '$($(subst /,_,$*))' | cmp -s - $@ || echo '$($(subst /,_,$*))' > $@
 
-# $(call DATA_STAMP,NAME,FILES): build/NAME.data changes only when the name or the content of one of FILES does.
+# $(call DATA_STAMP,NAME,FILES): build/NAME.data changes only when the name or the content of one of FILES changes.
 define DATA_STAMP
 build/$(1).data: FORCE | $(2)
 	+@mkdir -p $$(@D)
@@ -161,7 +162,7 @@ build/$(1)/embeddings.npz: build/$(2)/cooccur.npz build/$(1)/PCA.args
 	nlptx pca $$< $$($(1)_PCA) -o $$@ --json > build/$(1)/pca.json
 endef
 # $(call RUN,FOLDER,NAME,VECTORS OF,DATA SET,TRAINED ON,TESTED ON,MORE): rules for a model with the settings of NAME and
-# for its evaluation. MORE: further options of nlptx train.
+# for its evaluation. MORE holds further options of nlptx train.
 define RUN
 build/$(1)/model.npz: build/$(4).data build/$(3)/embeddings.npz build/$(2)/TRAIN.args
 	@mkdir -p $$(@D)
@@ -200,7 +201,8 @@ build/trec/table.txt: tests/benchmarks/crossvalidate.py
 	$(VENV)/bin/python tests/benchmarks/crossvalidate.py $(TREC) --folds $(FOLDS) --embeddings build/trec/embeddings.npz \
 	  --work build/trec -- $(trec_TRAIN) > $@
 
-# Does predict --max-error keep its promise? On SST-2 by cross-validation, on films not seen in training, and on CR.
+# Measure whether predict --max-error keeps its promise: on SST-2 by cross-validation, on films that do not occur in the
+# training texts, and on CR.
 abstention: build/imdb/embeddings.npz  ## Errors of predict --max-error on new texts, against its promise.
 	$(VENV)/bin/python tests/benchmarks/abstention.py $(NLPTX_SHARED_DATA)/sst2/train.tsv \
 	  --other $(NLPTX_SHARED_DATA)/sst2/dev.tsv --other $(CR) --embeddings $< --work build/abstention/sst2
@@ -216,7 +218,7 @@ $(eval $(call TABLE,cr,$$(CR)))
 transfer: $(INSTALLED) $(DATA)  ## Learning curve on customer reviews: starting from the bundled model, and three others.
 	$(VENV)/bin/python tests/benchmarks/learning_curve.py $(CR) --films $(DATA) --work build/transfer
 
-# Ablations: the imdb run without one part, with the same seed and the same word vectors.
+# Ablations: the imdb run without one part of the model, with the same seed and the same word vectors.
 imdb-no-distillation_TRAIN = --distill 0
 imdb-no-unlabelled_TRAIN = --split train
 imdb-no-lsa_TRAIN = --lsa-components 0 --distill 0
@@ -264,8 +266,8 @@ results: $(RUNS) $(HERE:%=build/baselines/%)  ## Compare the runs made so far wi
 results: $(foreach name,imdb sst2 sst5,$(SEEDS:%=build/$(name)/seed-%/evaluate.json))
 	@$(VENV)/bin/python tests/benchmarks/results_table.py build
 
-# The bundled model: trained on all available labelled texts, and small enough for the wheel. The accuracies on its card
-# were measured on the same model trained without the test part (sister.npz).
+# The bundled model is trained on all available labelled texts, and is small enough for the wheel. The accuracies on its
+# card were measured with a model that was trained in the same way but without the test part (sister.npz).
 default_TRAIN = --passages 1 --new-word-min-count 0 --ngram-min-texts 7 --float16 --valid-share 0.04 --valid-max 10000
 default_TEXTS = $(DATA) data/train.tsv data/opinions.tsv
 DEFAULT := build/default

@@ -1,9 +1,10 @@
-"""A tiny corpus and the artifacts of all stages, made once; tests only read them."""
+"""Fixtures: a tiny corpus and the artifacts of all stages, which are made once and only read by the tests."""
 
 import os
 import signal
 
-# This must precede the import of NumPy. On a busy machine, waiting BLAS threads take most of the time of tiny products.
+# This must be set before NumPy is imported. On a busy machine, tiny products spend most of their time waiting for BLAS
+# threads.
 os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
 
 import pytest
@@ -56,7 +57,7 @@ def model(work):
 
 @pytest.fixture(scope="session")
 def stages(tmp_path_factory):
-    """The commands that the torture tests run, by name."""
+    """The commands that the torture tests run, each under a name."""
     from harness import make_stages  # a helper of tests/torture, found only when its tests are collected
 
     return make_stages(tmp_path_factory.mktemp("stages"), 60_000)

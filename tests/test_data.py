@@ -15,7 +15,7 @@ LABELS = {"neg", "pos"}
 DOMAINS = {"films", "books", "restaurants", "gadgets", "hotels", "services"}
 MAX_JACCARD = 0.5
 MAX_SAME_OPENING = 3
-SHORT, LONG = 6, 20  # in words: short texts have at most SHORT, long ones more than LONG
+SHORT, LONG = 6, 20  # short texts have at most SHORT words, long texts have more than LONG words
 
 
 def read_lines(name):

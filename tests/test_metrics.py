@@ -1,4 +1,4 @@
-"""Metrics against independently written formulas."""
+"""Metrics are compared with formulas that were written independently."""
 
 import math
 from itertools import product
@@ -18,13 +18,13 @@ from nlptx.metrics import (
 
 
 def auc_by_pairs(scores, positive):
-    """The definition: the fraction of pairs in which the positive scores higher; a tie counts as half."""
+    """Compute the AUC by its definition: the fraction of pairs in which the positive scores higher; ties count half."""
     pairs = list(product(scores[positive], scores[~positive]))
     return sum((a > b) + (a == b) / 2 for a, b in pairs) / len(pairs)
 
 
 def ece_by_bins(confidence, hit, bins):
-    """The definition: bins of equal width, each weighted by its fraction of the texts."""
+    """Compute the ECE by its definition: bins of equal width, each weighted by its fraction of the texts."""
     total = 0.0
     for number in range(bins):
         inside = (confidence * bins >= number) & ((confidence * bins < number + 1) | (number == bins - 1))
@@ -108,7 +108,7 @@ def test_log_loss_of_probability_0_is_large_but_finite():
 
 @pytest.mark.parametrize(("hits", "count"), [(0, 1), (1, 1), (0, 20), (7, 10), (50, 100), (99, 100), (20, 20)])
 def test_wilson_interval_ends_where_the_z_score_reaches_1_96(hits, count):
-    """The observed proportion is z standard errors away from each end p, with the standard error computed from p."""
+    """The observed proportion is z standard errors from each end p of the interval, with the standard error at p."""
     proportion = hits / count
     for end in wilson_interval(hits, count):
         assert -1e-12 <= end <= 1 + 1e-12

@@ -52,7 +52,7 @@ def test_only_the_command_line_imports_click_and_rich(path):
     if path.is_relative_to(PACKAGE / "cli") or path.name == "__main__.py":
         return
     imported = {name for name in imports(path) if inside(name, "click", "rich", "nlptx.cli")}
-    # The estimator shows its progress as the command line does.
+    # The estimator shows its progress in the same way as the command line.
     shared = ("nlptx.cli.reporter", "nlptx.cli.training_progress") if path.parent.name == "estimator" else ()
     assert all(inside(name, *shared) for name in imported), imported
 
@@ -101,7 +101,7 @@ def test_imports_follow_the_flow_of_data(room):
 
 
 def test_there_are_no_circular_imports():
-    """Imports inside functions count too."""
+    """Imports inside functions count as imports too."""
     names = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES}
     graph = {
         name: {imported for imported in imports(path) & set(names) if imported != name} for name, path in names.items()

@@ -1,10 +1,10 @@
-"""N-gram features: inputs of the network that indicate how the n-grams of a text are related to its class.
+"""N-gram features: inputs of the network that are computed from the n-grams of a text and indicate its class.
 
 The token features measure how strongly the n-grams that end at each position indicate a class: they are naive Bayes
 log-count ratios (:mod:`nlptx.ngrams.naive_bayes`). The text features are the outputs of two linear models
 (:mod:`nlptx.ngrams.logistic_regression`): one on the same ratios, and one on the principal components of the texts
 (:mod:`nlptx.ngrams.lsa`). The features of a training text never depend on its label
-(:mod:`nlptx.ngrams.cross_fit`). From the word ids (T,) of a text to the features::
+(:mod:`nlptx.ngrams.cross_fit`). The features of a text are computed from its word ids (T,) as follows::
 
     word ids (T,) -> n-grams that end at each word (T, order) -> indices in keys (G,) -> token features (T, order E)
                                                                                       -> text features  (M E,)

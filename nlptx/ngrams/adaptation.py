@@ -2,12 +2,12 @@
 
 A model that was trained on other texts already gives each new text outputs z0. The corrected outputs are
 
-    z = z0 + b + f B + sum over the distinct n-grams g of a text of T words of w_g i_g / sqrt(T)
+    z = z0 + b + f B + (sum of w_g i_g / sqrt(T) over the distinct n-grams g of a text of T words)
 
-with numbers f that the network computes from the text, and the inverse document frequency i_g of an n-gram, divided by
-the mean over all n-grams. All of b, B and w have a normal prior centred at 0, that is, their squares are penalised. So
-without texts the outputs are those of the trained model, and the more texts there are, the more the outputs may differ
-from these.
+Here f are numbers that the network computes from the text, and i_g is the inverse document frequency of the n-gram g,
+divided by the mean inverse document frequency of all n-grams. The parameters b, B and w have normal priors centred at
+0, that is, their squares are penalised. Without texts, the outputs are therefore those of the trained model; the more
+texts there are, the more the outputs may differ from those.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Correction:
 
     Args:
         products: (G, E) float32 products w_g i_g of the n-grams.
-        weights: (K, E) float64 B.
-        bias: (E,) float64 b.
+        weights: (K, E) float64 matrix B.
+        bias: (E,) float64 vector b.
     """
 
     products: NDArray[np.float32]
@@ -53,7 +53,7 @@ class NgramRows:
     Args:
         keys: (G,) int64 keys of the n-grams, sorted.
         rows: (texts, G) float32 matrix with 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
-        importance: (G,) float32 i_g.
+        importance: (G,) float32 inverse document frequencies i_g, divided by their mean.
     """
 
     keys: NDArray[np.int64]
@@ -69,15 +69,15 @@ def ngram_rows(
     min_texts: int,
     text_weights: NDArray[np.float64] | None = None,
 ) -> NgramRows:
-    """Return the n-grams that occur in at least ``min_texts`` of the first texts, and the rows of all texts.
+    """Return the n-grams in at least ``min_texts`` of the first ``counted`` texts, and the matrix rows of all texts.
 
     Args:
         texts: (T,) word ids of each text.
-        counted: number of texts, from the first, that determine the n-grams and the importance of each.
+        counted: number of texts at the start of ``texts`` that determine which n-grams are kept and their importance.
         order: length of the longest n-gram; 0 for none.
         words: V.
         min_texts: minimum number of texts that an n-gram must occur in.
-        text_weights: (counted,) number of texts that each text stands for, or None.
+        text_weights: (counted,) weight of each of these texts (a text of weight 2 counts as two), or None.
     """
     distinct = [distinct_ngrams(ngram_keys(ids, order, words)) for ids in texts]
     known, seen = count_occurrences(distinct[:counted], text_weights)
@@ -105,7 +105,7 @@ def cross_fit_correction(
     Args:
         ngrams: n-grams of the N texts and of passages of them.
         outputs: (N, E) outputs z0 of the trained model.
-        inputs: (N, K) f.
+        inputs: (N, K) numbers f of each text.
         targets: (N,) class of each text.
         text_of: (N + passages,) index of the text that each row of ``ngrams`` belongs to.
         rng: source of randomness for the folds.
@@ -114,8 +114,8 @@ def cross_fit_correction(
         text_weights: (N,) weight of the loss of each text, or None.
 
     Returns:
-        The correction fitted on all texts; and (N + passages, E) sums of the products of the n-grams of each row,
-        divided by sqrt(T), from corrections that were fitted without the text of the row.
+        The correction fitted on all texts; and the contribution of the n-grams to the outputs for each row of
+        ``ngrams``, (N + passages, E), computed by a correction that was fitted without the text of this row.
     """
     count = len(targets)
     folds = min(FOLDS, count)
@@ -146,7 +146,7 @@ def _fit(
     targets: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> Correction:
-    """Fit a correction; arguments as in :func:`cross_fit_correction`."""
+    """Fit a correction; :func:`cross_fit_correction` describes the arguments."""
     from scipy.optimize import minimize  # slow to import, so import it only after the data has been checked
 
     (_, grams), width, scale = rows.shape, outputs.shape[1], importance[:, None]
@@ -178,7 +178,7 @@ def _fit(
 def _log_loss(
     z: NDArray[np.float64], targets: NDArray[np.int64], weights: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return the weighted sum of the log-losses of outputs (B, E), and its gradient; E = 1: two classes."""
+    """Return the weighted sum of the log-losses for outputs (B, E), and its gradient; E = 1 means two classes."""
     scores = np.hstack([np.zeros_like(z), z]) if z.shape[1] == 1 else z
     losses, gradient = CrossEntropy(scores.shape[1]).value_and_gradient(scores, targets)
     return float(losses @ weights), gradient[:, -z.shape[1] :] * weights[:, None]

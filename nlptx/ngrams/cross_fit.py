@@ -1,7 +1,8 @@
 """N-gram features fitted out of fold, so that the features of a training text do not depend on its label.
 
 The training texts are assigned to folds. The features of a training text are counted and fitted on the other folds; the
-features of any other text are based on all training texts. Texts without a label are also used to find the components.
+features of any other text are based on all training texts. Texts without a label are used only to find the principal
+components of the texts.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _LEXICON_SCALE = 10.0
 _TEXTS_PER_OCCURRENCE = 3500
 # A text is used for the components only if it has at least this many distinct n-grams (a text of seven words has at
 # most eighteen). Shorter texts contain hardly any co-occurrences, and single phrases among long texts would distort the
-# components. If most texts are short, the minimum is this fraction of the median number of distinct n-grams.
+# components. If this fraction of the median number of distinct n-grams is smaller, it is the minimum.
 _MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN = 20, 0.25
 
 
@@ -70,7 +71,7 @@ def fit_ngram_features(
     text_weights: NDArray[np.float64] | None = None,
     lexicon: LexiconPrior | None = None,
 ) -> tuple[NgramFeatures, list[TextFeatures]]:
-    """Count and fit the n-gram features of labelled texts.
+    """Count the n-grams of labelled texts, and fit the n-gram features.
 
     Args:
         texts: (T,) word ids of each training text.
@@ -81,12 +82,12 @@ def fit_ngram_features(
         workers: threads to use; they do not change the result.
         passages: passages of the training texts.
         on_progress: callback for progress; see OnProgress.
-        text_weights: (texts,) weight of each text: 2 counts as two equal texts. None if all are 1.
+        text_weights: (texts,) weight of each text: a text of weight 2 counts as two. None if all weights are 1.
         lexicon: prior of the first linear model, or None.
 
     Returns:
-        The n-gram features for other texts; and a list of the features of each training text, then of each passage,
-        computed without the fold that the text belongs to.
+        The n-gram features to use for other texts; and a list with the features of each training text, followed by the
+        features of each passage, all computed without the fold that the text belongs to.
     """
     on_count = _counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
     keys = [ngram_keys(ids, shape.order, shape.words) for ids in counted(texts, on_count)]
@@ -166,9 +167,10 @@ def _components(
     on_progress: OnProgress,
     text_weights: NDArray[np.float64] | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], TextComponents | None, NDArray[np.intp]]:
-    """Return the known n-grams (G,), their importance (G,), the components, and the row of each labelled text in them.
+    """Return the known n-grams (G,), their importance (G,), the components, and the row number of each labelled text.
 
-    Labelled texts come first in the rows of the components. A text that is too short for the components has row -1.
+    The row numbers refer to the rows of the components, where labelled texts come first. A text that is too short for
+    the components has row number -1.
     """
     known, seen = count_occurrences(distinct, text_weights)
     frequent = known[seen >= shape.min_texts]
@@ -202,7 +204,7 @@ def _counter(step: str, total: int, on_progress: OnProgress) -> Callable[[int], 
 
 
 def _look_up(distinct: list[NDArray[np.int64]], on_progress: OnProgress) -> Iterable[NDArray[np.int64]]:
-    """Iterate over the n-grams of the texts, reporting progress."""
+    """Iterate over the n-grams of the texts, and report progress."""
     return counted(distinct, _counter("looking up n-grams", len(distinct), on_progress))
 
 

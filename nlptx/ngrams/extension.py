@@ -28,7 +28,7 @@ def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
     """Return the same features, but with the outputs of linear model m multiplied by ``maps[m]``.
 
     Args:
-        known: features; their ratios stay as they are.
+        known: features to change; their ratios stay the same.
         maps: one (E, E') matrix per linear model.
     """
     biases = np.split(known.bias, len(maps))
@@ -41,9 +41,14 @@ def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
 
 
 def with_ngrams(known: NgramFeatures, keys: NDArray[np.int64], products: NDArray[np.float32]) -> NgramFeatures:
-    """Return features whose first linear model adds ``products`` (G', E) for the n-grams ``keys`` (G',), sorted.
+    """Return features with ``products`` (G', E) added to the weights of n-grams in the first linear model.
 
-    N-grams that were unknown have the ratio 0 and are ignored by the second linear model.
+    N-grams that were unknown before have the ratio 0 and are ignored by the second linear model.
+
+    Args:
+        known: features to extend.
+        keys: (G',) keys of the n-grams that the products belong to, sorted.
+        products: (G', E) numbers to add to the weights.
     """
     every = np.union1d(known.keys, keys)
     old, new = np.searchsorted(every, known.keys), np.searchsorted(every, keys)

@@ -45,10 +45,10 @@ class NgramFeatures:
             many ratios as in that model.
         slopes: (G, E) float32 weights of the n-grams in the first model; their sum over a text is divided by the square
             root of its number of words.
-        bias: (M E,) float32 biases of the models.
+        bias: (M E,) float32 biases of the linear models.
         latent: (G, E) float32 weights of the n-grams in the second model; their sum over a text is divided by the norm
-            of the importances of its n-grams. None without that model.
-        importance: (G,) float32 importance of each n-gram in the second model; None without that model.
+            of the importances of its n-grams. None if there is no second model.
+        importance: (G,) float32 importance of each n-gram in the second model; None if there is no second model.
     """
 
     order: int
@@ -65,7 +65,7 @@ class NgramFeatures:
 
     @property
     def width(self) -> int:
-        """Number of ratios per n-gram: E, or the number in the model that training started from."""
+        """Number of ratios per n-gram: E, or as many as in the model that training started from."""
         return self.ratios.shape[1]
 
     def of(self, ids: NDArray[np.integer]) -> TextFeatures:

@@ -1,11 +1,11 @@
 """Two logistic regressions for texts: on the log-count ratios of the n-grams, and on the components of the texts.
 
-NB-LR (Wang & Manning 2012; Mesnil et al. 2014):
+The first one is NB-LR (Wang & Manning 2012; Mesnil et al. 2014), with ratios r and learned weights w:
 
-    z = b + sum over the distinct n-grams g of a text of T words of w_g r_g / sqrt(T)
+    z = b + (sum of w_g r_g / sqrt(T) over the distinct n-grams g of a text of T words)
 
-with the ratios r and learned weights w. Without the division by sqrt(T), the outputs for long texts would always be
-large, whatever their content, and one model could not fit both sentences and reviews.
+Without the division by sqrt(T), the outputs for long texts would always be large, whatever their content, and one model
+could not fit both sentences and reviews.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def fit_linear(
 
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
-        ratios: (G, E) ratios; E = 1 means two classes and the logistic loss, otherwise softmax over E classes.
+        ratios: (G, E) ratios. E = 1 means two classes and the logistic loss; E > 1 means softmax over E classes.
         targets: (texts,) class of each text.
         on_iteration: callback after each iteration; there are at most MAX_ITERATIONS.
         text_weights: (texts,) weight of the loss of each text, or None.
@@ -68,7 +68,7 @@ def fit_dense(
     Args:
         features: (texts, K) components, with a mean square of 1.
         targets: (texts,) class of each text.
-        width: E; 1 means two classes and the logistic loss, otherwise softmax over E classes.
+        width: E; 1 means two classes and the logistic loss, and more means softmax over E classes.
         text_weights: (texts,) weight of the loss of each text, or None.
     """
     return _minimise(

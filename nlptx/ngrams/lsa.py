@@ -44,7 +44,7 @@ class TextComponents:
     Args:
         rows: (T, G) float32 matrix X of the texts.
         scores: (T, K) float32 components of the texts, centred, then divided by a single number so that their
-            mean square is 1; mean and mean square are weighted like the texts.
+            mean square is 1; the weights of the texts apply to both means.
         lift: (T, K) float32 matrix that converts a linear model on the scores to one on the n-grams; see
             :meth:`to_ngrams`.
         mean: (K,) float32 mean that was subtracted from the components, on the scale of the scores.
@@ -106,7 +106,7 @@ def find_components(
     """Return up to ``max_components`` leading components of texts, or None if no components distinguish the texts.
 
     A text of weight w counts as w equal rows. With the diagonal matrix D of the roots of the weights, the decomposition
-    is D X = U S V'; the components are F = X V, and a model b of the components has the n-gram weights X' D U S^-1 b.
+    is D X = U S V'; the components are F = X V, and a linear model F b has the n-gram weights X' D U S^-1 b.
 
     Args:
         rows: (T, G) float32 rows of the texts.

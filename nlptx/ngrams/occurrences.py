@@ -1,4 +1,4 @@
-"""Which n-grams occur in which texts."""
+"""Functions that find out which n-grams occur in which texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def distinct_ngrams(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 def count_occurrences(
     distinct: list[NDArray[np.int64]], text_weights: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.int64], NDArray]:
-    """Return the distinct n-grams of all texts, sorted, and the number of texts, by weight, that each occurs in."""
+    """Return the sorted distinct n-grams of all texts, and the number (or total weight) of texts with each n-gram."""
     if not distinct:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     if text_weights is not None:
@@ -35,7 +35,7 @@ def presence(distinct: Iterable[NDArray[np.int64]], known: NDArray[np.int64]) ->
 
     Args:
         distinct: distinct n-grams of each text.
-        known: (G,) n-grams of the columns, sorted; others are ignored.
+        known: (G,) sorted n-grams, one per column; other n-grams are ignored.
     """
     columns = [indices[indices < len(known)] for indices in (find(part, known) for part in distinct)]
     indptr = np.concatenate([[0], np.cumsum([len(part) for part in columns])])

@@ -23,7 +23,7 @@ def feature_arrays(known: NgramFeatures, dtype: DTypeLike) -> dict[str, NDArray]
 
 
 def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int, classes: int) -> NgramFeatures | None:
-    """Read n-gram features stored by :func:`feature_arrays`; None if there are none. Raises CorruptError."""
+    """Return n-gram features stored by :func:`feature_arrays`, or None if there are none. Raises CorruptError."""
     if "ngrams" not in artifact.arrays:
         return None
     keys = need_array(artifact, "ngrams", "int64", (None,))

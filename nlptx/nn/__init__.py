@@ -7,9 +7,9 @@ The parameters belong to the layer, and each cache to a single call::
     y, cache = layer.forward(x, layout, rng)      # rng is None outside training, which turns dropout off
     dx = layer.backward(dy, cache, grads)         # adds the gradients of the parameters to grads
 
-The layer keeps no state between calls, so ``forward`` may be called twice, or by two threads, before either
-``backward``. ``layout`` records which rows of ``x`` belong to the same text; layers that process each row independently
-ignore it. The output has the dtype of the input: float32 for training, float64 for gradient checks.
+The layer keeps no state between calls, so ``forward`` may be called several times, even by several threads, before
+``backward`` is called. ``layout`` records which rows of ``x`` belong to the same text; layers that process each row
+independently ignore it. The output has the dtype of the input: float32 for training, float64 for gradient checks.
 
 In comments, ``dy`` is the derivative of the loss with respect to ``y``, ``X^T`` the transpose of ``X``, and a product
 of vectors written ``a * b`` is elementwise. Lines that change a shape end with the new shape. Axis letters:

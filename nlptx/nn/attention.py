@@ -1,7 +1,7 @@
 """Self-attention: first in its textbook form, then as layers that use a faster kernel.
 
 The two functions at the top compute attention and its gradient in full. The layers compute the same results with
-:mod:`nlptx.nn.attention_kernel`; a test checks that the two agree.
+:mod:`nlptx.nn.attention_kernel`; a test checks that their results agree with those of the functions.
 
 Source: Vaswani et al. (2017), "Attention is all you need".
 """
@@ -157,7 +157,8 @@ class MultiHeadAttention(Layer):
             o_stack[...] = attend_only(q, k, v, layout.causal)
         return self.out.apply(o, layout)  # (N, D)
 
-    # The steps of forward in reverse order. Q was scaled after the product with W_QKV, so dQ is scaled before it.
+    # The steps of forward in reverse order. Forward scales Q after the product with W_QKV, so backward scales dQ before
+    # the gradient passes through W_QKV.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         qkv, o, exponentials, layout, qkv_cache, out_cache = cache
         do = self.out.backward(dy, out_cache, grads)  # (N, H K)

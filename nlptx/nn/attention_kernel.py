@@ -23,7 +23,7 @@ _MIN_SUM, _MAX_SUM = 1e-20, 1e20
 
 
 def attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, NDArray, NDArray]:
-    """Return O = P V, with P = softmax(Q K^T) over keys as the quotient E / z.
+    """Return O = P V for P = softmax(Q K^T), taken over the keys, and P as the two arrays E and z with P = E / z.
 
     Args:
         q: (n, H, T, K) queries.

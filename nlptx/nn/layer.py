@@ -41,7 +41,7 @@ class Layer:
         return ()
 
     def sublayers(self) -> Sequence[tuple[str, Layer]]:
-        """Return the layers this one is composed of, by name."""
+        """Return the layers that this layer is composed of, as pairs (name, layer)."""
         return ()
 
     def parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
@@ -77,10 +77,10 @@ class Layer:
 
 
 class Gradients:
-    """Give access to the gradient of every parameter of a network, as a view into one flat vector.
+    """The gradients of all parameters of a network, as views into one flat vector.
 
     Args:
-        flat: (P,) the vector; :meth:`add` adds to it.
+        flat: (P,) the flat vector; :meth:`add` changes it in place.
     """
 
     def __init__(self, flat: NDArray) -> None:

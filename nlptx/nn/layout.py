@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Layout:
-    """Describe a batch whose texts are stored one after the other, without padding, in an (N, D) matrix.
+    """The layout of a batch whose texts are stored one after the other, without padding, in an (N, D) matrix.
 
     A text longer than the window is cut into windows of nearly equal length. Attention stays within a window, and
     positions restart in each; pooling spans the whole text. Consecutive windows of equal length form a *stack*: an
@@ -25,8 +25,9 @@ class Layout:
         lengths: (B,) number of tokens in each text, all at least 1.
         window: maximum number of tokens that attend to each other.
         causal: whether a token attends only to itself and to those before it.
-        apart: whether each window is multiplied separately. The order in which a BLAS sums may depend on the size of
-            the matrix, so only this makes every bit of a text's result independent of the other texts in the batch.
+        apart: whether matrix products are computed for each window separately. The order in which a BLAS sums may
+            depend on the size of the matrix, so only separate products make every bit of the result for a text
+            independent of the other texts in the batch.
 
     Attributes:
         starts: (B,) first row of each text.
@@ -47,7 +48,7 @@ class Layout:
         self.windows_per_text = per_text = -(-self.lengths // window)
         if len(self.lengths) and int(per_text.max()) > 1:
             windows = np.repeat(self.lengths // per_text, per_text)  # (W,)
-            longer = np.repeat(self.lengths % per_text, per_text)  # how many windows of the text have one token more
+            longer = np.repeat(self.lengths % per_text, per_text)  # number of windows of the text with an extra token
             first = np.repeat(np.cumsum(per_text) - per_text, per_text)
             windows += np.arange(len(windows)) - first < longer
         else:
@@ -56,7 +57,7 @@ class Layout:
 
     @cached_property
     def stack_shapes(self) -> list[tuple[int, int, int]]:
-        """(first row, n, T) of each stack of n consecutive windows with T tokens each."""
+        """Triples (first row, n, T), one for each stack of n consecutive windows with T tokens each."""
         cuts = np.flatnonzero(np.diff(self.windows)) + 1
         edges = [0, *cuts.tolist(), len(self.windows)]
         lengths = [int(self.windows[edge]) for edge in edges[:-1]]

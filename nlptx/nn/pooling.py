@@ -21,7 +21,7 @@ class Pool(Layer):
 
     Args:
         width: D.
-        window: maximum number of tokens in a text; only a pool with a fixed number of tokens uses it.
+        window: maximum number of tokens in a text; used only by :class:`FlattenPool`.
 
     Attributes:
         width: length of a text's vector.
@@ -150,7 +150,7 @@ class AttentionPool(Pool):
         """Return x_t . w for each token, (N,)."""
         return layout.product(x, self.query.value[:, None])[:, 0]
 
-    # The weight of a part is the denominator of its softmax; computed in this form, it cannot overflow.
+    # The weight of a part is the denominator of its softmax. Subtracting the largest score prevents overflow.
     def log_weights(self, x: NDArray, layout: Layout) -> NDArray:
         scores = self._scores(x, layout)
         largest = np.maximum.reduceat(scores, layout.starts)
@@ -160,7 +160,7 @@ class AttentionPool(Pool):
     def merge(self, y: NDArray, log_weights: NDArray, layout: Layout) -> NDArray:
         return _weighted_mean(y, log_weights, layout)
 
-    # y = sum_t a_t x_t gives da_t = x_t . dy, and the softmax, as in attention,
+    # y = sum_t a_t x_t gives da_t = x_t . dy, and the softmax gives, as in attention,
     #   ds_t = a_t (da_t - sum_u a_u da_u) = a_t (x_t . dy - y . dy).
     # s_t = x_t . w gives dw = sum_t ds_t x_t. x_t enters both y and s_t, so dx_t = a_t dy + ds_t w.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:

@@ -1,4 +1,4 @@
-"""The orthonormal basis that power iteration builds: adding vectors, and finding eigenvectors within its span.
+"""The orthonormal basis that power iteration builds: it adds vectors and finds eigenvectors within their span.
 
 Source of the orthogonalisation: Stathopoulos & Wu (2002).
 """
@@ -13,14 +13,16 @@ from nlptx.runtime.workers import Workers
 
 
 class Basis:
-    """An orthonormal basis W (V, width), and A W: eigenvectors found earlier, then the iterates of this round.
+    """An orthonormal basis W (V, width), together with A W.
+
+    The first columns of W are the eigenvectors found in earlier rounds, followed by the iterates of this round.
 
     Args:
         eigenvectors: (V, F) eigenvectors found in earlier rounds.
         images: (V, F) A times these eigenvectors.
         capacity: maximum width of the basis.
         recent: maximum number of columns in the last two blocks together.
-        workers: threads.
+        workers: threads to use; they do not change the result.
     """
 
     def __init__(self, eigenvectors: NDArray, images: NDArray, capacity: int, recent: int, workers: Workers) -> None:
@@ -64,7 +66,9 @@ class Basis:
         return block
 
     def rayleigh_ritz(self, count: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return the best approximations to at most ``count`` eigenpairs within the span, from those of W^T A W.
+        """Return the best approximations to the ``count`` leading eigenpairs, or fewer, within the span of the basis.
+
+        They are computed from the eigenpairs of W^T A W.
 
         Returns:
             Eigenvalues l (k,), largest first, eigenvectors v (V, k), A v (V, k), and residuals |A v - l v| (k,).

@@ -1,6 +1,6 @@
 """Stage 2: co-occurrence counts -> word vectors, by principal component analysis (PCA).
 
-counts -> transform (-> standardise) -> X^T X as an operator -> power iteration with deflation -> Y = X W.
+Steps: counts -> transform (-> standardise) -> X^T X as an operator -> power iteration with deflation -> Y = X W.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def fit_pca(
         counts: the output of :func:`nlptx.count`.
         settings: see :class:`PcaSettings`.
         seed: seed for the random starting block.
-        jobs: number of threads, or workers; all cores by default. The number does not change the result.
+        jobs: number of threads, or a Workers object; by default one thread per core. It does not change the result.
         on_round: callback for progress, see :func:`power_iteration`.
 
     Returns:

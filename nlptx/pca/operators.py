@@ -37,7 +37,7 @@ def ppmi(counts: sp.csr_matrix, smoothing: float, workers: Workers = SERIAL) -> 
     """
     totals = np.asarray(counts.sum(axis=1)).ravel()
     smoothed = totals**smoothing
-    # A word without any co-occurrences has an empty row and column, so any finite value will do.
+    # A word without any co-occurrences has an empty row and column, so its logarithms can have any finite value.
     log_word = np.log(np.where(totals > 0, totals, 1))
     log_context = np.log(np.where(totals > 0, smoothed, 1)) - np.log(smoothed.sum() or 1)
 
@@ -60,7 +60,7 @@ def ppmi(counts: sp.csr_matrix, smoothing: float, workers: Workers = SERIAL) -> 
 
 
 def transform(counts: sp.csr_matrix, name: str, smoothing: float, workers: Workers = SERIAL) -> sp.csr_matrix:
-    """Compress the range of the counts; otherwise the few largest counts would dominate.
+    """Return the transformed counts. PPMI and log compress their range, so that a few large counts do not dominate.
 
     Args:
         counts: (V, V) sparse co-occurrence counts.
@@ -101,7 +101,7 @@ class _Slice:
 
 
 class RowOperator:
-    """Multiply by X, by X^T, and by the second moments C = X^T X / n, for a sparse matrix M.
+    """Products with X, with X^T, and with the second moments C = X^T X / n, for a matrix X made from a sparse matrix M.
 
         X = M    or, standardised,    X = D^-1 (M - mean 1^T)
 

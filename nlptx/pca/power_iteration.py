@@ -5,11 +5,11 @@ direction no longer changes; the vector is then the leading eigenvector. This ei
 and the next one is found in the same way.
 
 Two refinements make this fast without changing the result. First, a *block* Q of k vectors is iterated together, and a
-small eigenproblem within their span (Rayleigh-Ritz) separates the eigenvectors. Second, the last ``degree`` iterates
+small eigenproblem within their span (Rayleigh-Ritz) separates the eigenvectors. Second, all ``degree`` iterates
 A Q, A^2 Q, ... of a round are kept: Rayleigh-Ritz over all of them finds the best polynomial filter of that degree
 (block Lanczos). Eigenvectors found in earlier rounds are included, so that their remaining errors do not limit the
-accuracy of later ones. The iteration ends when all requested eigenpairs are found; with the default degree this nearly
-always takes a single round.
+accuracy of later ones. The iteration ends when all requested eigenpairs are found; with the default degree, a single
+round is nearly always enough.
 
 Source: Golub & Van Loan, Matrix Computations, ch. 8 and 10.
 """
@@ -135,7 +135,8 @@ def power_iteration(
         found = reached
         values, residuals = ritz[:found], relative[:found]
         vectors, images = candidates[:, :found], candidate_images[:, :found]
-        # If eigenvalues are nearly equal, an eigenvector found before may fail the check again: keep it in the block.
+        # If eigenvalues are nearly equal, an eigenvector that converged in an earlier round may now fail the check.
+        # Keep it in the block.
         following = slice(found, max(found, before) + block)
         start, start_image = candidates[:, following], candidate_images[:, following]
         missing = min(block, size - found) - start.shape[1]

@@ -12,11 +12,11 @@ _LARGEST_ON_HEAP = 32 << 20
 
 
 def keep_freed_memory() -> None:
-    """Let new arrays reuse the memory of freed arrays; applies to the entire process.
+    """Let new arrays reuse the memory of freed arrays, in the entire process.
 
     By default glibc returns the memory of large arrays to the system and then requests it again, and the system zeroes
-    it page by page. This takes a quarter of the time of scoring and a few percent of the time of counting. The function
-    does nothing with other C libraries.
+    it page by page. These steps take a quarter of the time of scoring and a few percent of the time of counting. The
+    function does nothing with other C libraries.
     """
     _set(_M_TRIM_THRESHOLD, _KEPT)
     _set(_M_MMAP_THRESHOLD, _LARGEST_ON_HEAP)
@@ -25,10 +25,10 @@ def keep_freed_memory() -> None:
 def save_address_space() -> None:
     """Let all threads share one heap if the address space is limited (``ulimit -v``).
 
-    By default glibc reserves 64 MB of address space for the heap of each thread. A limited process would soon run out
-    of address space, and it would fail in a small allocation, where libraries crash, instead of in the allocation of a
-    large array, which raises a MemoryError. Applies to the entire process; call it before starting threads. Does
-    nothing with other C libraries.
+    By default glibc reserves 64 MB of address space for the heap of each thread, so a process with such a limit soon
+    runs out of address space. It then fails in a small allocation, which makes some libraries crash, and not in the
+    allocation of a large array, which raises a MemoryError. This function applies to the entire process; call it before
+    starting threads. It does nothing with other C libraries.
     """
     if address_space_limit() is not None:
         _set(_M_ARENA_MAX, 1)

@@ -13,8 +13,8 @@ import mmap
 import os
 import sys
 
-# Environment variables that a BLAS reads when it is loaded. Parallel work is done by the workers of this program, so
-# BLAS threads would only take up memory: a stack and a buffer each.
+# Environment variables that a BLAS reads when it is loaded. The workers of this program do all parallel work, so BLAS
+# threads would only take up memory: each needs a stack and a buffer.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 # Address space, in bytes, that is needed to load a module with one thread (including the first buffer), and for each
 # further buffer. Measured with the wheels of NumPy and SciPy on x86-64, plus a margin.
@@ -51,7 +51,7 @@ def load_blas(module: str, threads: int) -> None:
 def _check_room(size: int) -> None:
     """Raise MemoryError if ``size`` bytes of address space are not available."""
     try:
-        mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()  # the same call as a BLAS makes
+        mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()  # the same call that a BLAS makes
     except OSError as error:
         raise MemoryError(f"no room for {size >> 20} MB") from error
 

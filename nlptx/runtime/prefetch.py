@@ -46,7 +46,8 @@ def prefetch(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[list[
     """Yield pairs (anything, text) in groups, as they arrive: ``([anything, ...], [text, ...])``.
 
     A group has at most ``size`` pairs, and is yielded without waiting for more. If no pair is available, a pause is
-    yielded before waiting for the source. If the source raises an error, it is raised here after all pairs before it.
+    yielded before waiting for the source. If the source raises an error, the error is raised here after all pairs that
+    the source produced before it have been yielded.
     """
     waiting = _TextQueue(2 * size)
     closed = threading.Event()
@@ -90,6 +91,6 @@ def _read(pairs: Iterable[tuple[Any, str]], waiting: _TextQueue, closed: threadi
             waiting.put(pair)
             if closed.is_set():
                 return
-    except BaseException as error:  # raised in the thread that takes the pairs
+    except BaseException as error:  # prefetch raises it in the thread that takes the pairs
         end = _End(error)
     waiting.put((end, ""))

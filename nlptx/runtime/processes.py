@@ -51,7 +51,8 @@ class Process:
         """Send an item; return a function that waits for the result and returns it.
 
         Raises:
-            NlptxError: the process was killed. The returned function raises this too, and any error from ``work``.
+            NlptxError: the process was killed. The returned function also raises this error, and any error that
+                ``work`` raised.
         """
         try:
             _send(self._items, item)
@@ -69,7 +70,7 @@ class Process:
         return result
 
     def end(self) -> None:
-        """Kill the process, which needs no clean-up. An error is raised in threads that wait for a result."""
+        """Kill the process, which needs no clean-up. Threads that wait for its result get an NlptxError."""
         with suppress(ChildProcessError):  # if SIGCHLD is ignored, waiting for an ended process fails
             if os.waitpid(self._pid, os.WNOHANG) == (0, 0):
                 os.kill(self._pid, signal.SIGKILL)
@@ -80,7 +81,7 @@ class Process:
 
 @contextmanager
 def forked(works: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]:
-    """Yield one process per function, or none if the system cannot fork. The processes end when the block does."""
+    """Context manager: one process per function, or none if the system cannot fork. They end with its block."""
     processes: list[Process] = []
     try:
         # Signals are held because an exception raised by a signal handler during a fork would be lost. Python 3.12 and

@@ -35,7 +35,7 @@ PAUSE = Pause.PAUSE
 
 
 class Workers:
-    """A pool of workers. They end when the ``with`` block does; within the block, every BLAS uses one thread.
+    """A pool of workers, which end when the ``with`` block ends. Within the block, every BLAS uses one thread.
 
     Threads share the memory and the interpreter lock of the caller. Forked processes never wait for this lock, but
     see memory as it was at the time of the fork, except for arrays of :mod:`nlptx.runtime.shared_memory`. If the system
@@ -44,7 +44,7 @@ class Workers:
     Args:
         jobs: number of workers; all cores by default.
         processes: whether processes may be used for work that allows it. A fork copies locks held by other threads, but
-            not the threads themselves, so set this only in programs that control all their threads.
+            not the threads themselves, so set this argument only in programs that control all their threads.
     """
 
     def __init__(self, jobs: int | None = None, *, processes: bool = False) -> None:
@@ -174,7 +174,7 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Let an idle process work on an item. One is always idle: there are as many processes as callers."""
+    """Let an idle process work on an item. One is always idle, because there are as many processes as threads."""
     process = idle.pop()
     try:
         return process.start(item)()

@@ -20,12 +20,12 @@ class Stream(IntEnum):
     ORDER = 3  # order of the texts, by epoch
     WORDS = 4  # words dropped from the texts, by step
     DROPOUT = 5  # entries dropped in the network, by step
-    NEXT_WORD_WEIGHTS = 6  # the same for pre-training
-    NEXT_WORD_ORDER = 7
-    NEXT_WORD_DROPOUT = 8
-    DISTILLATION_ORDER = 9  # and for distillation
-    DISTILLATION_WORDS = 10
-    DISTILLATION_DROPOUT = 11
+    NEXT_WORD_WEIGHTS = 6  # pre-training: initial weights of its output layer
+    NEXT_WORD_ORDER = 7  # pre-training: order of the texts, by epoch
+    NEXT_WORD_DROPOUT = 8  # pre-training: entries dropped in the network, by step
+    DISTILLATION_ORDER = 9  # distillation: order of the texts, by epoch
+    DISTILLATION_WORDS = 10  # distillation: words dropped from the texts, by step
+    DISTILLATION_DROPOUT = 11  # distillation: entries dropped in the network, by step
     PASSAGES = 12  # passages drawn from long texts
 
 

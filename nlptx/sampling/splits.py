@@ -40,7 +40,7 @@ def stratified_split(
 
 
 def assign_folds(count: int, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the fold of each of ``count`` texts, (count,) integers from 0. The folds have about the same size.
+    """Return the fold number, from 0, of each of ``count`` texts, (count,). The folds have about the same size.
 
     Labels are ignored on purpose: if they determined the folds, features computed out of fold could reveal the label of
     a text.
@@ -59,7 +59,7 @@ def training_parts(fold: NDArray[np.int64], folds: int) -> list[NDArray[np.intp]
 
 
 def _shuffled_runs(count: int, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return, for each text, the position of its run after the runs are shuffled, (count,).
+    """Return the position of the run of each text after the runs are shuffled, (count,).
 
     Args:
         count: number of texts.

@@ -17,12 +17,12 @@ CHECKPOINT_MINUTES = 5.0
 class CountSettings(Settings):
     """Settings of ``cooccur``."""
 
-    window: int = setting(10, "Context words on each side of a word.", MAIN, low=1, high=1000)
+    window: int = setting(10, "Number of context words on each side of a word.", MAIN, low=1, high=1000)
     min_count: int = setting(5, "Drop words that occur less often than this.", MAIN, low=1)
     max_words: int = setting(50_000, "Maximum vocabulary size; the most frequent words are kept.", MAIN, low=1)
     weighting: str = setting(
         "harmonic",
-        "Weight at distance d: 1/d, 1 or 1 - d/window.",
+        "Weight of a context word at distance d: 1/d, 1 or 1 - d/window.",
         "Counting",
         choices=("harmonic", "uniform", "linear"),
     )
@@ -51,11 +51,15 @@ class PcaSettings(Settings):
         "ppmi", "Transform of the counts: PPMI, log(1+x) or none.", MAIN, choices=("ppmi", "log", "none")
     )
     smoothing: float = setting(
-        1.0, "PPMI: exponent of the context counts; 1: no smoothing.", "Transform", low=0, high=1
+        1.0, "Exponent of the context counts in PPMI; 1: no smoothing.", "Transform", low=0, high=1
     )
     standardize: bool = setting(False, "Standardise each row to mean 0 and standard deviation 1.", "Transform")
     eigenvalue_weight: float = setting(
-        0.5, "Scale: sqrt(eigenvalue) to this power; 1: plain PCA, 0: whitening.", "Transform", low=0, high=1
+        0.5,
+        "Scale components by sqrt(eigenvalue) to this power; 1: plain PCA, 0: whitening.",
+        "Transform",
+        low=0,
+        high=1,
     )
     normalize: bool = setting(False, "Normalise each word vector to length 1.", "Transform")
     tolerance: float = setting(
@@ -69,13 +73,11 @@ class PcaSettings(Settings):
     )
     deflation: str = setting(
         "projection",
-        "Remove eigenvectors by projection, or subtract l v v'.",
+        "Remove eigenvectors by projection, or by subtracting l v v'.",
         "Power iteration",
         choices=("projection", "subtraction"),
     )
-    max_products: int = setting(
-        10_000, "Maximum number of products of the matrix with a block.", "Power iteration", low=1
-    )
+    max_products: int = setting(10_000, "Maximum number of products of matrix and block.", "Power iteration", low=1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,7 +94,7 @@ class NetworkSettings(Settings):
         "Network",
         choices=("scaled", "qkv", "plain"),
     )
-    attention_window: int = setting(128, "Words per attention window.", "Network", low=1, high=65_536)
+    attention_window: int = setting(128, "Maximum number of words per attention window.", "Network", low=1, high=65_536)
     long_texts: str = setting(
         "split", "Split or truncate texts longer than a window.", "Network", choices=("split", "head")
     )
@@ -117,7 +119,7 @@ class NetworkSettings(Settings):
     )
     loss: str = setting(
         "cross-entropy",
-        "squared-error: for two labels only.",
+        "Loss; squared-error needs two labels.",
         "Network",
         choices=("cross-entropy", "squared-error"),
     )
@@ -138,33 +140,33 @@ class NetworkSettings(Settings):
 class TrainSettings(NetworkSettings):
     """Settings of ``train``."""
 
-    epochs: int = setting(2, "Passes over the training texts.", MAIN, low=1)
+    epochs: int = setting(2, "Number of passes over the training texts.", MAIN, low=1)
     lr: float = setting(1e-3, "Maximum learning rate.", MAIN, low=0)
     valid_share: float = setting(0.1, "Fraction of DATA held out for validation.", "Data", low=0, high=0.9)
     valid_max: int = setting(1000, "Maximum number of texts to hold out.", "Data", low=1)
     label_order: str = setting("auto", "Whether numeric labels form a scale.", "Data", choices=("auto", "none"))
     class_weight: str = setting(
         "none",
-        "balanced: every label has the same weight.",
+        "balanced gives all labels equal total weight.",
         "Data",
         choices=("none", "balanced"),
     )
     passages: int = setting(0, "Number of passages to add per long text.", "Data", low=0, high=100)
-    new_word_min_count: int = setting(2, "Learn words that occur N times or more; 0: none.", "Start", low=0)
+    new_word_min_count: int = setting(2, "Add new words that occur N times or more; 0: none.", "Start", low=0)
     freeze: bool = setting(False, "Do not train the word vectors.", "Start")
     pretrain: int = setting(0, "Epochs of next-word prediction before training.", "Start", low=0)
     ngrams: int = setting(3, "Maximum length of the word n-gram features; 0: none.", "N-grams", low=0, high=3)
     ngram_min_texts: int = setting(0, "Drop n-grams found in fewer than N texts; 0: automatic.", "N-grams", low=0)
     lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", low=0)
-    distill: int = setting(1, "Epochs of distillation on unlabelled texts.", "N-grams", low=0)
-    batch: int = setting(32, "Texts per step.", "Training", low=1)
+    distill: int = setting(1, "Number of distillation epochs on unlabelled texts.", "N-grams", low=0)
+    batch: int = setting(32, "Number of texts per training step.", "Training", low=1)
     optimizer: str = setting("adamw", "Optimizer.", "Training", choices=("adamw", "adam", "sgd"))
     embedding_lr: float = setting(0.3, "Learning rate of word vectors, relative to `lr`.", "Training", low=0)
     schedule: str = setting(
         "linear", "Decay of the learning rate after warm-up.", "Training", choices=("linear", "cosine", "constant")
     )
     warmup: int = setting(100, "Steps over which the learning rate rises.", "Training", low=0)
-    weight_decay: float = setting(0.01, "AdamW: weight decay per unit of learning rate.", "Training", low=0)
+    weight_decay: float = setting(0.01, "Weight decay per unit of learning rate (AdamW).", "Training", low=0)
     clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", low=0)
     word_dropout: float = setting(0.1, "Fraction of words dropped from a training text.", "Training", low=0, high=0.95)
     weight_averaging: float = setting(

@@ -15,7 +15,7 @@ from nlptx.text.scanner import Scan, Scanner
 # Bytes per integer. Words of up to 8 bytes are one integer, words of up to 16 bytes are two.
 _BYTES = 8
 _ONES = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
-# Keys per slot of the first hash table (there are far fewer distinct keys than keys), and the minimum number of slots.
+# Keys per slot of the first hash table (most keys occur many times), and the minimum number of slots.
 _KEYS_PER_SLOT = 12
 _MIN_SLOTS = 255
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -79,7 +79,7 @@ def calibrate(
 
 
 def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurve:
-    """Return how many held-out texts a calibrated model answers at each confidence threshold, and how many wrongly.
+    """Return how many held-out texts a calibrated model answers at each threshold, and how many answers are wrong.
 
     Args:
         model: calibrated model.

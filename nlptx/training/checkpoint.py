@@ -44,8 +44,8 @@ class Checkpoint:
     """The checkpoint of one output file, with a lock that prevents a second training run with the same output.
 
     A checkpoint is written at the end of an epoch, every few minutes within an epoch, and when training is stopped.
-    Writing takes at most a twentieth of the time. Use this class in a ``with`` statement, which holds the lock, and
-    call :meth:`remove` once the model is saved.
+    Writing checkpoints takes at most a twentieth of the training time. Use this class in a ``with`` statement, which
+    holds the lock, and call :meth:`remove` once the model is saved.
 
     Args:
         output: path of the model file; the checkpoint is in the same folder. There is no checkpoint for
@@ -55,7 +55,7 @@ class Checkpoint:
         on_note: callback for remarks.
 
     Raises:
-        OutputError: on entry, if another process is training a model with the same output path.
+        OutputError: another process is training a model with the same output path. Raised when the block is entered.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""How a correction to the outputs of a model (:mod:`nlptx.ngrams.adaptation`) becomes part of its weights.
+"""Makes a correction to the outputs of a model (:mod:`nlptx.ngrams.adaptation`) part of the weights of the model.
 
-The correction acts on scores: log-odds of the second class for two classes, and otherwise log-probabilities of the
-classes up to a constant. They have E columns, or E0 for the labels of the model before. The network of two classes has
-two outputs, -z/2 and z/2 for the score z.
+The correction acts on scores. With two classes, the score is the log-odds of the second class; otherwise the scores are
+the log-probabilities of the classes up to a constant. There are E scores for the new labels, and E0 for the labels of
+the model that training starts from. With two classes, the network has two outputs: -z/2 and z/2 for the score z.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from nlptx.ngrams.adaptation import Correction
 from nlptx.ngrams.extension import with_outputs
 from nlptx.settings import TrainSettings
 
-# Prior standard deviations of the weights of the correction: those for the outputs of the model, and those for the
-# pooled vectors that its head sees, scaled to a standard deviation of 1.
+# Prior standard deviations of the weights of the correction. The first is for the outputs of the model, the second for
+# the inputs of its head (the pooled vectors), scaled to a standard deviation of 1.
 OUTPUT_SCALE, _POOLED_SCALE = 0.1**0.5, 0.1
 
 
@@ -50,17 +50,17 @@ def log_priors(model: Model) -> NDArray[np.float64]:
 
 
 def to_scores(outputs: int) -> NDArray[np.float64]:
-    """Return the matrix (outputs, E) from outputs to scores."""
+    """Return the matrix (outputs, E) that converts outputs to scores."""
     return np.array([[-1.0], [1.0]]) if outputs == 2 else np.eye(outputs)
 
 
 def _to_outputs(outputs: int) -> NDArray[np.float64]:
-    """Return the matrix (E, outputs) from scores to outputs."""
+    """Return the matrix (E, outputs) that converts scores to outputs."""
     return np.array([[-0.5, 0.5]]) if outputs == 2 else np.eye(outputs)
 
 
 def match_scores(old: list[str], new: list[str]) -> NDArray[np.float64]:
-    """Return the matrix (E0, E) from old to new scores: that of the old label of the same name, or 0."""
+    """Return the matrix (E0, E) that converts old scores to new ones: labels are matched by name, new labels get 0."""
     same = np.array([[float(name == other) for other in new] for name in old])
     return _to_outputs(len(old)) @ same @ to_scores(len(new))
 
@@ -68,7 +68,15 @@ def match_scores(old: list[str], new: list[str]) -> NDArray[np.float64]:
 def extend_ngrams(
     before: Model, change: NDArray[np.float64], settings: TrainSettings, words: int, classes: int
 ) -> NgramFeatures | None:
-    """Return the n-gram features of a model, with linear models whose outputs add to the new scores."""
+    """Return the n-gram features of a model, with the outputs of the linear models converted to new scores.
+
+    Args:
+        before: model that training starts from.
+        change: (E0, E) matrix that converts old scores to new ones.
+        settings: training settings.
+        words: V.
+        classes: C, the number of new labels.
+    """
     known, projection = before.ngram_features, before.network.text_projection
     if known is not None and projection is not None:
         old = projection.weight.value / before.temperature @ to_scores(before.network.loss.outputs)  # (M E0, E0)
@@ -84,7 +92,15 @@ def extend_ngrams(
 def set_weights(
     model: Model, before: Model, change: NDArray[np.float64], correction: Correction, scale: PooledScale
 ) -> None:
-    """Copy the weights of a model; those of the head include the correction."""
+    """Copy the weights of ``before`` to ``model``, and include the correction in the weights of the head.
+
+    Args:
+        model: new model, modified in place.
+        before: model that training starts from.
+        change: (E0, E) matrix that converts old scores to new ones.
+        correction: fitted correction.
+        scale: map that was applied to the pooled vectors before the correction was fitted.
+    """
     old = dict(before.network.parameters())
     for name, parameter in model.network.parameters():
         if not name.startswith(("head.", "text_projection.")):

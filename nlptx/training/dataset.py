@@ -73,7 +73,7 @@ class Dataset:
 
 
 def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingContext) -> Dataset:
-    """Hold out some texts, unless validation texts were given, and draw passages from the long training texts.
+    """Hold out some texts if no validation texts were given, and draw passages from the long training texts.
 
     Raises:
         DataError: none of the training texts, or none of the given validation texts, has a known word.

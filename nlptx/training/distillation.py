@@ -43,7 +43,7 @@ def distill(model: Model, unlabelled: Examples, context: TrainingContext) -> lis
 
 
 class Distillation(UnsupervisedTrainer):
-    """Training of the network, without its n-gram features, on soft labels.
+    """Trainer that trains the network, without its n-gram features, on soft labels.
 
     Args:
         model: model to train; modified in place.
@@ -69,7 +69,7 @@ class Distillation(UnsupervisedTrainer):
     def run(self) -> None:
         """Train, then halve the outputs of the network and of the linear models.
 
-        Both now make about the same predictions, so without halving their sum would be twice as large as it should be.
+        Both now make about the same predictions, so their sum would otherwise be twice as large as it should be.
         """
         super().run()
         if not self.context.interrupted:

@@ -51,7 +51,7 @@ class EncodedTexts:
 
     @property
     def priors(self) -> NDArray[np.float64]:
-        """(C,) fraction of the training texts, by weight, that have each label."""
+        """(C,) fraction of the training texts that have each label; texts count by their weights."""
         counts = np.bincount(self.targets, self.weights, len(self.labels))
         return counts / (len(self.targets) if self.weights is None else self.weights.sum())
 
@@ -125,7 +125,7 @@ def _known_ids(stream: TokenStream, vocabulary: Vocabulary, max_words: int | Non
 def _extend(
     embeddings: Embeddings, counts: dict[bytes, int], settings: TrainSettings, lexicon: Mapping[str, float]
 ) -> tuple[Vocabulary, NDArray[np.float32]]:
-    """Add frequent words and words of the lexicon that the embeddings lack, with zero vectors, and rescale all vectors.
+    """Add frequent words and words of the lexicon that have no vector yet, with zero vectors, and rescale all vectors.
 
     All vectors are multiplied by the same number, so that the root mean square of their entries is 1. This preserves
     all angles, and lets the same learning rate and initialisation work for embeddings of any scale.

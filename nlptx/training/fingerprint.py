@@ -36,7 +36,7 @@ class Fingerprint:
 
     @classmethod
     def of(cls, given: LabelledTexts, start: Embeddings | Model, settings: TrainSettings, seed: int) -> Fingerprint:
-        """Return the fingerprint of a call to :func:`nlptx.fit`; ``start``: word vectors or model to start from."""
+        """Return the fingerprint of a call to :func:`nlptx.fit` that starts from ``start``, word vectors or a model."""
         digests = {
             "training data": _digest_rows(given.texts, given.names, *_weights(given)),
             "validation data": "" if given.valid is None else _digest_rows(*given.valid),

@@ -1,4 +1,4 @@
-"""``fit``: train a model from labelled texts, with given word vectors or with its own."""
+"""``fit``: train a model on labelled texts, with given word vectors or with word vectors made from the texts."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def fit(
     Args:
         texts: training texts: a list, tuple, array, Series or any other iterable of str.
         labels: label of each text: str, bool, int, float or NumPy scalars; predictions have the same types.
-        embeddings: initial word vectors; by default they are made from the texts, with and without labels, as
-            :func:`nlptx.count` and :func:`nlptx.fit_pca` make them.
+        embeddings: initial word vectors. By default they are made from all texts, with and without labels, in the same
+            way as by :func:`nlptx.count` and :func:`nlptx.fit_pca`.
         settings: training settings; see :class:`TrainSettings`.
         start: trained model to start from, instead of word vectors. Its words, vectors, n-gram features and network are
             kept and determine the settings of the network. Its labels may differ from ``labels``.
@@ -66,16 +66,16 @@ def fit(
         valid: texts and labels to validate on; by default a part of the training data.
         unlabelled: texts without labels, used to learn which n-grams occur together.
         sample_weight: weight of each training text, from 0 to 1e9: a text of weight 2 counts as two equal texts in the
-            loss, the n-gram features, the class weights and the calibration; one of weight 0 is left out.
+            loss, the n-gram features, the class weights and the calibration; a text of weight 0 is left out.
         lexicon: value of words and phrases, such as the strength of the opinion they express, used as a prior of the
             n-gram features (:mod:`nlptx.ngrams.lexicon`). The scale of the values does not matter.
         seed: seed for all random number generators: word vectors, held-out texts, folds, LSA, passages, initial
             weights, order of texts, dropout.
-        jobs: number of threads, or workers; by default one per core. At most four of them work on the same batch.
-            The number does not change the result.
+        jobs: number of threads, or a Workers object; by default one thread per core. At most four workers work on the
+            same batch. The number does not change the result.
         on_progress: callback for the progress of each step, with an :class:`EpochProgress` after every optimiser step
             and every validation.
-        on_note: callback for remarks, such as a part of the data that cannot be used.
+        on_note: callback for remarks, such as a remark that a part of the data cannot be used.
         stop: function called before every optimiser step; if it returns True, training ends with the best weights so
             far.
         checkpoint: checkpoint to write during training and to resume from; none by default.
@@ -140,7 +140,7 @@ def fit(
             trainer = SupervisedTrainer(model, data.train, data.valid, context, pretraining, distillation)
             trainer.run()
         except DivergenceError:
-            checkpoint.discard()  # a run resumed from it would diverge again
+            checkpoint.discard()  # a training run that resumes from it would diverge again
             raise
         model.history, model.settings = trainer.history(), settings
         if model.history["best_epoch"] and len(data.valid):
@@ -155,7 +155,7 @@ def _resolve_vectors(
     cooccur: CountSettings | None,
     pca: PcaSettings | None,
 ) -> Embeddings | OwnEmbeddings:
-    """Return the word vectors, or how to make them, after checking that the arguments do not contradict each other."""
+    """Check that the arguments do not contradict each other; return the word vectors, or an object that makes them."""
     if start is not None:
         check_type(start, Model, "start")
         if embeddings is not None:

@@ -39,7 +39,8 @@ class BatchGradient:
     Args:
         loss, correct: totals, as in :class:`AccumulatorTotals`.
         flat: (P,) gradient of the parameters.
-        rows, row_gradient: (U,) ids of distinct words and (U, R) gradient of their vectors; empty if frozen.
+        rows, row_gradient: (U,) ids of the distinct words and (U, R) gradient of their vectors; empty if the word
+            vectors are frozen.
     """
 
     loss: float
@@ -68,9 +69,9 @@ def sum_rows(ids: NDArray[np.int32], gradient: NDArray) -> tuple[NDArray[np.int3
 class Accumulators:
     """Memory for the gradients of a batch, divided into accumulators that are filled in parallel.
 
-    Every ACCUMULATORS-th microbatch belongs to the same accumulator, and every ``world_size``-th accumulator to the
+    Microbatches m, m + ACCUMULATORS, ... belong to the same accumulator, and accumulators a, a + world_size, ... to the
     same rank, so that the caches of a worker still contain data of its previous microbatch. The accumulators are summed
-    in a fixed order, and their number does not depend on the number of workers, so neither do the sums.
+    in a fixed order, and their number is fixed too, so the sums do not depend on the number of workers.
 
     Args:
         world_size: number of ranks.
@@ -108,7 +109,7 @@ class Accumulators:
         flat[...] = 0
         grads = Gradients(flat)
         distinct = 0
-        # The trainer detects overflow by checking the loss and the norm.
+        # The trainer detects overflow by checking the loss and the norm of the gradient.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             results = [
                 objective(microbatch, grads, np.random.Generator(np.random.SFC64(seed))) for microbatch, seed in seeded
@@ -165,7 +166,7 @@ class BatchGradients:
         self.loss, self.accumulators, self.workers = loss, accumulators, workers
 
     def __call__(self, chosen: NDArray[np.int64], step: int) -> tuple[BatchGradient, int, int]:
-        """Return the gradient of a batch, the number of texts (or words) it averages over, and the number of tokens.
+        """Return the gradient of a batch, the number of texts (or words) it is averaged over, and the number of tokens.
 
         Args:
             chosen: (B,) indices of the examples.
@@ -187,7 +188,7 @@ class BatchGradients:
 def clip(result: BatchGradient, max_norm: float) -> float:
     """Scale the gradients in place so that their joint norm is at most ``max_norm``; return the norm before scaling.
 
-    With ``max_norm`` 0 the gradients are not scaled.
+    If ``max_norm`` is 0, the gradients are not scaled.
     """
     norm = float(np.sqrt(np.dot(result.flat, result.flat) + np.vdot(result.row_gradient, result.row_gradient)))
     if max_norm and norm > max_norm:

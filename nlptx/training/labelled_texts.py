@@ -19,7 +19,7 @@ class LabelledTexts:
     """Texts and the names of their labels.
 
     Args:
-        texts, names: training texts, and the label name of each.
+        texts, names: the training texts, and the name of the label of each text.
         valid: validation texts and the names of their labels, or None.
         unlabelled: texts without labels.
         labels: label name -> label, for each distinct label.

@@ -18,8 +18,8 @@ _SCALES = (
 
 # Spellings of a missing value.
 _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?")
-# Maximum number of distinct labels without a note. If there are more, they are probably measurements if they are
-# numbers, and probably not labels if they are names.
+# Maximum number of distinct labels that causes no note. More numbers than this are probably measurements, and more
+# names than this are probably no labels at all.
 _MANY = 20
 
 

@@ -21,9 +21,10 @@ VALID_BATCH = 8
 def balanced_weights(
     targets: NDArray[np.int64], classes: int, sample_weights: NDArray[np.float64] | None = None
 ) -> NDArray[np.float32]:
-    """Return (C,) class weights n / (C n_c), where n_c of the n texts belong to class c, both by weight.
+    """Return (C,) class weights n / (C n_c), where n is the number of all texts and n_c that of the texts of class c.
 
-    With these weights, every class has the same total weight. A class without texts has the weight 0.
+    If there are sample weights, n and n_c are sums of these. With the class weights, every class has the same total
+    weight. A class without texts has the weight 0.
     """
     counts = np.bincount(targets, sample_weights, classes)
     weights = np.divide(counts.sum(), classes * counts, out=np.zeros(classes), where=counts > 0)
@@ -38,7 +39,7 @@ def classify(
     count: int,
     weights: NDArray[np.float32] | None = None,
 ) -> tuple[float, int, NDArray]:
-    """Return summed loss, number of correct predictions and gradient of the word vectors of a microbatch.
+    """Return the summed loss, the number of correct predictions and the gradient of the word vectors of a microbatch.
 
     The gradients are those of the loss summed over the microbatch and divided by ``count``.
 
@@ -72,9 +73,11 @@ def classify(
 def validate(
     model: Model, examples: Examples, workers: Workers, weights: NDArray[np.float32] | None = None
 ) -> tuple[float, float]:
-    """Return mean loss and accuracy over one or more examples, by weight; ``weights`` as in :func:`classify`.
+    """Return the mean loss and the accuracy over one or more examples, weighted by the weights of the texts.
 
-    Texts without a known word are included; for these, the model predicts the prior probabilities of the labels.
+    The class weights ``weights`` apply only to the loss, as in :func:`classify`.
+
+    Texts without a known word are included; for them the model predicts the prior probabilities of the labels.
     """
     unknown = np.tile(model.network.loss.outputs_for(model.priors), (len(examples.unknown), 1))
     outputs = np.concatenate([outputs_of(model, examples, workers).astype(np.float64), unknown])

@@ -14,7 +14,7 @@ from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.encoding import EncodedTexts
 
-# Maximum number of labels with which n-gram features are used, because each label adds a column to them.
+# N-gram features are used only up to this number of labels, because each label adds a column to them.
 _MAX_LABELS = 20
 # Default of ``--ngram-min-texts``.
 _MIN_TEXTS = 2
@@ -25,7 +25,7 @@ def add_ngram_features(
 ) -> tuple[Dataset, NgramFeatures | None]:
     """Add n-gram features to the training examples, and return the object that computes features for other texts.
 
-    With ``--ngrams 0`` no features are added. If the data does not allow them, no features are added either, and a
+    With ``--ngrams 0`` no features are added. If the data does not allow n-gram features, none are added either, and a
     remark gives the reason.
     """
     if not settings.ngrams:

@@ -17,7 +17,7 @@ EPSILON = 1e-8
 
 
 def learning_rate(settings: TrainSettings, step: int, steps: int) -> float:
-    """Return the learning rate of a step (from 0): linear warm-up, then the decay of the schedule to 0 at ``steps``.
+    """Return the learning rate of a step (from 0): linear warm-up, then decay by the schedule to 0 at step ``steps``.
 
     A constant schedule has no decay, so warm-up may take all steps. Otherwise it takes at most half of them, so that
     the rate also decays in short runs.
@@ -53,7 +53,8 @@ class DenseOptimizer:
         self.flat = flat
         self.rule = settings.optimizer
         self.steps = 0
-        # Use shared memory. In private memory, each write would copy the page, because forked workers keep the old one.
+        # Use shared memory. In private memory, each write would first copy a page, because forked workers keep the old
+        # one.
         self.m, self.v = (shared_empty(flat.shape, flat.dtype) for _ in range(2))
         self.decayed = [parameter.span for _, parameter in layer.parameters() if parameter.decay]
         self.decay = settings.weight_decay if settings.optimizer == "adamw" else 0.0
@@ -85,8 +86,8 @@ class DenseOptimizer:
 class RowOptimizer:
     """SGD or Adam on the few rows of a large table that have a gradient in a batch.
 
-    Adam has b1 = 0 here, so rows without a gradient do not change and can be skipped without approximation. Their
-    second moment is updated later: k steps without a gradient multiply it by b2^k.
+    Adam has b1 = 0 here, so rows without a gradient do not change and can be skipped without approximation. The second
+    moment of a skipped row is updated when the row next has a gradient: each step in between multiplies it by b2.
 
     Args:
         table: (V, R) word vectors, updated in place.

@@ -21,7 +21,7 @@ from nlptx.training.progress import Progress
 
 @dataclass(frozen=True)
 class OwnEmbeddings:
-    """How to make word vectors from the training texts and the texts without labels.
+    """Instructions for making word vectors from the training texts and the texts without labels.
 
     The result is the same as that of :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus the settings are
     adjusted: there are at most as many components as words, and if no word occurs as often as the default of
@@ -31,9 +31,9 @@ class OwnEmbeddings:
         cooccur: settings for counting.
         pca: settings for PCA.
         seed: seed for PCA; by default the seed of the training run.
-        memory: maximum number of bytes for counting; the rest goes to temporary files.
+        memory: memory limit for counting, in bytes; data that exceeds it is written to temporary files.
         tmp_dir: folder of the temporary files.
-        more_texts: texts to count in addition.
+        more_texts: additional texts to count.
         record: information about the corpus to record in the counts, such as its digest.
         on_result: called with the result of each stage.
     """

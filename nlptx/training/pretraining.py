@@ -49,7 +49,7 @@ class NextWord(Layer):
         rng: np.random.Generator | None,
         predictions: int = 1,
     ) -> tuple[float, int, int, NDArray]:
-        """Return summed loss, number of correct predictions, number of predictions, and gradient of the word vectors.
+        """Return the summed loss, the numbers of correct and of all predictions, and the gradient of the word vectors.
 
         All gradients are those of the summed loss divided by ``predictions``.
 
@@ -90,7 +90,7 @@ def pretrain(model: Model, train: Examples, context: TrainingContext) -> list[di
 
 
 class Pretraining(UnsupervisedTrainer):
-    """Training of the model's encoder and word vectors to predict the next word.
+    """Trainer that trains the encoder and the word vectors of a model to predict the next word.
 
     Args:
         model: model to train; modified in place.

@@ -34,7 +34,7 @@ class EpochProgress(Progress):
         seconds_left: estimated time to the end of the last epoch.
         valid_loss, valid_accuracy: results of the most recent validation; None before the first one.
         epoch_done: whether this is the last report of an epoch.
-        improved: whether the validation loss of that epoch is the lowest so far.
+        improved: whether the validation loss of this epoch is the lowest so far.
     """
 
     phase: str

@@ -1,4 +1,4 @@
-"""Weights of training texts: a text of weight 2 counts as two equal texts, one of weight 0 is left out."""
+"""Weights of training texts: a text of weight 2 counts as two equal texts, and a text of weight 0 is left out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nlptx.corpus.document import LARGEST_WEIGHT
 from nlptx.errors import DataError, InputTypeError
 from nlptx.text.arguments import check_iterable, with_type
 
-# Range in which the mean weight causes no note.
+# If the mean weight is outside this range, a note is given.
 _USUAL = (0.1, 10.0)
 
 
@@ -24,7 +24,7 @@ def list_weights(weights: Iterable[float], texts: int) -> NDArray[np.float64]:
         texts: number of texts.
 
     Raises:
-        DataError: a weight is negative, NaN or too large, all are 0, or their number differs from that of the texts.
+        DataError: a weight is negative, NaN or too large, all weights are 0, or there is not one weight per text.
         InputTypeError: ``weights`` is not iterable, or a weight is not a number.
 
     >>> list_weights([1, -1], 2)

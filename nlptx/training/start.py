@@ -1,8 +1,9 @@
 """Starting from a trained model (``--start``) instead of word vectors.
 
-Words, word vectors, encoder and n-gram features of the model are kept. A correction to its outputs is fitted on the new
-texts (:mod:`nlptx.ngrams.adaptation`) and becomes part of the head and of the weights of the n-grams. Then the network
-is trained as usual. A label that the model already has keeps its output weights; those of a new label start at 0.
+The words, word vectors, encoder and n-gram features of the model are kept. A correction to the outputs of the model is
+fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and becomes part of the head and of the weights of the n-grams.
+Then the network is trained as usual. A label that the model already has keeps its output weights; the output weights of
+a new label start at 0.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ from nlptx.training.initialization import initial_model
 
 # Number of texts with which the network is trained at half the given learning rate.
 _TEXTS_FOR_HALF_RATE = 1000
-# Default of ``--ngram-min-texts``: 1 for up to _FEW_TEXTS texts, because the prior keeps the weights of rare n-grams
-# small, and otherwise 2, because most n-grams of many texts occur in only one of them.
+# The default of ``--ngram-min-texts`` is 1 for up to _FEW_TEXTS texts, because the prior keeps the weights of rare
+# n-grams small. For more texts it is 2, because most n-grams of a large corpus occur in only one text.
 _FEW_TEXTS = 10_000
 # Number of texts per pass through the network.
 _TOGETHER = 8
@@ -67,7 +68,7 @@ def settings_from(start: Model, given: TrainSettings) -> TrainSettings:
 
 
 def with_slower_network(settings: TrainSettings, texts: int) -> TrainSettings:
-    """Return settings with the learning rate n / (n + 1000) lr for n texts, so that a few texts change little."""
+    """Return settings with lr multiplied by n / (n + 1000) for n texts, so that a few texts change little."""
     return replace(settings, lr=settings.lr * texts / (texts + _TEXTS_FOR_HALF_RATE))
 
 
@@ -86,13 +87,13 @@ def start_from(
     Args:
         start: trained model.
         data: training and validation texts.
-        encoded: all texts, with the vocabulary and the vectors of the model and of new words.
+        encoded: all texts; the words and word vectors of the model, followed by those of new words.
         labels: label of each class.
         settings: settings from :func:`settings_from`.
         context: seed, workers and callbacks.
 
     Raises:
-        SettingsError: the words are too many for n-grams.
+        SettingsError: there are too many words for n-grams.
     """
     words = len(encoded.vocabulary)
     if settings.ngrams and words > LARGEST_VOCABULARY:
@@ -149,8 +150,8 @@ def _look_at(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the pooled vectors (texts, pool.width) and the scores (texts, E) of a model.
 
-    Scores are calibrated log-odds of the second class for two classes, and otherwise log-probabilities of the classes
-    up to a constant.
+    With two classes, the score is the calibrated log-odds of the second class; otherwise the scores are the calibrated
+    log-probabilities of the classes up to a constant.
     """
     pooled = np.empty((len(texts), model.network.pool.width))
     outputs = np.empty((len(texts), model.network.loss.outputs))

@@ -1,4 +1,4 @@
-"""State of a training run: collect it for a checkpoint from the objects that hold it, and restore it."""
+"""State of a training run: functions that collect it for a checkpoint and restore it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class State:
         phase: ``pretrain``, ``distill`` or ``train``.
         epoch: current epoch, from 1.
         step: number of steps taken in this phase.
-        arrays: changing numbers and arrays, see :func:`collect`; they are not copies, so they change as training
-            continues.
+        arrays: the numbers and arrays that :func:`collect` returns; the arrays are not copies, so they change as
+            training continues.
         records: records of the training so far, as JSON values.
     """
 
@@ -70,7 +70,7 @@ def put_back(parts: Mapping[str, Stateful], saved: Mapping[str, NDArray]) -> Non
                 f"array {name!r} is {found.dtype}{list(found.shape)}; expected {array.dtype}{list(array.shape)}"
             )
     for name, array in current.items():
-        np.copyto(array, saved[name])  # for a number this writes to a copy; the next loop restores it
+        np.copyto(array, saved[name])  # for a number this writes to a copy; the next loop restores numbers
     for name, part, attribute in _attributes(parts):
         value = getattr(part, attribute)
         if isinstance(value, int | float):

@@ -37,13 +37,13 @@ class Best:
 
 
 class SupervisedTrainer(Trainer):
-    """Training of the complete model on labelled examples.
+    """Trainer of the complete model on labelled examples.
 
     Args:
         model: model to train; modified in place.
         train, valid: training and validation examples; without validation examples the last epoch counts as the best.
         context: seed, workers and callbacks.
-        pretraining, distillation: records of the epochs of these phases, for the history.
+        pretraining, distillation: one record per epoch of each of these phases, stored in the history.
     """
 
     name = "train"
@@ -72,7 +72,7 @@ class SupervisedTrainer(Trainer):
         self.distillation = distillation
         self.validated: list[dict[str, Any]] = []
         self.curve: list[list[float]] = []
-        self.recent: list[list[float]] = []  # summed loss and number of texts of each step since the last point
+        self.recent: list[list[float]] = []  # summed loss and number of texts of each step since the last curve point
 
     def run(self) -> None:
         """Train, then copy the best weights into the model."""

@@ -22,8 +22,8 @@ from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rat
 from nlptx.training.progress import Clock, EpochProgress
 from nlptx.training.state import State, Stateful, collect, put_back
 
-# If the mean loss of an epoch is larger, training has diverged. A uniform prediction over a million words has a loss of
-# 14.
+# If the mean loss of an epoch is larger than this, training has diverged. For comparison: a uniform prediction over a
+# million words has a loss of 14.
 _EXPLODED = 100.0
 
 
@@ -96,9 +96,10 @@ class Trainer:
     def objective(
         self, microbatch: Microbatch, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]:
-        """Return summed loss, number of correct predictions and gradient of the word vectors of a microbatch.
+        """Return the summed loss, the number of correct predictions and the gradient of the word vectors.
 
-        All gradients are those of the summed loss divided by ``count``, the number of texts (or words) in the batch.
+        All three are those of one microbatch. All gradients are those of the summed loss divided by ``count``, the
+        number of texts (or words) in the batch.
         """
         raise NotImplementedError
 
@@ -179,7 +180,7 @@ class Trainer:
             finally:
                 del self._gradient  # break a reference cycle, so that its large buffers are freed immediately
 
-    # Overflow is detected by checking the loss and the norm.
+    # Overflow is detected by checking the loss and the norm of the gradient.
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def take_step(self, chosen: NDArray[np.int64]) -> None:
         """Take one optimiser step.

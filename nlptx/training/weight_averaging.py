@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.shared_memory import shared_copy
 
-# After the first 100 steps, averaging only every tenth step is just as good. Averaging after every step would add 1 to
-# 4 % to the time of a step with one process, and twice that with two processes, because only one of them computes the
-# average.
+# After the first 100 steps, averaging after every tenth step gives models that are just as good. Averaging after every
+# step would increase the time of a step by 1 to 4 % with one process, and by twice as much with two processes, because
+# only one of them computes the average.
 _EVERY = 10
 _FIRST_STEPS = 100
 

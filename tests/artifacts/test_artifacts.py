@@ -55,7 +55,7 @@ def npy(shape, dtype="<f8", data=b"", header=None):
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
 
 
-# The only array of `artifact()`; the header lists it.
+# Name of the only array of `artifact()`, which is also listed in the header.
 X = {"x.npy": npy((2, 3), "<f4", np.arange(6, dtype="<f4").tobytes())}
 
 
@@ -384,7 +384,7 @@ def test_a_header_that_lacks_a_key_is_rejected(path, name):
     header = artifact().header
     del header[name]
     if name == "made_from":
-        # A missing key is read as None.
+        # A key that is missing in the file is read as None.
         assert read(str(container(path, X, {**header, "made_from": None}))).made_from is None
     else:
         rejected(container(path, X, header))

@@ -45,7 +45,7 @@ def parsed(line):
 
 
 def other(item):
-    """Return a valid value of a setting other than its default."""
+    """Return a valid value of a setting that differs from its default."""
     if isinstance(item.default, bool):
         return not item.default
     if item.metadata["choices"]:
@@ -125,7 +125,7 @@ def test_the_chain_starts_with_the_counts():
 
 
 def one_step_model(counts=None, pca=None, source=None, details=None, seed=1, pca_seed=1):
-    """Return a model with the headers that one-step training writes, except for the given changes."""
+    """Return a model with the headers that one-step training writes, changed as the arguments say."""
     first = Artifact("cooccurrence", asdict(counts or CountSettings()), {}, None, {"sha256": "a", **(details or {})})
     second = Artifact("embeddings", asdict(pca or PcaSettings()), {}, first.header, {}, pca_seed)
     about = {"source": {"sha256": "a", **(source or {})}}

@@ -1,4 +1,4 @@
-"""Readers of the parts of an artifact: valid parts are returned, invalid ones raise an error that names them."""
+"""The functions that read parts of an artifact return valid parts, and raise an error that names an invalid part."""
 
 import numpy as np
 import pytest

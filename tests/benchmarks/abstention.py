@@ -1,13 +1,14 @@
-"""Does ``predict --max-error`` keep its promise on texts that were not used in training?
+"""Measures whether ``predict --max-error`` keeps its promise on texts that were not used in training.
 
 There are two modes. By default, DATA is cross-validated: one model per fold is trained on the other folds and tested on
-its fold. With --train, all models are trained on the same texts from another corpus (--texts sets how many; they are
-spread evenly over its training part) and tested on DATA; each has a different seed and so different held-out texts.
+its fold. With --train, all models are trained on the same texts from another corpus and tested on DATA. The number of
+these texts is set by --texts; they are spread evenly over the training part of the corpus. Each model has a different
+seed and therefore different held-out texts.
 
 For each promised error, the table shows how many models promise it. For these models, it shows the mean threshold, the
 coverage on the held-out texts, the coverage and error on the test texts (with a 95 % Wilson interval in which each text
-counts once), and how many of them exceed the promised error on their test texts. --other tests the same models on
-another data set.
+counts once), and how many of these models exceed the promised error on their test texts. --other tests the same models
+on another data set.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def read(path: str, split: str = "test") -> Texts:
 
 
 class Tested(NamedTuple):
-    """Held-out errors of a model, and the confidence (0 without a known word) and correctness of its answers."""
+    """Held-out errors of a model, and the confidence (0 if no word is known) and correctness of its answers."""
 
     curve: ErrorCurve
     confidence: np.ndarray
@@ -60,7 +61,7 @@ class Tested(NamedTuple):
 
 
 class Trainer(NamedTuple):
-    """Trains models with ``nlptx train``: word vectors, further options, and the folder for tables and models."""
+    """Trains models with ``nlptx train``, given word vectors, further options, and a folder for tables and models."""
 
     embeddings: str
     options: list[str]
@@ -110,7 +111,7 @@ def table(models: list[Tested], *, shared: bool) -> pd.DataFrame:
 
 
 def show(name: str, models: list[Tested], *, shared: bool) -> None:
-    """Print the table, and the errors at full coverage, which show how optimistic the held-out errors are."""
+    """Print the table, and the errors if all texts are answered, which show how optimistic the held-out errors are."""
     held_out = np.mean([tested.curve.wrong[0] / tested.curve.answered[0] for tested in models])
     new = np.mean([1 - tested.correct[tested.confidence > 0].mean() for tested in models])
     print(f"{name}, {len(models)} models; error of all answers: {held_out:.1%} held out, {new:.1%} here")

@@ -18,7 +18,7 @@ SVM_C = (0.01, 0.03, 0.1, 0.3, 1, 3, 10)
 
 
 def tfidf(task: Task) -> Answer:
-    """Logistic regression on TF-IDF of words and word pairs that occur in at least two texts."""
+    """Apply logistic regression to the TF-IDF values of words and word pairs that occur in at least two texts."""
     need_training(task)
     text, linear = need("sklearn.feature_extraction.text"), need("sklearn.linear_model")
 
@@ -36,7 +36,7 @@ def tfidf(task: Task) -> Answer:
 
 
 def nblr(task: Task) -> Answer:
-    """NB-LR: logistic regression on n-grams times log-count ratios (Wang & Manning 2012, Mesnil et al. 2014)."""
+    """Apply NB-LR: logistic regression on log-count ratios of n-grams (Wang & Manning 2012, Mesnil et al. 2014)."""
     linear = need("sklearn.linear_model")
 
     def weigh(train: Any, test: Any, positive: np.ndarray, C: float) -> tuple[np.ndarray, int]:
@@ -49,7 +49,7 @@ def nblr(task: Task) -> Answer:
 
 
 def nbsvm(task: Task) -> Answer:
-    """NB-SVM (Wang & Manning 2012): mean of the weights of a linear SVM (1/4) and of naive Bayes, rescaled (3/4)."""
+    """Apply NB-SVM (Wang & Manning 2012): mix 1/4 of linear SVM weights with 3/4 of rescaled naive Bayes weights."""
     svm = need("sklearn.svm")
 
     def weigh(train: Any, test: Any, positive: np.ndarray, C: float) -> tuple[np.ndarray, int]:
@@ -68,13 +68,13 @@ def nbsvm(task: Task) -> Answer:
 
 
 def log_count_ratios(train: Any, positive: np.ndarray) -> np.ndarray:
-    """Return log (p/|p| / (q/|q|)) per n-gram; p and q are 1 + the number of positive and of other texts with it."""
+    """Return log (p/|p| / (q/|q|)) per n-gram, where p - 1 positive texts and q - 1 other texts contain the n-gram."""
     inside, outside = (np.asarray(train[kind].sum(axis=0)).ravel() + 1.0 for kind in (positive, ~positive))
     return np.log(inside / inside.sum()) - np.log(outside / outside.sum())
 
 
 def one_against_rest(task: Task, weigh: Callable[..., tuple[np.ndarray, int]], strengths: tuple, sure: bool) -> Answer:
-    """Train one model per label against all other labels; if there are two labels, train only that for the second."""
+    """Train one model per label against all other labels; if there are two labels, train only one, for the second."""
     need_training(task)
     text = need("sklearn.feature_extraction.text")
     count = len(task.labels)

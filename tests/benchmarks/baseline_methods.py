@@ -1,7 +1,7 @@
 """Common baseline methods, each in a few lines. They take texts and classes, and return probabilities.
 
-All of them use the tokenizer of nlptx, in lower case, except VADER, which has its own. Hyperparameters are chosen on a
-held-out tenth of the training texts; then the method is trained on all training texts.
+All methods except VADER, which has a tokenizer of its own, use the tokenizer of nlptx in lower case. Hyperparameters
+are chosen on a held-out tenth of the training texts; then the method is trained on all training texts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def majority(task: Task) -> Answer:
 
 
 def vader(task: Task) -> Answer:
-    """VADER (Hutto & Gilbert 2014): the range of its compound score, -1 to 1, is split equally among the labels."""
+    """Apply VADER (Hutto & Gilbert 2014), and split the range of its score, -1 to 1, equally among the labels."""
     if not task.ordered:
         raise Absent("it only rates texts from negative to positive, and these labels do not form a scale")
     analyzer = need("vaderSentiment.vaderSentiment").SentimentIntensityAnalyzer()
@@ -39,7 +39,7 @@ def vader(task: Task) -> Answer:
 
 
 def fasttext(task: Task) -> Answer:
-    """The fastText program (Joulin et al. 2017) on words and word pairs, with 10 dimensions.
+    """Run the fastText program (Joulin et al. 2017) on words and word pairs, with 10 dimensions.
 
     The learning rate and the number of epochs are chosen on the held-out part.
     """

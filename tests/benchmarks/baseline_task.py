@@ -13,12 +13,12 @@ SEED = 1
 
 
 class Absent(Exception):  # noqa: N818
-    """A method cannot be run here, or not on this data."""
+    """A method cannot be run on this machine or on this data."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """The input of a method: training texts and their classes, the test texts, the labels.
+    """The input of a method: training texts with their classes, test texts, and labels.
 
     Args:
         train: training texts; may be empty for methods that need no training.
@@ -51,7 +51,7 @@ class Answer:
     Args:
         probabilities: (texts, classes) probability of each class.
         parameters: number of parameters of the method.
-        sure: False if the method predicts classes without probabilities.
+        sure: whether the method predicts probabilities; False if it predicts only classes.
         chosen: hyperparameters chosen on the held-out part.
     """
 

@@ -1,4 +1,4 @@
-"""Evaluate baselines on a data set, on the same texts and in the same way as ``nlptx evaluate``, and write JSON.
+"""Evaluates baselines on the same texts and in the same way as ``nlptx evaluate``, and writes JSON.
 
 A method whose requirements are missing (the ``bench`` extra; the program ``fasttext`` on the PATH) is skipped with a
 message.
@@ -32,9 +32,10 @@ FOLDS, SEED = 5, 1
 
 @dataclass(frozen=True)
 class Data:
-    """A data set: files in the shared folder ("" means the archive), and whether its labels form a scale.
+    """A data set: files in the shared folder ("" means the archive), and whether the labels form a scale.
 
-    A data set without a test file is cross-validated; one without a training file is for methods that need no training.
+    A data set without a test file is cross-validated. A data set without a training file is only for methods that need
+    no training.
     """
 
     train: str | None

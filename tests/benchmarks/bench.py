@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def remarks(row: Row) -> Iterator[str]:
-    """Yield a row's measurements, except its time, as text."""
+    """Yield the measurements of a row, except for its time, as text."""
     if row.get("ratio") is None:
         yield f"{row['peer']} absent"
     else:

@@ -16,7 +16,7 @@ WINDOW, MIN_COUNT = 5, 10
 
 
 def write_corpora(bench: Bench) -> tuple[Path, Path]:
-    """Write all reviews of the archive to two files, one per line: tokenised and in lower case; and raw."""
+    """Write all reviews of the archive, one per line, to two files: one tokenised and in lower case, the other raw."""
     clean, raw = bench.folder / "corpus.txt", bench.folder / "raw.txt"
     if not raw.exists():
         splits = ("train", "test", "unsup")

@@ -28,7 +28,7 @@ Solver = Callable[[], tuple[NDArray, NDArray]]
 
 
 def rows(bench: Bench) -> list[Row]:
-    """Compare with every peer, for every transform."""
+    """Compare nlptx with every peer, for every transform."""
     from nlptx.cooccurrence.matrix import count
     from nlptx.corpus.corpus import Corpus
     from nlptx.corpus.document import ReadOptions
@@ -82,7 +82,7 @@ def keep(kept: dict[str, Any], name: str, solver: Solver) -> Callable[[], None]:
 
 
 def power_iteration(operator: Any, workers: Workers) -> Solver:
-    """Power iteration of nlptx, with one BLAS thread per worker, as in ``fit_pca``."""
+    """Run the power iteration of nlptx, with one BLAS thread per worker, as in ``fit_pca``."""
     from nlptx.pca import power_iteration
 
     def solve() -> tuple[NDArray, NDArray]:
@@ -102,7 +102,7 @@ def power_iteration(operator: Any, workers: Workers) -> Solver:
 
 
 def arpack(matrix: sp.csr_matrix, workers: Workers, residual: Callable[[tuple[NDArray, NDArray]], float]) -> Solver:
-    """ARPACK on the operator of nlptx with all threads, in the faster dtype with which it meets the tolerance."""
+    """Run ARPACK on the operator of nlptx with all threads, in the fastest dtype with which it meets the tolerance."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     from nlptx.pca.operators import RowOperator
@@ -132,7 +132,7 @@ def standardized(matrix: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray]:
 
 
 def sklearn_pca(matrix: sp.csr_matrix) -> Solver | None:
-    """PCA of scikit-learn on the transpose, with the same tolerance. It centres the columns of a sparse matrix."""
+    """Run PCA of scikit-learn, which centres columns, on the transpose of a sparse matrix, with the same tolerance."""
     try:
         from sklearn.decomposition import PCA
     except ImportError:
@@ -149,7 +149,7 @@ def sklearn_pca(matrix: sp.csr_matrix) -> Solver | None:
 
 
 def sklearn_truncated_svd(matrix: sp.csr_matrix) -> Solver | None:
-    """Randomised SVD of scikit-learn with default settings, on the dense matrix, because it cannot centre columns."""
+    """Run scikit-learn's randomised SVD with default settings, on a dense matrix because it cannot centre columns."""
     try:
         from sklearn.decomposition import TruncatedSVD
     except ImportError:

@@ -89,7 +89,7 @@ def real_texts(bench: Bench, max_words: int) -> tuple[int, list[NDArray[np.int32
 
 
 def sgemm_rate(size: int = 2048, runs: int = 5) -> float:
-    """Return the floating-point operations per second of square float32 products on all cores, best of several runs."""
+    """Return the highest rate of square float32 products in several runs, in operations per second on all cores."""
     a, b = (np.random.default_rng(seed).standard_normal((size, size), np.float32) for seed in (1, 2))
     seconds = []
     for _ in range(runs + 1):
@@ -100,7 +100,7 @@ def sgemm_rate(size: int = 2048, runs: int = 5) -> float:
 
 
 def flops(settings: Any, width: int, lengths: NDArray[np.int64]) -> float:
-    """Return the number of operations in all matrix products of a forward and a backward pass, for one window per text.
+    """Return the number of operations in all matrix products of a forward and a backward pass; each text is one window.
 
     Per token and block, a forward pass takes one multiplication and one addition for each of the 4 D^2 weights of
     attention, the 2 D F weights of the feed-forward network, and the 2 T D entries that enter the scores and weighted

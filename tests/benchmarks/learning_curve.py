@@ -40,23 +40,23 @@ def accuracy(model: nlptx.Model, test: Rows) -> float:
 
 
 def untouched(start: nlptx.Model) -> Method:
-    """The model as it is."""
+    """Return the model as it is, without further training."""
     return lambda train, test: accuracy(start, test)
 
 
 def started_from(start: nlptx.Model, settings: TrainSettings | None = None) -> Method:
-    """``nlptx train --start MODEL`` with default settings."""
+    """Train as ``nlptx train --start MODEL`` does, with default settings."""
     return lambda train, test: accuracy(nlptx.fit(*train, settings=settings, start=start), test)
 
 
 def from_nothing(train: Rows, test: Rows) -> float:
-    """``cooccur``, ``pca`` and ``train`` on the training texts alone."""
+    """Run ``cooccur``, ``pca`` and ``train`` on the training texts alone."""
     embeddings = nlptx.fit_pca(nlptx.count(train[0], TINY_COUNTS), TINY_VECTORS)
     return accuracy(nlptx.fit(*train, embeddings, TINY), test)
 
 
 def logistic_regression(train: Rows, test: Rows) -> float:
-    """TF-IDF and logistic regression, as in the table of baselines."""
+    """Apply TF-IDF and logistic regression, as in the table of baselines."""
     labels = sorted(set(train[1]))
     classes = np.array([labels.index(label) for label in train[1]])
     found = tfidf(Task(train[0], classes, test[0], labels, ordered=False)).probabilities

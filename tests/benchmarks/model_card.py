@@ -1,7 +1,7 @@
 """Write the card of the bundled model: its training data, quality and limitations.
 
-The bundled model is trained on all texts, so no texts are left to evaluate it. Instead, the same model is trained only
-on the training part, and evaluated on the test part and on texts of other kinds.
+The bundled model is trained on all texts, so no texts are left to evaluate it. Instead, a second model is trained in
+the same way on the training part alone, and evaluated on the test part and on texts of other kinds.
 """
 
 from __future__ import annotations

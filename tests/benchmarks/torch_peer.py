@@ -18,7 +18,7 @@ def torch_epoch(
 ) -> Callable[[], Any] | None:
     """Return a function that takes one step per batch of the texts, or None if torch is not installed.
 
-    Texts of similar length form a batch, in which shorter texts are padded. The batches are taken in random order.
+    Each batch consists of texts of similar length, padded to the longest one. The batches are taken in random order.
     """
     try:
         import torch

@@ -18,7 +18,8 @@ BATCH = 32
 class TorchScorer:
     """The network of a model with default settings. Word ids and n-gram features are computed by nlptx.
 
-    A batch is (windows, longest, width); windows are padded at the end and masked. A mean spans all windows of a text.
+    A batch has the shape (windows, longest, width). Windows are padded at the end, and the padding is masked. The mean
+    is taken over all windows of a text.
     """
 
     def __init__(self, model: Model) -> None:

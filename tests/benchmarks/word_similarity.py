@@ -1,7 +1,7 @@
-"""Word similarity: Spearman correlation between cosines of word vectors and human ratings, on MEN and WordSim-353.
+"""Computes the Spearman correlation between cosines of word vectors and human ratings, on MEN and WordSim-353.
 
-Pairs with a word that the embeddings do not contain are left out. Such pairs have rare words and are often harder, so
-compare embeddings only if they cover the same number of pairs.
+Pairs with a word that the embeddings do not contain are left out. Such pairs contain rare words and are often harder,
+so compare two sets of embeddings only if they contain the words of the same number of pairs.
 """
 
 from __future__ import annotations

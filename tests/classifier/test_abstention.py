@@ -165,7 +165,7 @@ def test_training_stores_the_errors_on_the_held_out_texts(model):
     texts, labels = (part[500:] for part in make_reviews(900))
     probabilities = model.predict_proba(texts, 1)
     correct = np.array(model.labels)[probabilities.argmax(axis=1)] == labels
-    assert model.held_out.texts == 401  # one has no known word
+    assert model.held_out.texts == 401  # one of these texts has no known word
     expected = ErrorCurve.of(probabilities.max(axis=1), correct, 401)
     assert model.held_out.thresholds == expected.thresholds
     assert_allclose(model.held_out.answered, expected.answered, atol=1)  # rounding near a threshold

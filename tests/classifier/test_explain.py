@@ -17,6 +17,6 @@ def test_removing_a_word_shifts_the_next_word_into_a_truncated_text(pool):
     for index, worth in enumerate(explanation.worth):
         without = " ".join(words[:index] + words[index + 1 :])
         assert worth == pytest.approx(complete - model.predict_proba([without], jobs=1)[0, explanation.label], abs=1e-6)
-    # In a text that is not truncated, no next word takes the place of the removed one.
+    # If a text is not truncated, no further word moves into the window when a word is removed.
     short = explain(model, " ".join(words[:6]))
     assert np.abs(short.worth - explanation.worth).max() > 1e-6

@@ -91,7 +91,7 @@ def test_str_labels_are_stored_without_types(tmp_path):
 
 
 class Never:
-    """Replaces the training function, and fails if called, that is, if labels are checked too late."""
+    """Replaces the training function, and fails if it is called, that is, if labels are checked too late."""
 
     def __call__(self, *arguments):
         raise AssertionError("training has begun")
@@ -181,7 +181,7 @@ def test_every_type_has_a_unique_name():
 
 @pytest.fixture
 def numbered(tmp_path):
-    """Return the paths of a model with the integer labels 0 and 1, trained in Python, and of its data as a table."""
+    """Return the paths of a model trained in Python with the integer labels 0 and 1, and of its data as a table."""
     path, data = tmp_path / "m.npz", tmp_path / "data.tsv"
     train([int(name == "pos") for name in NAMES]).save(path)
     rows = (f"{text}\t{int(name == 'pos')}\n" for text, name in zip(TEXTS, NAMES, strict=True))

@@ -94,7 +94,7 @@ def test_gradients_of_the_loss_equal_central_differences(name: str) -> None:
     loss, arrays = layer_gradients(network, np.concatenate(texts), layout, generator, objective)
     for parameter, (_, gradient) in arrays.items():
         assert gradient.any(), f"{parameter} has a zero gradient, so the check would be meaningless"
-    # The tests of the layers check every entry; here it is enough to do so for small arrays.
+    # The tests of the layers check every entry of all arrays; here it is enough to check every entry of small arrays.
     check_gradients(loss, arrays, small=20)
 
 

@@ -35,7 +35,7 @@ every_model = pytest.mark.parametrize("name", MODELS)
 def model_of(name, **changes):
     texts, labels = make_reviews(40)
     model = small_fit(texts, labels, **{"attention_window": WINDOW, "heads": 4} | MODELS[name] | changes)
-    # After one epoch the weights are still close to their initial values; larger ones make rounding errors visible.
+    # After one epoch the weights are still close to their initial values. Larger weights make rounding errors visible.
     model.flat += np.random.default_rng(1).normal(0, 0.3, model.flat.shape).astype(np.float32)
     return model
 

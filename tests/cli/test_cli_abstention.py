@@ -14,7 +14,7 @@ LINES = "great lovely superb film\nthe film was long\nawful dull story\nzzz\n"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Models with and without held-out texts, and labelled texts that are hard to classify."""
+    """A folder of models with and without held-out texts, and of labelled texts that are hard to classify."""
     path = tmp_path_factory.mktemp("abstention")
     rows = [
         *make_rows(("neg", "pos"), 500, seed=1, words=5),

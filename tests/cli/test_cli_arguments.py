@@ -1,4 +1,4 @@
-"""Messages about probably mistaken arguments: repeated options, misspelt names, texts instead of files."""
+"""Messages about arguments that are probably mistakes: repeated options, misspelt names, texts instead of files."""
 
 from importlib import import_module
 

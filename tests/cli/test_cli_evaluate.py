@@ -330,7 +330,7 @@ def test_the_commands_shown_by_info_reproduce_the_same_bytes(tmp_path):
     assert (history["train_texts"], history["valid_texts"]) == (40, 10)
     for name in names:
         (tmp_path / name).unlink()
-    # info knows everything except the names of the inputs.
+    # info can reproduce everything except the names of the inputs.
     script = " && ".join(description["commands"])
     for name in ("CORPUS", "DATA", "VALID"):
         script = script.replace(name, f"{name}.csv")
@@ -340,7 +340,7 @@ def test_the_commands_shown_by_info_reproduce_the_same_bytes(tmp_path):
 
 @pytest.fixture(scope="module")
 def foreign(work, tmp_path_factory):
-    """The bytes of word vectors that were not made by nlptx, and the output of info for a model trained on them."""
+    """The bytes of a file of word vectors not made by nlptx, and the output of info for a model trained on them."""
     folder = tmp_path_factory.mktemp("foreign")
     vectors = folder / "glove.txt"
     vectors.write_text("the 0.1 0.2\nfilm -0.3 0.4\nawful 1 0\ngreat 0 1\n")

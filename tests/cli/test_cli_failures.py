@@ -100,7 +100,7 @@ def test_the_message_about_divergence_is_short(diverged):
 
 @pytest.mark.parametrize("held_out", ["0.1", "0"])
 def test_divergence_at_the_last_step_is_detected(held_out, work, tmp_path):
-    """There is no later loss that would reveal the divergence. No model is saved, and no interruption is reported."""
+    """No later loss can reveal this divergence. No model is saved, and no interruption is reported."""
     words = one_step(work, "--lr", "1e30", "--warmup", "0", "--weight-averaging", "0", "--valid-share", held_out)
     result = run(*words, "-o", "out.npz", code=1, cwd=tmp_path)
     assert "diverged" in result.stderr

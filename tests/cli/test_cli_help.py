@@ -1,4 +1,4 @@
-"""Help and version: their content, and that they import nothing slow."""
+"""Help and version: their content is complete, and they import no slow module."""
 
 import re
 import sys
@@ -93,7 +93,7 @@ def test_examples_use_options_that_exist(command):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_has_help(command):
     for names, description in options_of(command).items():
-        # A default in brackets alone is not a description.
+        # A default value in brackets is not enough as a description.
         assert re.search(r"[a-z]{3,}", re.sub(r"\[[^]]*\]", "", description)), f"{names}: {description!r}"
 
 
@@ -179,7 +179,7 @@ def test_predict_imports_only_what_it_needs(work):
     assert len(rows.splitlines()) == 31
     assert any(name.startswith("numpy.") for name in imported)
     unwanted = {"nlptx.training", "nlptx.metrics"}
-    if not np.__version__.startswith("1."):  # NumPy 1 imports them itself
+    if not np.__version__.startswith("1."):  # NumPy 1 itself imports these modules
         unwanted |= {"numpy.random", "numpy.ma"}
     assert imported & (unwanted | HEAVY - {"numpy"}) == set()
 
@@ -205,6 +205,6 @@ def test_an_unknown_command_or_option_is_a_usage_error(words):
 
 def test_help_into_a_closed_pipe_is_silent():
     result = shell(f"{' '.join(NLPTX)} --help | true; exit ${{PIPESTATUS[0]}}", code=None)
-    # `true` may end before or after the help is written.
+    # `true` does not read its input. It may close the pipe before or after the help is written.
     assert result.code in (0, 141)
     assert result.stderr == ""

@@ -97,7 +97,7 @@ def test_an_artifact_can_be_written_to_a_pipe(target, work):
     ids=" ".join,
 )
 def test_standard_input_cannot_be_used_twice(words, work):
-    """Otherwise the second reader would find it empty, and its error message would be less clear."""
+    """Otherwise the second reader would find standard input empty, and the error message would be less clear."""
     refused(*words, code=2, says="standard input", stdin=(work / "model.npz").read_bytes(), cwd=work)
 
 
@@ -154,7 +154,7 @@ def test_text_to_explain_must_be_utf_8(work):
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_same_bytes_for_any_jobs_hash_seed_folder_and_user(stage, work, tmp_path):
-    """The bytes reveal no user, host, path or date."""
+    """So the bytes cannot contain a user, host, path or date."""
     home = tmp_path / "home-of-zebra"
     home.mkdir()
     env = {"USER": "zebra", "LOGNAME": "zebra", "HOME": str(home), "TZ": "Asia/Tokyo", "PYTHONHASHSEED": "1"}

@@ -120,7 +120,7 @@ def test_order_is_kept_over_many_lines(model):
 
 
 def test_the_score_of_a_text_does_not_depend_on_other_texts(model):
-    """All printed digits are equal, whether texts are scored in batches or arrive one by one."""
+    """All printed digits of a score are equal, whether texts are scored in batches or arrive one by one."""
     rng = random.Random(2)
     words = PLAIN + LABEL_WORDS["neg"] + LABEL_WORDS["pos"]
     lines = [" ".join(rng.choices(words, k=rng.randint(1, 40))) for _ in range(500)]
@@ -227,7 +227,7 @@ def test_clashing_columns_are_renamed_with_a_note(model, tmp_path):
 
 
 def test_columns_survive_repeated_predictions(model, tmp_path):
-    """A table that already has label and predicted_label keeps both."""
+    """A table that already has the columns label and predicted_label keeps both."""
     row = {"text": NEG, "label": "mine", "predicted_label": "theirs"}
     (found,) = read_table(predict(model, write_table(tmp_path / "in.csv", [row])).stdout, "csv")
     assert {name: found[name] for name in row} == row
@@ -339,7 +339,7 @@ def peak_memory(model, lines, folder):
     code = (
         "import sys; from nlptx.cli.main import nlptx\n"
         "nlptx(sys.argv[1:], standalone_mode=False)\n"
-        # Not ru_maxrss, whose initial value is that of the test process.
+        # ru_maxrss cannot be used, because a child process inherits the value of the test process.
         "print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])"
     )
     words = ("predict", "-m", model, path, "-q", "-j", "2", "-o", folder / "out.txt")
@@ -356,7 +356,7 @@ def test_memory_does_not_grow_with_the_input(model, tmp_path):
 
 
 def test_predict_stops_reading_while_its_output_is_not_read(model):
-    """If nobody reads the output, only as much of an endless input is read as fits in the pipes and a few batches."""
+    """If the output is not read, ``predict`` reads only as much input as fits in the pipes and a few batches."""
     written = 0
     line = f"{NEG}\n".encode() * 100
     with Running("predict", "-m", model, "-q") as running:
@@ -396,7 +396,7 @@ def test_a_closed_output_pipe_ends_predict_silently(model):
 
 
 def test_a_closed_output_pipe_ends_predict_silently_during_a_slow_stream(model):
-    """As in ``tail -f log | nlptx predict | head -1``: the input is still open, but has no more lines for now."""
+    """In ``tail -f log | nlptx predict | head -1``, for example, the input stays open without further lines."""
     with Running("predict", "-m", model) as running:
         running.write(f"{NEG}\n".encode())
         running.read_until(b"\n")

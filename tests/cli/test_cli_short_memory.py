@@ -12,8 +12,8 @@ from short_memory import check_shortage_message, limited, linux_only, options_in
 from nlptx.cli.main import COMMANDS
 from nlptx.cli.shortage import describe_shortage
 
-# These limits, in MB, are far too low on any machine: Python needs only 60 MB to start, but no command succeeds with
-# 200 MB. Some commands need much more, and hit the larger limits later, when SciPy is loaded or workers are started.
+# Address-space limits in MB, all far too low on any machine: Python needs only 60 MB to start, but no command succeeds
+# with 200 MB. Commands that need much more reach the larger limits later, when SciPy is loaded or workers are started.
 LIMITS = [
     *((command, 150) for command in COMMANDS),
     ("cooccur", 100),

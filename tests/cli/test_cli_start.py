@@ -1,4 +1,4 @@
-"""``train --start`` and ``train -e MODEL``: recipes that reproduce the bytes, digests, and refused starts."""
+"""``train --start`` and ``train -e MODEL``: commands that reproduce the bytes, digests, and starts that are refused."""
 
 import hashlib
 import shlex
@@ -12,7 +12,7 @@ from nlptx.classifier.model_file import bundled_path
 
 @pytest.fixture(scope="module")
 def started(work, tmp_path_factory):
-    """A folder with new.tsv and two models trained on it: from model.npz, and from only its word vectors."""
+    """A folder with new.tsv and two models trained on it: one from model.npz, one from its word vectors alone."""
     folder = tmp_path_factory.mktemp("start")
     write_tsv(folder / "new.tsv", make_rows(("neg", "pos"), 20, seed=8))
     write_tsv(folder / "more.tsv", make_rows(("neg", "pos"), 12, seed=9))
@@ -23,7 +23,7 @@ def started(work, tmp_path_factory):
 
 
 def recipe(model):
-    """The words of the last command that info prints, without the name of the program."""
+    """Return the arguments of the last command that info prints, without the name of the program."""
     return shlex.split(call("info", model, "--json").json["commands"][-1])[1:]
 
 

@@ -1,4 +1,6 @@
-"""Real-world tables: other column names, delimiters, labels and weights, and broken rows; guesses are reported."""
+"""Real-world tables with other column names, delimiters, labels and weights, or with broken rows.
+
+The tests also check that every guess is reported."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Shell completion as described in the README, in a real bash at a terminal; the scripts for other shells."""
+"""Shell completion works as the README describes, in a real bash at a terminal; other shells get their scripts."""
 
 import os
 import pty
@@ -52,7 +52,7 @@ class Bash:
         return seen.decode().rpartition(mark.decode())[0].splitlines()[-1]
 
     def complete(self, line):
-        """Return the words of a line after all completions of its last word were inserted (M-*)."""
+        """Return the words of a line after the key M-* has inserted all completions of the last word."""
         shown = self.type(f"{line}\033*\001printf '<%s>' \005; echo do''ne\n", b"done\r\n")
         return re.findall("<([^<>]*)>", shown)
 

@@ -106,7 +106,7 @@ def test_an_option_with_several_values(here):
     ],
 )
 def test_errors_in_the_file_are_reported(text, says, here):
-    """Every stage checks all sections."""
+    """Every command checks all sections of the file."""
     code, message = failure("pca", here / "cooccur.npz", *config(text))
     assert code == 2
     assert f"c.toml: {says}" in message.replace("\n", "") or ("c.toml: " in message and says in message)

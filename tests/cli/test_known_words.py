@@ -1,4 +1,4 @@
-"""Texts with no or few known words: predict and evaluate report them, and do not silently assign labels."""
+"""Texts with no or few known words: predict and evaluate report them instead of silently assigning labels."""
 
 import json
 
@@ -83,9 +83,9 @@ def scored(known, tokens, truncated=False):
         ([scored(6, 10)], 0),
         ([scored(5, 10)], 1),
         ([scored(1, 10), scored(90, 90)], 0),
-        ([scored(0, 1000), scored(10, 10)], 1),  # only reported as a text without known words
+        ([scored(0, 1000), scored(10, 10)], 1),  # the first text is reported only as a text without known words
         ([scored(0, 0), scored(1, 5)], 2),
-        ([scored(128, 1000, truncated=True)], 0),  # the rest was not counted
+        ([scored(128, 1000, truncated=True)], 0),  # known words are counted only in the part that is read
     ],
 )
 def test_number_of_notes(texts, notes):

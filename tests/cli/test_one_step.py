@@ -94,7 +94,7 @@ def test_the_model_does_not_depend_on_source_and_jobs(source, here):
         "unlabelled from stdin": (("DATA.tsv",), "-", {"stdin": (here / "UNLABELLED.txt").read_bytes()}),
         "jobs": (("DATA.tsv", "-j", "1"), "UNLABELLED.txt", {}),
     }[source]
-    if source == "stdin":  # needs --input-format, which applies to all inputs
+    if source == "stdin":  # standard input needs --input-format, which applies to all inputs
         (here / "UNLABELLED.tsv").write_text("text\n" + (here / "UNLABELLED.txt").read_text())
         free = "UNLABELLED.tsv"
     assert in_one_step(*data, "--unlabelled", free, "--config", "c.toml", **options) == plain
@@ -112,7 +112,7 @@ def test_folders_and_archives_with_splits(here):
         assert in_one_step(name, "--config", "c.toml") == in_three_steps((name,), (name,))
     one = in_one_step("corpus", "--split", "train", "--config", "c.toml")
     assert one == in_three_steps(("corpus", "--split", "train"), ("corpus", "--split", "train"))
-    # Of the unlabelled archive, only the unsup part is read, and its texts are counted.
+    # Only the part unsup of the unlabelled archive is read, and its texts are counted.
     in_one_step("DATA.tsv", "--unlabelled", "corpus.tar.gz", "--config", "c.toml")
     assert header_of("one.npz")["made_from"]["made_from"]["details"]["documents"] == 59
 

@@ -50,7 +50,7 @@ def test_output_is_compressed_according_to_its_name(ending, model, tmp_path):
     predict(model, "-o", f"out.csv{ending}")
     with OPENERS[ending](f"out.csv{ending}") as file:
         assert file.read() == predict(model, "--format", "csv").stdout
-    # The output can be read again, and there are no other files.
+    # Check that the output can be read again, and that there are no other files.
     again = predict(model, f"out.csv{ending}", "--format", "text").rows
     assert [row[2] for row in again] == TEXTS.splitlines()
     assert list(contents(tmp_path)) == [f"out.csv{ending}"]

@@ -1,4 +1,4 @@
-"""Co-occurrence counts against a simple dictionary-based counter."""
+"""Co-occurrence counts are compared with those of a simple counter that uses a dictionary."""
 
 import math
 import os
@@ -107,7 +107,7 @@ def test_counts_equal_the_dictionary_counter(documents, window, weighting, min_c
         return
     result = count_words(documents, window=window, weighting=weighting, min_count=min_count)
     assert set(result.vocabulary.words) == frequent
-    # Exactly equal, because the sums are integers that are divided, and thus rounded, only once.
+    # The results must be exactly equal, because the sums are integers that are divided, and thus rounded, only once.
     assert tabulate(result) == {pair: float(weight) for pair, weight in expected.items()}
 
 
@@ -444,7 +444,7 @@ def test_inconsistent_arrays_are_rejected(arrays):
 
 @pytest.mark.parametrize("change", [{"window": 0}, {"window": "5"}, {"colour": "red"}, {"tokenizer": "none"}])
 def test_stored_settings_that_are_invalid_raise_an_artifact_error(change):
-    # The error is in the file rather than in the user's options, so the exit code is different.
+    # The error is in the file and not in the user's options, so the exit code is not that of a usage error.
     artifact = damaged()
     artifact.settings.update(change)
     with pytest.raises(ArtifactError):

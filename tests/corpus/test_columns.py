@@ -1,4 +1,6 @@
-"""Columns of tables are matched exactly or, failing that, case-insensitively; a single column is the text."""
+"""The columns of a table are found by their exact names or, failing that, regardless of case.
+
+The only column of a table is the text."""
 
 import pytest
 from reading import BOM, write

@@ -1,4 +1,4 @@
-"""Plain text, standard input, read errors, and the digest."""
+"""Corpora: plain text, standard input, read errors, and the digest of the input."""
 
 import errno
 import gzip

@@ -258,13 +258,13 @@ def test_a_truncated_archive_never_loses_documents_silently(tmp_path, packing):
     path = tmp_path / ("a.tar" + (packing and f".{packing}"))
     with tarfile.open(path, f"w:{packing}") as archive:
         for number in range(6):
-            # These digits compress badly, so some of the cuts fall into headers and others into contents.
+            # These digits compress badly, so some truncated archives end within a header and others within contents.
             add(archive, f"pos/{number}.txt", " ".join(str(n**7 + number) for n in range(60)).encode())
     complete, expected = path.read_bytes(), texts(path)
     # If an uncompressed archive ends between two members, no reader can detect the truncation.
     sizes = [
         512 + -(-len(text) // 512) * 512 for text in expected
-    ]  # a header, and the content rounded up to blocks of 512 bytes
+    ]  # the sizes of a header and of the content, which is rounded up to blocks of 512 bytes
     borders = {sum(sizes[:number]) for number in range(7)} if not packing else set()
     for length in set(range(1, len(complete), 41)) - borders:
         write(path, complete[:length])

@@ -191,7 +191,7 @@ def test_jsonl_labels_become_strings(tmp_path, value, label):
 
 
 def test_different_numbers_are_different_labels(tmp_path):
-    # Formatting with six significant digits would merge them.
+    # If these numbers were formatted with six significant digits, they would become equal.
     path = write(tmp_path / "a.jsonl", '{"text": "a", "label": 1234567.5}\n{"text": "a", "label": 1234568.5}\n')
     first, second = read(path)
     assert first.label != second.label

@@ -1,4 +1,4 @@
-"""The character between the columns of CSV: given, or detected in the header."""
+"""The delimiter between the columns of CSV is given, or detected in the header."""
 
 import pytest
 from reading import BOM, read, write

@@ -1,4 +1,4 @@
-"""A document without a label or a text is an error that names the line, or it is skipped and counted."""
+"""A document without a label or a text causes an error that names the line, or is skipped and counted."""
 
 import pytest
 from reading import write

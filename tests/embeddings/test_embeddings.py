@@ -99,7 +99,7 @@ def test_the_three_words_of_an_analogy_are_excluded_from_the_answers():
 
 
 def test_analogy_adds_unit_vectors():
-    # 3CosAdd normalises the vectors first; otherwise the longest one would dominate the sum.
+    # 3CosAdd normalises the vectors first; otherwise the longest vector would dominate the sum.
     table = {"a": (1, 0, 0), "b": (0, 1, 0), "c": (0, 0, 50), "good": (-1, 1, 1), "long": (0, 0.1, 9)}
     word, cosine = embeddings(table).analogy("a", "b", "c", 1)[0]
     assert (word, cosine) == ("good", pytest.approx(1))
@@ -250,7 +250,7 @@ def test_word2vec_text_round_trip_preserves_every_bit(tmp_path, words, size, dat
 
 
 def test_round_trip_of_vectors_with_one_component(tmp_path):
-    # The header line removes the ambiguity about which line is the first word.
+    # The header line makes clear which line contains the first word.
     path = str(tmp_path / "vectors.txt")
     embeddings({"the": (0.5,), "a": (2,)}).save(path)
     assert load_embeddings(path).vectors.tolist() == [[0.5], [2]]
@@ -336,7 +336,7 @@ def test_a_file_without_vectors_is_rejected(tmp_path, content):
 
 @pytest.mark.parametrize("name", ["none.txt", "folder.txt"])
 def test_a_missing_file_or_a_folder_is_named(tmp_path, name):
-    # This is a usage error, as it is for artifacts and other inputs.
+    # This is a usage error for word vectors too, as it is for artifacts and other inputs.
     (tmp_path / "folder.txt").mkdir()
     with pytest.raises(SettingsError) as caught:
         read_word2vec(str(tmp_path / name))

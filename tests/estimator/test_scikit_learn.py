@@ -11,7 +11,7 @@ import nlptx
 TEXTS, LABELS = make_reviews(30)
 SMALL = {"epochs": 1, "width": 8, "heads": 2, "lsa_components": 0, "jobs": 1, "pca": nlptx.PcaSettings(components=4)}
 
-# Checks that TextClassifier does not pass, with the reason.
+# Checks that TextClassifier does not pass -> the reason.
 EXPECTED_FAILURES = {
     "check_estimators_unfitted": "wants the NotFittedError of scikit-learn, which nlptx does not import",
     "check_sample_weights_not_an_array": "weights have to be an iterable of numbers",
@@ -29,7 +29,7 @@ STATUSES = ("passed", "failed", "xfail")
 
 
 class NumberClassifier(nlptx.TextClassifier):
-    """Reads numbers as words, because nearly all checks of scikit-learn pass matrices."""
+    """A TextClassifier that reads the numbers of a matrix as words, because nearly all checks use matrices."""
 
     def fit(self, X, y, sample_weight=None):
         return super().fit(self._as_texts(X, reset=True), y, sample_weight)

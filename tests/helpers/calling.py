@@ -11,7 +11,7 @@ _STREAMS = ("stdin", "stdout", "stderr")
 
 
 def call(*arguments, stdin=b"", code=0):
-    """Run ``nlptx ARGUMENTS`` with ``stdin`` as input; ``code`` is the expected exit code, None for any."""
+    """Run ``nlptx ARGUMENTS`` with ``stdin`` as input; ``code`` is the expected exit code (None: any)."""
     data = stdin.encode() if isinstance(stdin, str) else stdin
     streams = {name: io.TextIOWrapper(io.BytesIO(data if name == "stdin" else b""), "utf-8") for name in _STREAMS}
     before = {name: getattr(sys, name) for name in _STREAMS}

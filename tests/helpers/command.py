@@ -18,7 +18,7 @@ from fork_server import ForkServer
 NLPTX = [sys.executable, "-m", "nlptx"]
 TIMEOUT = 60
 TRACEBACK = "Traceback (most recent call last)"
-# Start of a program in which forking causes a warning, as in Python 3.12 and later if there are threads.
+# First lines of a program in which forking causes a warning, as it does in Python 3.12 and later if there are threads.
 _FORK_WARNS = """
 import os
 import warnings
@@ -64,7 +64,10 @@ class Result:
 
 
 def environment(**changes):
-    """Return the environment for a child process, without the user's nlptx settings; None removes a variable."""
+    """Return the environment for a child process, without nlptx settings of the user.
+
+    ``changes`` sets further variables; a variable whose value is None is removed.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NLPTX_", "_NLPTX"))}
     kept |= {"OPENBLAS_NUM_THREADS": "1", "TESTED_PYTHON": sys.executable, "TERM": "xterm"}
     for name in ("NO_COLOR", "FORCE_COLOR", "PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONUNBUFFERED"):
@@ -85,7 +88,7 @@ def start(*arguments, program=None, cwd=None, env=None, stdin=PIPE, stdout=PIPE,
         program: Python source to run instead, with the same arguments.
         cwd: working directory.
         env: changes to the environment.
-        stdin: standard input, as for Popen; likewise ``stdout`` and ``stderr``.
+        stdin, stdout, stderr: standard streams, as for Popen.
     """
     words, changes = [*map(str, arguments)], env or {}
     if _FORKS.can_run(changes):
@@ -100,7 +103,7 @@ def start_program(words, *, env, **options):
         words,
         env=environment(**env),
         start_new_session=True,
-        # A background job ignores Ctrl-C, and its children inherit that.
+        # A background job ignores Ctrl-C, and its children inherit this setting.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         **options,
     )
@@ -125,7 +128,7 @@ def _check(outcome, code, traceback=False):
 
 
 def run(*arguments, stdin=b"", cwd=None, env=None, code=0, traceback=False):
-    """Run ``nlptx ARGUMENTS`` with ``stdin`` piped in; ``code`` is the expected exit code, None for any."""
+    """Run ``nlptx ARGUMENTS`` with ``stdin`` piped in. ``code`` is the expected exit code; None allows any code."""
     return _check(_finish(start(*arguments, cwd=cwd, env=env), _as_bytes(stdin)), code, traceback)
 
 
@@ -184,9 +187,9 @@ def contents(folder):
 
 
 def run_forking(program):
-    """Run a Python program that forks, in a new process because the test process has threads.
+    """Run a Python program that forks. It runs in a new process, because the test process has threads.
 
-    Warnings are errors.
+    Warnings are errors in the new process.
     """
     words = [sys.executable, "-W", "error", "-c", _FORK_WARNS + program]
     return subprocess.run(words, capture_output=True, env=environment(), check=False, text=True, timeout=TIMEOUT)

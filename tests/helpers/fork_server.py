@@ -21,7 +21,7 @@ import sys
 import tempfile
 import threading
 
-# Prefixes of variables that are only read when an interpreter starts or a library is loaded.
+# Prefixes of environment variables that are read only when an interpreter starts or a library is loaded.
 _READ_AT_START = ("PYTHON", "OPENBLAS", "OMP_", "MKL_", "LD_", "MALLOC_")
 # Modules that nlptx imports only when it needs them.
 _IMPORTED_LATE = ("scipy.optimize",)
@@ -29,7 +29,7 @@ MAIN = "from nlptx.__main__ import main\nmain()\n"
 
 
 class ForkServer:
-    """A server process. It starts at the first call of :meth:`start`, and ends together with the test process."""
+    """A server process, which starts at the first call of :meth:`start` and ends together with the test process."""
 
     def __init__(self, environment):
         self._environment = environment
@@ -46,7 +46,7 @@ class ForkServer:
         Args:
             arguments: arguments of the program.
             streams: standard input, output and error, each as for :class:`subprocess.Popen`.
-            cwd: working directory, None for the current one.
+            cwd: working directory; None means the current one.
             environment: all environment variables.
             program: Python source to run; by default it runs nlptx.
         """
@@ -75,7 +75,7 @@ class ForkServer:
 
 
 def _ends(number, stream):
-    """Return a file for our end of a standard stream (or None), and the descriptor of the child's end."""
+    """Return a file for the test's end of a standard stream (or None), and the descriptor of the child's end."""
     if stream == subprocess.PIPE:
         reading, writing = os.pipe()
         # Input is not buffered, so that written data arrives immediately.
@@ -182,7 +182,7 @@ def serve(requests):
 
 
 def _answer(connection, *streams):
-    """Fork the program, wait until it ends, and send its exit code. Returns only in the fork: the source to run."""
+    """Fork the program, wait until it ends, and send its exit code. In the fork, return its source."""
     with socket.socket(fileno=connection) as wire:
         call = json.loads(wire.recv(1 << 20))
         child = os.fork()

@@ -10,8 +10,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from nlptx.nn import Gradients, Layer, Layout, flatten
 
-# The error of central differences is STEP^2 f'''/6 from curvature and about 1e-16 |loss| / STEP from rounding. For
-# losses around 1 both are near 1e-10, so the tolerances allow for little else.
+# Central differences have an error of STEP^2 f'''/6 from the third derivative, and of about 1e-16 |loss| / STEP from
+# rounding. For losses around 1, both errors are near 1e-10, so the tolerances allow hardly any other error.
 STEP = 1e-5
 RELATIVE = 1e-6
 ABSOLUTE = 2e-9
@@ -78,14 +78,14 @@ def layer_gradients(
 
 
 def randomise(layer: Layer, seed: int = 3, dtype: DTypeLike = np.float64) -> NDArray:
-    """Flatten a layer and fill it with noise, because zeros and ones, the usual start, hide wrong gradients."""
+    """Flatten a layer and fill it with noise, because the usual initial zeros and ones hide wrong gradients."""
     flat = flatten(layer, dtype)
     flat[...] = np.random.default_rng(seed).normal(0, 0.5, flat.shape)
     return flat
 
 
 def _probes(shape: tuple[int, ...], small: int) -> Iterator[tuple[str, NDArray]]:
-    """Yield random unit directions, which reveal a wrong entry anywhere, then each entry if the array is small."""
+    """Yield random unit directions, which reveal any wrong entry, and then, for a small array, each single entry."""
     rng = np.random.default_rng(7)
     for number in range(DIRECTIONS):
         direction = rng.normal(size=shape)

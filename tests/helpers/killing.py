@@ -12,7 +12,7 @@ import time
 
 from command import run, run_program, start
 
-# Run in the child: the process kills itself when a function is called for the n-th time, before or after its work.
+# Code that runs in the child: the process kills itself before or after the n-th call of a function.
 _DRIVER = """
 import importlib, os, signal, sys
 module, owner, name, number, after, *words = sys.argv[1:]
@@ -36,7 +36,7 @@ sys.argv = ["nlptx", *words]
 from nlptx.cli.main import main
 main()
 """
-# Run in the child: the process sends itself signals when functions are called for the n-th time.
+# Code that runs in the child: the process sends itself signals when functions are called for the n-th time.
 _SIGNAL_DRIVER = """
 import importlib, json, os, signal, sys
 strikes, force_after, *words = sys.argv[1:]
@@ -78,7 +78,7 @@ def killed_at(point, number, *words, when="before", cwd=None):
     """Run ``nlptx WORDS`` until it calls ``point`` for the ``number``-th time, then kill it with SIGKILL.
 
     Args:
-        point: module, class ("" for none) and name of a function, such as STEP.
+        point: a function, such as STEP, given as its module, its class ("" if it has none) and its name.
         number: number of the call, from 1.
         words: arguments of the command.
         when: ``before`` or ``after`` the call.

@@ -5,7 +5,7 @@ import os
 
 
 def made_once(tmp_path_factory, name, make):
-    """Return a folder filled by ``make(folder)``, which only one of the pytest-xdist workers calls."""
+    """Return a folder that ``make(folder)`` has filled; only one of the pytest-xdist workers calls ``make``."""
     base = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent  # common parent of the folders of all workers

@@ -1,4 +1,7 @@
-"""Seeded damage for the fuzz tests: to bytes, to JSON values, to arrays. Mutation N of a file is always the same."""
+"""Reproducible random damage to bytes, JSON values and arrays, for the fuzz tests.
+
+Mutation N of a file is always the same.
+"""
 
 import copy
 import io

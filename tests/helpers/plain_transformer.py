@@ -14,7 +14,7 @@ ACTIVATIONS = {
 
 
 def plain_probabilities(model, text, **changes):
-    """Return the probabilities of a text; ``changes`` override settings of the model."""
+    """Return the probabilities of the classes of a text; ``changes`` override settings of the model."""
     return PlainTransformer(model, **changes).probabilities(model.vocabulary.encode(text))
 
 

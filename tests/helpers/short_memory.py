@@ -13,7 +13,7 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
 def limited(megabytes, nlptx=NLPTX):
-    """Return a command that starts nlptx with an address space of ``megabytes`` MB; append the arguments of nlptx."""
+    """Return a command that starts nlptx with an address space of ``megabytes`` MB, to be followed by its arguments."""
     return ["bash", "-c", 'ulimit -v "$0" && exec "$@"', str(megabytes << 10), *nlptx]
 
 
@@ -30,6 +30,6 @@ def check_shortage_message(stderr):
     assert lines[0].startswith("nlptx: error: "), stderr
     assert any(text in lines[0] for text in SHORTAGES), stderr
     assert stderr.count("nlptx:") == 1, stderr
-    # The message and its advice, and nothing from OpenBLAS, the dynamic loader or the interpreter.
+    # Expect only the message and its advice, and nothing from OpenBLAS, the dynamic loader or the interpreter.
     assert len(lines) == 2, stderr
     assert lines[1].startswith("  "), stderr

@@ -1,4 +1,4 @@
-"""Small valid artifacts of all kinds, and functions that use them as the commands do; for the fuzz tests."""
+"""For the fuzz tests: small valid artifacts of all kinds, and functions that use them as the commands do."""
 
 import contextlib
 import io

@@ -7,7 +7,7 @@ _KEY = "tally"
 
 
 class Tally:
-    """The counts of one test. They are stored in its report, so that they also reach the table from xdist workers."""
+    """The counts of one test, stored in the report of the test, which xdist workers send to the main process."""
 
     def __init__(self, request, item):
         self.counts = dict.fromkeys(COLUMNS, 0) | {"item": item}

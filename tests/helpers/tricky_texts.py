@@ -8,7 +8,7 @@ TRICKY = "nNtT'’sSmMdDrReEvVlL _-.<br/>\n\t\x00\x1c\x7f\x85\xa0\u0301\u200b\u2
 PIECES = [
     *("n't", "N'T", "N't", "'s", "'S", "'re", "'RE", "'ve", "'ll", "'m", "'d"),
     *("'", "\u2019", "\u2018", "\u02bc", "\uff07", "`"),
-    # Letters with unusual case mappings, some of them to two characters; and combining characters.
+    # Letters with unusual case mappings, some of which map one letter to two characters; and combining characters.
     *("\u017f", "'\u017f", "\u0130", "i\u0307", "\u0131", "\u212a", "\u1e9e", "\u03a3", "\u0301", "\u0307", "\u0338"),
     *("a", "n", "t", "s", "re", "T", "1", "_", "-", ".", " ", "\t", "\x1c", "\x85", "\u2028"),
     *("<br>", "<br />", "<BR\t/>", "<br\u00a0>", "<br", "<b", "r>", ">", "/>", "<br<br>>"),

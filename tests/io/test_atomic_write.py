@@ -17,7 +17,7 @@ from nlptx.io.output_path import check_writable
 
 @pytest.fixture
 def path(tmp_path):
-    """Return the path of a file with old content; its folder contains nothing else."""
+    """Return the path of a file with old content in a folder that contains nothing else."""
     path = tmp_path / "out.npz"
     path.write_bytes(b"old")
     return path
@@ -129,7 +129,7 @@ def test_a_read_error_in_the_block_is_not_reported_as_a_write_error(path):
 
 
 def test_the_file_is_flushed_before_the_rename_and_the_folder_after_it(path, monkeypatch):
-    """Otherwise, a power failure could leave an empty file, or the old one after success has been reported."""
+    """Otherwise, a power failure could leave an empty file, or the old file although success has been reported."""
     events = []
     fsync, replace = os.fsync, os.replace
 
@@ -189,7 +189,7 @@ def test_a_folder_without_write_permission_is_rejected_early(path, monkeypatch):
 
 
 def test_a_write_protected_file_is_rejected(path, monkeypatch):
-    """A rename would succeed, but the file is protected, so it is an error, as with ``> FILE``."""
+    """A rename would succeed, but writing to a protected file must fail, as it does with ``> FILE``."""
     access = os.access
     monkeypatch.setattr(os, "access", lambda name, mode: name != str(path) and access(name, mode))
     with pytest.raises(OutputError, match="permission denied") as caught:
@@ -270,7 +270,7 @@ def test_files_with_similar_names_are_not_removed(path):
 
 
 def test_the_temporary_file_of_a_running_writer_is_not_removed(path):
-    """The lock on the file shows that its writer is running; process id and host do not matter."""
+    """The lock on the file shows that its writer is running; the process id and the host do not matter."""
     with atomic_output(str(path)) as first:
         first.write(b"first")
         put(path, b"second")
@@ -372,7 +372,7 @@ def test_a_file_name_of_the_maximum_length(tmp_path):
 
 
 def standard_output(monkeypatch):
-    """Replace standard output with a buffer. Not a fixture, because pytest replaces sys.stdout after the fixtures."""
+    """Replace standard output with a buffer. A fixture could not do so, because pytest replaces sys.stdout later."""
     pipe = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(pipe))
     return pipe
@@ -422,7 +422,7 @@ def test_a_named_pipe_is_written_to_rather_than_replaced(tmp_path):
 
 @pytest.mark.parametrize("kind", ["/dev/fd", "/proc/self/fd", "link"])
 def test_an_open_file_is_written_at_its_current_position(path, kind):
-    """It is neither replaced nor truncated: ``-o /dev/stdout >> out.npz`` appends to the file."""
+    """Such a file is neither replaced nor truncated: ``-o /dev/stdout >> out.npz`` appends to the file."""
     with open(path, "ab") as file:
         if kind == "link":
             name = path.with_name("link")

@@ -1,4 +1,4 @@
-"""A file that is truncated while it is read causes an error that names it; data added meanwhile is read."""
+"""A file that is truncated while it is read causes an error that names it; data that is added meanwhile is read too."""
 
 import gzip
 import os

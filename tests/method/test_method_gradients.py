@@ -1,4 +1,4 @@
-"""Row 16 of the method: backpropagation. Also tests for faults found in other implementations.
+"""Row 16 of the method: backpropagation, and tests for faults that were found in other implementations.
 
 More detailed tests are in test_layers and test_network.
 """
@@ -147,7 +147,7 @@ def test_fault_zero_gradients_for_k_and_q(attention, head_width):
     gradients = np.split(arrays["encoder.block0.attention.f.qkv.W"][1], 3, axis=1)
     for gradient in gradients:
         assert (gradient != 0).mean() > 0.99
-    # Training updates all three: their weights differ from the initial ones.
+    # Training updates all three matrices: their weights differ from the initial ones.
     start, trained = (small_fit(**settings, lr=lr) for lr in (0.0, 1e-3))
     before, after = (dict(m.network.parameters())["encoder.block0.attention.f.qkv.W"].value for m in (start, trained))
     for part in np.split(before != after, 3, axis=1):
@@ -162,7 +162,7 @@ def test_fault_one_add_and_norm_cache_shared_by_two_call_sites(order):
     randomise(block)
     layout = Layout(np.array([2, 3]))
     check_gradients(*layer_gradients(block, rng.normal(size=(5, 6)), layout))
-    # A forward call between a forward pass and its backward pass, as from another thread, has no effect.
+    # Another forward call between a forward pass and its backward pass, for example by another thread, has no effect.
     layer = MultiHeadAttention(6, 2, 3, True, rng)
     grads = [Gradients(randomise(layer) * 0) for _ in range(2)]
     y, cache = layer.forward(x := rng.normal(size=(5, 6)), layout)

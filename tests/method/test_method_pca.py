@@ -16,12 +16,12 @@ from nlptx.pca.operators import RowOperator, transform
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text.vocabulary import Vocabulary
 
-# Textbook power iteration: one vector at a time, each removed from the matrix by subtraction.
+# Settings of the textbook power iteration: one vector at a time, and each is removed from the matrix by subtraction.
 SLOW = {"eigenvalue_weight": 1.0, "block": 1, "degree": 1, "deflation": "subtraction"}
 FAST = {"block": 0, "degree": 0, "deflation": "projection"}
-# The same with standardised rows and no PPMI.
+# Settings of the textbook power iteration with standardised rows and without PPMI.
 ARTICLE = {"transform": "none", "standardize": True, **SLOW}
-# Variants of the rows: standardised counts; PPMI, then standardised; PPMI.
+# Settings with different rows: standardised counts; standardised PPMI; PPMI.
 VARIANTS = {"taught": ARTICLE | FAST, "both": {"smoothing": 0.75, "standardize": True}, "default": {}}
 SPECTRUM = np.array([1, 0.97, 0.6, 0.58, 0.3, 0.2, 0.1, 0.05])
 
@@ -230,7 +230,7 @@ def test_row_06_transform_options():
     assert np.allclose(white.vectors, plain.vectors * plain.eigenvalues**-0.25, rtol=1e-4, atol=1e-4)
 
 
-# The default is not tested, because its X is symmetric, so both matrices are the same.
+# The default settings are not tested: their X is symmetric, so both matrices are the same.
 @pytest.mark.parametrize("variant", ["taught", "both"])
 def test_fault_eigenvectors_of_m_m_transposed(variant):
     X = dense_x(variant)

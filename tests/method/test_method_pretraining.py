@@ -19,7 +19,7 @@ from nlptx.training.progress import EpochProgress
 
 
 def cycles(count, words=12, length=13):
-    """Return texts that repeat a fixed cycle of words: each word determines the next, and all are equally frequent."""
+    """Return texts that repeat a cycle of words: each word determines the next one, and all are equally frequent."""
     return [" ".join(f"c{(start + index) % words}" for index in range(length)) for start in range(count)]
 
 

@@ -22,7 +22,7 @@ from nlptx.training.weight_averaging import WeightAverage
 
 
 def textbook_step(rule, w, g, memory, lr, beta1=0.9, decay=0.0):
-    """Return w after a step with the gradient g; ``memory`` holds the moments and the number of steps so far."""
+    """Return w after an optimiser step with the gradient g; ``memory`` holds the moments and the number of steps."""
     if rule == "sgd":
         return w - lr * g
     memory["t"] = t = memory.get("t", 0) + 1

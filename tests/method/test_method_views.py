@@ -25,7 +25,7 @@ def test_row_18_learning_curve_is_stored_in_the_artifact(tmp_path):
 
     def note(progress):
         if isinstance(progress, EpochProgress):
-            losses[progress.step] = progress.loss  # the mean since the start of the epoch
+            losses[progress.step] = progress.loss  # the mean loss since the start of the epoch
 
     settings = TrainSettings(epochs=3, batch=8, ngrams=0)
     embeddings = nlptx.fit_pca(nlptx.count(texts, jobs=1), PcaSettings(8), jobs=1)

@@ -1,4 +1,4 @@
-"""The correction to the outputs of a trained model: its optimum, and that no label leaks; added words and n-grams."""
+"""The correction to the outputs of a trained model is optimal and leaks no label; words and n-grams can be added."""
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
@@ -38,7 +38,7 @@ def test_rows_hold_the_distinct_ngrams_of_a_text():
 
 
 def test_the_correction_is_the_most_probable_one():
-    """No small step away from it raises the posterior probability."""
+    """No small step away from the correction raises its posterior probability."""
     for width in (1, 3):
         targets = RNG.integers(0, max(width, 2), len(TEXTS))
         ngrams, outputs, inputs, correction, _ = fitted(targets, width)

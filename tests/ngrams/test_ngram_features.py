@@ -43,7 +43,7 @@ both = pytest.mark.parametrize("classes", [2, 3])
 
 
 def grams_of(ids, order):
-    """Return for each token the n-grams that end there, n = 1 to ``order``, as tuples; None where there is none."""
+    """Return the n-grams that end at each token, for n = 1 to ``order``, as tuples; None where there is no n-gram."""
     text = (START, *ids)
     return [[text[t + 2 - n : t + 2] if n <= t + 2 else None for n in range(1, order + 1)] for t in range(len(ids))]
 
@@ -55,8 +55,8 @@ def distinct_grams(ids, order):
 def plain_ratios(counts, classes, min_texts):
     """Return log-count ratios (Wang & Manning 2012): r = log((p / |p|) / (q / |q|)).
 
-    p are the smoothed counts of a class, q those of all other classes. Smoothing adds two texts to each n-gram, divided
-    between class and rest in proportion to the total counts.
+    p are the smoothed counts of a class, q those of all other classes. Smoothing adds two texts to the count of each
+    n-gram, divided between the class and the other classes in proportion to their total counts.
     """
     frequent = [row for row in counts if sum(row) >= min_texts]
     columns = []
@@ -347,7 +347,7 @@ def test_features_of_a_new_text_use_the_linear_model_of_all_texts(classes):
 
 @both
 def test_unlabelled_texts_change_no_ratio(classes):
-    """The labels are unbalanced, and the unlabelled texts contain many n-grams that no labelled text contains."""
+    """This holds even if the labels are unbalanced and the unlabelled texts contain many n-grams of their own."""
     texts, targets = random_texts(60, classes, words=30)
     targets = [target if number % 3 else 0 for number, target in enumerate(targets)]
     unlabelled_texts = random_texts(300, classes, words=60, seed=2)[0]

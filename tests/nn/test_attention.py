@@ -37,7 +37,7 @@ def test_the_kernel_equals_the_textbook_form(dtype, tolerance, causal, size, shi
     tolerance *= max(1, abs(shift) / 10, size**2 / 10)
     for actual, reference in zip((o, e / z[..., None], dq, dk, dv), expected, strict=True):
         assert actual.dtype == dtype
-        # Where one key has all the weight, the gradients of the scores vanish and only rounding errors remain.
+        # If one key has all the weight, the gradients of the scores are 0 except for rounding errors.
         assert_allclose(actual, reference, rtol=tolerance, atol=tolerance * max(0.01, np.abs(reference).max()))
 
 

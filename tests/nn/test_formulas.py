@@ -1,4 +1,4 @@
-"""The outputs of the layers against their formulas, computed one number at a time."""
+"""The outputs of the layers are compared with their formulas, computed one number at a time."""
 
 from __future__ import annotations
 

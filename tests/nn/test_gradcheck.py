@@ -49,7 +49,7 @@ ATTEND_BACKWARD = attention.attend_backward  # the correct function, saved befor
 
 
 class HeadsWithAnotherSoftmax(MultiHeadAttention):
-    """Calls ``wrong`` instead of ``attend_backward``."""
+    """Attention that calls ``wrong`` instead of ``attend_backward``."""
 
     wrong: Callable[..., tuple[NDArray, NDArray, NDArray]]
 

@@ -1,4 +1,4 @@
-"""Probabilities, losses and gradients against their definitions."""
+"""Probabilities, losses and gradients are compared with their definitions."""
 
 from __future__ import annotations
 

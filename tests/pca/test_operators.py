@@ -1,4 +1,4 @@
-"""The matrix that PCA decomposes, and its products, against dense formulas."""
+"""The matrix that PCA decomposes, and its products, are compared with dense formulas."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ def test_transposed_equals_the_dense_transpose(standardize):
 
 @pytest.mark.parametrize("standardize", [True, False])
 def test_covariance_is_x_transposed_x_over_n_and_not_x_x_transposed(standardize):
-    # The matrix is asymmetric; the two products of a symmetric matrix are equal unless it is standardised.
+    # The matrix is not symmetric, because the two products of a symmetric matrix are equal unless it is standardised.
     dense = sparse(7, 7, seed=3).toarray()
     assert not np.allclose(dense, dense.T)
     X = standardized(dense) if standardize else dense

@@ -1,4 +1,4 @@
-"""From counts to word vectors: the entire PCA stage against its dense formula."""
+"""From counts to word vectors: the results of the entire PCA stage are compared with its dense formula."""
 
 import numpy as np
 import pytest

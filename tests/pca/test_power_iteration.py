@@ -1,4 +1,4 @@
-"""Power iteration with deflation, against a dense solver and on matrices with known spectra."""
+"""Power iteration with deflation is compared with a dense solver, and applied to matrices with known spectra."""
 
 import numpy as np
 import pytest
@@ -251,7 +251,7 @@ def test_the_textbook_method_multiplies_one_vector_at_a_time_and_keeps_no_basis(
 
 
 def test_the_default_needs_few_products_if_the_spectrum_decays_slowly():
-    # 40 of 1500 eigenvalues, with small gaps: keeping the basis needs fewer products than restarting.
+    # For 40 of 1500 eigenvalues with small gaps, keeping the basis needs fewer products than restarting.
     size, count = 1500, 40
     spectrum = 1 / np.sqrt(np.arange(1.0, size + 1))
     product = lambda block: spectrum[:, None] * block  # noqa: E731
@@ -312,7 +312,7 @@ def test_no_convergence_reports_progress_and_advice():
 
 
 def test_no_convergence_although_all_pairs_so_far_have_converged():
-    # The first vector converges in its first round, but that uses up all products, so none remain for the others.
+    # The first vector converges in the first round, but this round uses up all products, so none remain for the others.
     matrix, _ = matrix_with(HARMONIC)
     with pytest.raises(NlptxError, match="of 3 components"):
         solve(matrix, 3, tolerance=1.0, block=1, degree=1, max_products=1)

@@ -1,4 +1,4 @@
-"""Products of tall matrices in threads, against the formula and, bit for bit, against a single thread."""
+"""Products of tall matrices in threads agree with the formula, and are identical to those in a single thread."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from nlptx.pca.row_blocks import by_rows, inner, row_slices
 from nlptx.runtime.workers import Workers
 
-# Fewer rows than a slice, exactly one slice, one row more, and several slices.
+# Numbers of rows: fewer than a slice has, exactly one slice, one row more, and several slices.
 ROWS = [0, 1, 7, 4096, 4097, 10_000]
 
 

@@ -1,4 +1,4 @@
-"""No command opens a connection, starts a program or unpickles, as the audit events of Python show."""
+"""No command opens a connection, starts a program or unpickles data; Python's audit events show this."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Small malicious files that could exhaust memory or take forever to read."""
+"""Small malicious files that could exhaust the memory or take forever to read are rejected or read safely."""
 
 import gzip
 import io

@@ -22,7 +22,7 @@ def threads():
 def test_the_limit_ends_with_the_outermost_block():
     workers = Workers(2)
     with workers:
-        pass  # loads all libraries that the block needs
+        pass  # on entry, all libraries that the block needs are loaded
     with threadpool_limits(2):
         assert set(threads()) == {2}
         with workers:
@@ -116,7 +116,7 @@ def reviews(tmp_path_factory):
 
 
 def test_cores_and_blas_threads_do_not_change_the_output_of_any_stage(reviews, tmp_path):
-    """Training runs first: it must limit the threads even of libraries that no other stage has loaded before."""
+    """Training runs first, because it must limit the threads of libraries that no earlier stage has loaded."""
     found = set()
     for number, (cores, blas) in enumerate([(1, 1), (1, 4), (2, 1), (2, 4)]):
         paths = [tmp_path / f"{number}{name}" for name in ("m.npz", "s.tsv", "c.npz", "e.npz")]

@@ -1,4 +1,4 @@
-"""Prefetching is bounded, delivers every text as it arrives, and can be ended by the source or the consumer."""
+"""Prefetching is bounded, delivers every text as soon as it arrives, and can be ended by the source or the consumer."""
 
 import threading
 import time

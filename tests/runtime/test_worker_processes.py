@@ -39,7 +39,7 @@ def training(work, tmp_path):
 
 
 def test_killed_workers_cause_a_single_error(scoring):
-    """Both are killed, because either of them may get the next text."""
+    """Both workers are killed, because either of them may get the next text."""
     both = children(scoring)
     assert len(both) == 2
     for pid in both:
@@ -103,7 +103,7 @@ def test_workers_ignore_stop_signals(name, scoring):
     [("SIGINT", 130, "nlptx: interrupted\n"), ("SIGTERM", 143, "nlptx: stopped by SIGTERM\n")],
 )
 def test_a_signal_to_all_processes_of_predict_is_handled_by_the_parent(name, code, message, scoring):
-    """Ctrl-C in a terminal and ``timeout`` send such signals."""
+    """Ctrl-C in a terminal and the command ``timeout`` send signals to all processes."""
     both = children(scoring)
     os.killpg(scoring.process.pid, getattr(signal, name))
     assert scoring.process.wait(TIMEOUT) == code

@@ -75,7 +75,7 @@ def test_the_label_of_a_text_does_not_affect_its_passages(components):
         )
         if row > 6:
             break
-    assert changed  # the features of other texts do depend on the label
+    assert changed  # the features of the other texts do depend on this label
 
 
 def test_the_number_of_threads_does_not_change_the_passages():

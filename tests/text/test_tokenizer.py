@@ -183,7 +183,8 @@ def test_c1_controls_and_the_no_break_space_give_no_token(code):
 
 @pytest.mark.parametrize("character", ["\u200b", "\ufeff", "\u00ad", "\u2060", "\u200d", "\ufe0f", "\ud800"])
 def test_invisible_characters_give_no_token(character):
-    # Zero-width space, byte order mark, soft hyphen, word joiner, joiner, variation selector, lone surrogate.
+    # The characters are: zero-width space, byte order mark, soft hyphen, word joiner, joiner, variation selector, and
+    # lone surrogate.
     assert split_words(f"one {character} two") == ["one", "two"]
 
 

@@ -1,4 +1,6 @@
-"""Runs nlptx with a deliberate defect, to show that the torture tests detect it: ``broken.py DEFECT ARGUMENTS...``."""
+"""Runs nlptx with a deliberate defect, to show that the torture tests detect it.
+
+Call it as ``broken.py DEFECT ARGUMENTS...``."""
 
 import contextlib
 import io

@@ -19,7 +19,8 @@ from command import TRACEBACK
 from fork_server import MAIN
 
 HERE = Path(__file__).parent
-# Runs in the process under test: a fork executes its source, a new interpreter imports it as sitecustomize.
+# The code that injects faults into the process under test. A fork executes its source, and a new interpreter imports it
+# as sitecustomize.
 FAULTS = HERE / "faults/sitecustomize.py"
 SCALE = float(os.environ.get("TORTURE_SCALE", "1"))
 TIMEOUT = 300
@@ -29,7 +30,7 @@ TRAIN = ("--epochs", "1", "--lr", "0.01", "--warmup", "0", "--heads", "2")
 
 
 def amounts(quick, full):
-    """Run a test twice: with ``quick`` in ``make test``, and with ``full`` times TORTURE_SCALE in ``make torture``."""
+    """Run a test with the amount ``quick`` in ``make test``, and ``full`` times TORTURE_SCALE in ``make torture``."""
     scaled = max(1, round(full * SCALE))
     return pytest.mark.parametrize("amount", [pytest.param(quick, id="quick"), torture(scaled, id="full")])
 
@@ -48,7 +49,7 @@ def seeded(*parts):
 
 
 def write_corpus(path, size, *, seed, labels=(), words=3000, longest=60, padding=""):
-    """Write at least ``size`` bytes of text, one document per line; with ``labels``, write a table.
+    """Write at least ``size`` bytes of text, one document per line; if ``labels`` is true, write a table with labels.
 
     Word frequencies follow Zipf's law, and some words depend on the label. ``padding`` is appended to each text: one
     long word makes the corpus large but quick to process.
@@ -73,7 +74,7 @@ def write_corpus(path, size, *, seed, labels=(), words=3000, longest=60, padding
 
 @dataclass(frozen=True)
 class StageRun:
-    """A command that writes a file: its arguments without -o, and the previous content of the file."""
+    """A command that writes a file, given by its arguments without -o, and the previous content of that file."""
 
     name: str
     words: tuple
@@ -113,7 +114,8 @@ def start(*words, nlptx=None, fault=None, trace=None, env=None, **options):
     changes = dict(env or {})
     changes |= {"TORTURE_FAULT": fault} if fault else {}
     changes |= {"TORTURE_TRACE": str(trace)} if trace else {}
-    # Files instead of pipes: nobody has to read them meanwhile, and a surviving child does not keep them open.
+    # Use files instead of pipes: no thread has to read them while the program runs, and a surviving child process does
+    # not keep the test waiting.
     files = {name: tempfile.TemporaryFile() for name in ("stdout", "stderr")}  # noqa: SIM115  # end() closes them
     options = {"stdin": subprocess.DEVNULL, **files} | options
     if nlptx is None:
@@ -130,7 +132,7 @@ def start(*words, nlptx=None, fault=None, trace=None, env=None, **options):
 
 @dataclass(frozen=True)
 class End:
-    """The result of a process: exit code, standard output and error, and processes of its session still running."""
+    """The result of a process: its exit code, its outputs, and the processes of its session that are still running."""
 
     code: int
     stdout: bytes
@@ -195,7 +197,7 @@ def members(session):
 
 
 class Target:
-    """The output of a stage, with old content, in a separate folder; also a separate temporary folder."""
+    """The output file of a stage, with old content, in a separate folder, and a separate folder for temporary files."""
 
     def __init__(self, stage, folder, tally):
         self.stage, self.tally = stage, tally

@@ -1,4 +1,4 @@
-"""A stage killed at any moment leaves the old file or the new one; the next run deletes any temporary files."""
+"""A stage that is killed at any moment leaves the old file or the new one; the next run deletes any temporary files."""
 
 import fcntl
 import json
@@ -25,7 +25,8 @@ from tally import Tally
 
 STAGES = ("cooccur", "pca", "train", "predict")
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT")
-# Exit code from the program's signal handler, or from the system if the handler is not installed yet.
+# Possible exit codes after each signal: a positive one comes from the program's signal handler, a negative one from the
+# system if no handler is installed yet.
 CODES = {"SIGKILL": {-9}, "SIGTERM": {143, -15}, "SIGINT": {130, -2}}
 
 
@@ -38,7 +39,7 @@ class KilledTarget(Target):
     """A target whose writer is killed."""
 
     def kill(self, name, *, delay=None, step=None, after=False, nlptx=None):
-        """Kill the stage after ``delay`` seconds or at a step of the final write; check; run it again; check again."""
+        """Kill the stage after ``delay`` seconds or at a step of the final write; run it again; check both results."""
         self.path.write_bytes(self.stage.old)
         fault = None if step is None else json.dumps({"step": step, "after": after, "do": name})
         process = start(*self.words, env=self.env, fault=fault, nlptx=nlptx)
@@ -142,7 +143,7 @@ def test_signal_while_waiting_for_input_is_not_reported_as_bad_input(words, name
 
 
 def test_killing_cooccur_leaves_no_processes(tmp_path, tally):
-    """Workers must notice that their parent was killed instead of waiting forever for its next task."""
+    """Workers must end when their parent is killed, instead of waiting forever for the next task."""
     corpus = write_corpus(tmp_path / "corpus.txt", 12_000_000, seed=7, longest=8, padding=" " + "x" * 1000)
     process = start("cooccur", "-", *COUNT, "-j", "2", "-o", tmp_path / "out.npz", stdin=subprocess.PIPE)
     with process.stdin as pipe:
@@ -154,7 +155,7 @@ def test_killing_cooccur_leaves_no_processes(tmp_path, tally):
 
 
 def two_writers(target, nlptx=None):
-    """Pause one writer just before it renames its file, run another to completion, then let the first continue."""
+    """Pause one writer just before it renames its file, run another writer to its end, then let the first continue."""
     target.path.write_bytes(target.stage.old)
     waiting = target.folder / "waiting"
     fault = json.dumps({"step": target.steps().index("replace"), "after": False, "do": f"wait:{waiting}"})

@@ -1,4 +1,4 @@
-"""Every damaged artifact is either rejected or still usable. ``make torture`` tests a hundred thousand."""
+"""Every damaged artifact is either rejected or still usable. ``make torture`` tests a hundred thousand of them."""
 
 import json
 
@@ -43,7 +43,7 @@ def damaged_bytes(name, data, path, count, tally):
 
 
 def forged_parts(name, data, path, count, tally):
-    """Wrong arrays and values with valid checksums are rejected, or can be used completely without an exception."""
+    """Artifacts with wrong arrays or values but valid checksums are rejected, or can be used without an exception."""
     specimen = Specimen(data)
 
     def use(mutant):
@@ -66,7 +66,7 @@ def test_damaged_bytes_are_detected_or_harmless(name, amount, made, tmp_path, ta
 @pytest.mark.parametrize("name", NAMES)
 def test_forged_parts_are_rejected_or_usable(name, amount, made, tmp_path, tally):
     outcomes = forged_parts(name, made[name], tmp_path / "a.npz", amount, tally)
-    # If either is rare, the mutations are too aggressive or too mild for the test to mean anything.
+    # If hardly any mutants are accepted, or hardly any rejected, the mutations are too aggressive or too mild.
     assert outcomes["accepted"] > amount / 20
     assert outcomes["CorruptError"] > amount / 3
 

@@ -1,4 +1,4 @@
-"""Thousands of damaged corpora and word vector files. ``make torture`` tests a hundred thousand."""
+"""Thousands of damaged corpora and word vector files are read. ``make torture`` tests a hundred thousand of them."""
 
 import json
 from functools import partial
@@ -28,10 +28,10 @@ def tally(request):
 
 
 def damaged_corpus(name, path, count, tally):
-    """A damaged file is rejected or read; if the format has a checksum, it must then be read without any change."""
+    """A damaged file is rejected or read; if the format has a checksum, the content that is read must be unchanged."""
     path.write_bytes(CORPORA[name])
     original = hostile_corpora.documents(path)
-    # If a file of two compressed streams is cut between them, the damage cannot be detected.
+    # If a file that consists of two compressed streams is cut between the two, the damage cannot be detected.
     checked = name.endswith(tuple(hostile_corpora.PACKERS)) and not name.startswith("two")
 
     def use(mutant):

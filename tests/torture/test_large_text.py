@@ -1,4 +1,4 @@
-"""Extremely large texts: one line of 100 MB, three million empty lines, a million words that occur once."""
+"""Extremely large texts: one line of 100 MB, three million empty lines, and a million words that occur only once."""
 
 import pytest
 from harness import SCALE, finish, torture

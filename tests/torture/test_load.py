@@ -38,7 +38,7 @@ class Stream:
         return f"w{number % 97} w{number % 13} {number}"
 
     def write(self):
-        # If the test has failed, nobody reads the pipe any more.
+        # If the test has failed, the pipe is no longer read.
         with contextlib.suppress(BrokenPipeError), self.process.stdin as pipe:
             for first in range(0, self.lines, 1000):
                 block = range(first, min(first + 1000, self.lines))
@@ -46,7 +46,7 @@ class Stream:
                 self.written = block.stop
 
     def read(self, pause, max_buffered=None):
-        """Read and check all lines; return their digest. ``pause``: seconds to wait after every 10,000 lines."""
+        """Read and check all lines, waiting for ``pause`` seconds after every 10,000 lines; return their digest."""
         digest = hashlib.sha256()
         count = 0
         if pause:
@@ -112,7 +112,7 @@ def test_many_processes_on_one_model(amount, stages, tmp_path, tally):
 
 
 def run_simultaneously(stage, amount, folder, tally, nlptx=None):
-    """Run ``amount`` processes that write separate files, then as many that write one file; all bytes must be equal."""
+    """Run ``amount`` processes with separate outputs, then as many with the same output; all bytes must be equal."""
     finish(*stage.words, "-q", "-o", folder / "expected", nlptx=nlptx)
     expected = (folder / "expected").read_bytes()
     for names in ([f"separate{number}" for number in range(amount)], ["shared"] * amount):

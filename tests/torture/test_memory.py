@@ -1,4 +1,4 @@
-"""Memory usage and the number of open files do not grow with the input."""
+"""Memory usage and the number of open files do not grow with the size of the input."""
 
 import pytest
 from command import NLPTX, contents

@@ -93,7 +93,7 @@ def printed(path, texts, tally, nlptx=None):
 
 
 def check_independence(path, texts, others, rng, tally, nlptx=None):
-    """Score texts in order, shuffled, and mixed with others: a text and its duplicates must get equal results."""
+    """Score texts in order, shuffled, and mixed with others; a text and its duplicates must get equal results."""
     numbered = list(enumerate(texts))
     first = printed(path, numbered, tally, nlptx)
     duplicates = {}

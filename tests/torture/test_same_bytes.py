@@ -10,9 +10,9 @@ from tally import Tally
 
 JOBS, HASH_SEEDS, SOURCES = (1, 2, 4), (0, 1, 2), ("file", "pipe", "pieces", "gzip")
 GRID = list(itertools.product(SOURCES, JOBS, HASH_SEEDS))
-# Each value occurs at least once.
+# These combinations use each number of jobs and each hash seed once.
 DIAGONAL = [("pipe", 2, 0), ("pieces", 4, 1), ("gzip", 1, 2)]
-# Bytes of text. From 4 MB on, cooccur counts in several processes.
+# Size of the text in bytes. If it is 4 MB or more, cooccur counts in several processes.
 SIZES = {"cooccur": 9_000_000, "pca": 3_000_000, "train": 500_000, "predict": 600_000}
 
 
@@ -66,7 +66,7 @@ class Command:
         self.pieces = self.cut(folder)
 
     def cut(self, folder):
-        """Split the input into three files; each piece of a table has a header."""
+        """Split the input into three files; if the input is a table, each file has a header."""
         header, *lines = self.input.read_bytes().splitlines(keepends=True)
         if self.input.suffix == ".txt":
             header, lines = b"", [header, *lines]

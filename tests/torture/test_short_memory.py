@@ -1,4 +1,4 @@
-"""Under every limit of the address space, a command succeeds or quickly ends with one error message."""
+"""Under every limit of the address space, a command either succeeds or ends quickly with a single error message."""
 
 import subprocess
 
@@ -9,7 +9,7 @@ from short_memory import check_shortage_message, limited, linux_only
 from tally import Tally
 
 pytestmark = linux_only
-# In MB: too little to import NumPy, and enough for every command.
+# Lowest and highest limit in MB: too little for importing NumPy, and enough for every command.
 LOWEST, HIGHEST = 100, 1000
 STEPS = (HIGHEST - LOWEST) // 25
 MAX_SECONDS = 60
@@ -27,7 +27,7 @@ def limits(steps):
 
 
 def words_of(command, stages):
-    """Return the arguments of a command with little data and, whatever the number of cores, two workers."""
+    """Return the arguments of a command with little data and two workers, whatever the number of cores is."""
     if command in stages:
         return (*stages[command].words, "--jobs", "2", "-q", "-o", OUTPUT)
     folder = stages["train"].words[1].parent
@@ -41,7 +41,7 @@ def words_of(command, stages):
 
 
 def run_in(folder, words, tally, nlptx=None, timeout=MAX_SECONDS):
-    """Run in a folder that contains an old output; return the End and the output. No other file may be left."""
+    """Run in a folder that contains an old output; return the End and the new output. No other file may remain."""
     here, temporary = folder / "here", folder / "tmp"
     for path in (here, temporary):
         path.mkdir(exist_ok=True)
@@ -54,7 +54,7 @@ def run_in(folder, words, tally, nlptx=None, timeout=MAX_SECONDS):
 
 
 def sweep(command, limits_in_mb, stages, folder, tally, nlptx=None, timeout=MAX_SECONDS):
-    """Run a command under each limit; if it succeeds, its output must be the same as without a limit."""
+    """Run a command under each limit; whenever it succeeds, its output must be the same as without a limit."""
     words = words_of(command, stages)
     unlimited, new = run_in(folder, words, tally, nlptx)
     assert unlimited.code == 0, unlimited.stderr

@@ -1,4 +1,4 @@
-"""``cooccur`` stays within ``--memory``, and releases the temporary disk space that it uses instead."""
+"""``cooccur`` stays within ``--memory``: it uses temporary files for the rest, and releases their disk space."""
 
 import contextlib
 import signal
@@ -29,7 +29,7 @@ def repeated(path, size, times):
 
 
 def check_cooccur(amount, folder, tally, memory=MEMORY):
-    """Count a tiny text, a larger one, and the larger one 16 times; check memory and temporary files."""
+    """Count a tiny text, a larger one, and 16 copies of the larger one; check memory and temporary files."""
     spilled = folder / "spilled"
     spilled.mkdir()
     options = (*OPTIONS, "--memory", f"{memory}M", "--tmp-dir", spilled, "-q", "-o", folder / "counts.npz")

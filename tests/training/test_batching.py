@@ -34,7 +34,7 @@ def gradient_of(microbatches: list[Microbatch], world_size: int, frozen: bool = 
 
     seeds = np.random.SeedSequence(1).spawn(len(microbatches))
     accumulators = Accumulators(world_size, WIDTH, 0 if frozen else WORDS, WIDTH, np.float64)
-    accumulators.flat[...] = np.nan  # left over from the previous batch
+    accumulators.flat[...] = np.nan  # stands for values left over from the previous batch
     return accumulators.sum([accumulators.fill(rank, microbatches, seeds, objective) for rank in range(world_size)])
 
 

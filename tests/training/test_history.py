@@ -1,4 +1,4 @@
-"""The loss curve: each point is a mean over enough texts, in new histories and in stored ones."""
+"""The loss curve: each point is a mean over enough texts, both in new histories and in stored histories."""
 
 import numpy as np
 import pytest

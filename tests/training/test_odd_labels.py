@@ -207,7 +207,7 @@ def test_a_label_without_known_words_causes_a_note():
 
 
 def test_two_labels_with_one_text_each_can_be_memorised():
-    """Nothing can be held out, and no label has a second text, which learning n-gram features would require."""
+    """No text can be held out, and n-gram features cannot be learned, because they require two texts per label."""
     texts = ["good1 w1 w2", "bad1 w1 w3"]
     model, notes = fit(texts, ["pos", "neg"], epochs=30, lr=0.01)
     assert model.predict(texts, jobs=1) == ["pos", "neg"]

@@ -35,7 +35,7 @@ def test_the_command_line_yields_the_same_model(tmp_path):
     other = nlptx.Model.load(tmp_path / "m.npz")
     assert np.array_equal(model.flat, other.flat)
     assert np.array_equal(model.predict_proba(["a great film"]), other.predict_proba(["a great film"]))
-    # Only the command line records the inputs.
+    # Only the command line records the input files.
     assert set(other.made_from["made_from"]["details"]) - set(model.made_from["made_from"]["details"]) == {
         "documents",
         "sha256",

@@ -40,7 +40,7 @@ class StopAt:
 
 
 def fit(folder=None, stop=lambda: False, resume=True, settings=SETTINGS, seed=1, minutes=0, notes=None, **more):
-    """Train with a checkpoint for ``folder``/m.npz (none without a folder); return the model and the checkpoint."""
+    """Train with a checkpoint for ``folder``/m.npz (without a folder, there is none); return model and checkpoint."""
     path = None if folder is None else str(folder / "m.npz")
     on_note = (lambda note: None) if notes is None else notes.append
     data = {"texts": TEXTS, "labels": LABELS, "embeddings": small_embeddings()} | more
@@ -215,7 +215,7 @@ def test_training_can_be_resumed_if_the_model_could_not_be_written(work, monkeyp
 
 
 def test_a_diverged_training_run_leaves_no_checkpoint(monkeypatch, tmp_path):
-    """Resuming it would diverge again, and it would prevent a resumed run with better settings."""
+    """A resumed run would diverge again, and the checkpoint would prevent ``--resume`` with better settings."""
     settings = TrainSettings(**SETTINGS.to_dict() | {"lr": 1e12, "optimizer": "sgd", "clip": 0.0, "pretrain": 0})
     monkeypatch.setattr(checkpointing, "_MIN_INTERVAL", 0)
     with pytest.raises(DivergenceError, match=r"step [2-9]"):
@@ -353,7 +353,7 @@ def words(work, *more):
 
 @pytest.fixture(scope="module")
 def model_bytes(work, tmp_path_factory):
-    """The bytes of models trained without interruption, without (m.npz) and with (p.npz) pre-training."""
+    """The bytes of two models trained without interruption: m.npz without and p.npz with pre-training."""
     folder = tmp_path_factory.mktemp("uninterrupted")
     run(*words(work), "-q", "-o", "m.npz", cwd=folder)
     run(*words(work, "--pretrain", "1"), "-q", "-o", "p.npz", cwd=folder)
@@ -361,7 +361,7 @@ def model_bytes(work, tmp_path_factory):
 
 
 def test_a_training_run_killed_many_times(work, model_bytes, tmp_path):
-    """It is killed in the first step, in pre-training, and while it validates, saves files or deletes them."""
+    """The run is killed in the first step, in pre-training, and while it validates, saves files or deletes files."""
     command = words(work, "--pretrain", "1", "--checkpoint-minutes", "1e-9", "--resume", "-o", "p.npz")
     for point, number, when in (
         (STEP, 1, "before"),
@@ -378,11 +378,11 @@ def test_a_training_run_killed_many_times(work, model_bytes, tmp_path):
         killed_at(point, number, *command, when=when, cwd=tmp_path)
     result = run(*command, cwd=tmp_path)
     assert contents(tmp_path) == {"p.npz": model_bytes["p.npz"]}
-    assert "no p.npz.checkpoint to resume from" in result.stderr  # because the last kill came after its removal
+    assert "no p.npz.checkpoint to resume from" in result.stderr  # the last kill came after its removal
 
 
 def test_a_training_run_killed_after_some_time(work, tmp_path):
-    """It is killed after six different fractions of its running time."""
+    """The run is killed after six different fractions of its running time."""
     command = words(work, "--checkpoint-minutes", "1e-9", "--epochs", "6")
     survives([0.55, 0.65, 0.75, 0.85, 0.92, 0.97], command, "m.npz", tmp_path)
 

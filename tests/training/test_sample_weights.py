@@ -1,4 +1,4 @@
-"""Weights of texts: a text of weight 2 counts like two copies of it, and a text of weight 0 is ignored."""
+"""Weights of texts: a text of weight 2 counts as two equal texts, and a text of weight 0 is ignored."""
 
 from dataclasses import replace
 
@@ -68,7 +68,7 @@ def test_regression_on_components(classes):
     width = 1 if classes == 2 else classes
     weighted = fit_dense(features, targets, width, weights)
     for ours, theirs in zip(weighted, fit_dense(features[twice], targets[twice], width), strict=True):
-        assert_allclose(ours, theirs, atol=1e-4)  # L-BFGS stops within about this of the minimum
+        assert_allclose(ours, theirs, atol=1e-4)  # about the distance from the minimum at which L-BFGS stops
     assert not np.allclose(weighted[0], fit_dense(features, targets, width)[0], atol=1e-3)
 
 
@@ -91,7 +91,7 @@ def test_components_of_texts(monkeypatch):
     slopes = np.array([[1.0], [-2.0], [0.5]], np.float32)
     for mine, other in zip(ours.to_ngrams(slopes * signs[:, None]), theirs.to_ngrams(slopes), strict=True):
         assert_allclose(mine, other, atol=1e-3)
-    # The contribution of a row to its own output includes its duplicate.
+    # The contribution of a row to its own output includes the contribution of its duplicate.
     own = theirs.self_outputs(slopes)[np.searchsorted(twice, np.arange(30))]
     assert_allclose(ours.self_outputs(slopes * signs[:, None]), own * weights[:, None], atol=1e-3)
 
@@ -128,7 +128,7 @@ def test_ngram_features_of_new_texts(classes, monkeypatch):
 
 
 def test_out_of_fold_features_if_duplicates_share_a_fold(monkeypatch):
-    """Without components, the features of the training texts are also equal."""
+    """If there are no components, weighted texts and repeated texts have equal out-of-fold features."""
     texts, labels = make_reviews(30)
     words = {word: number for number, word in enumerate(sorted({word for text in texts for word in text.split()}))}
     ids = [np.array([words[word] for word in text.split()], np.int32) for text in texts]

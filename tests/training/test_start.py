@@ -1,4 +1,4 @@
-"""Starting from a trained model: what is kept, what is added, and that results depend on neither chance nor cores."""
+"""Starting from a trained model: what is kept, what is added, what is learned, and the same bytes on all cores."""
 
 from functools import cache
 
@@ -55,7 +55,7 @@ def bytes_of(model, folder):
 
 @pytest.fixture
 def uncorrected(monkeypatch):
-    """No correction is learned."""
+    """Replace the learned correction by zero."""
 
     def nothing(ngrams, outputs, inputs, targets, text_of, *rest):
         width = outputs.shape[1]
@@ -134,7 +134,7 @@ def test_new_words_and_new_labels_are_learned():
 
 def test_few_texts_change_little():
     start = trained()
-    few = ([*NEW[0][:2]], ["pos", "neg"])  # both labels are wrong
+    few = ([*NEW[0][:2]], ["pos", "neg"])  # the labels of both texts are wrong
     before, after = start.predict_proba(TEST, jobs=1), go_on(start, few, TrainSettings()).predict_proba(TEST, jobs=1)
     assert 0 < np.abs(after - before).mean() < 0.1
 

@@ -1,4 +1,4 @@
-"""Texts without a known word are not trained on, but they count in the validation figures."""
+"""Texts without a known word are not used for training, but they count in the validation figures."""
 
 import numpy as np
 import pytest

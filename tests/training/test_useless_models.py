@@ -1,4 +1,4 @@
-"""Useless models: an error if the loss explodes, a warning if a model is worse than guessing."""
+"""Useless models: training fails if the loss explodes, and warns if a model is worse than guessing."""
 
 import json
 

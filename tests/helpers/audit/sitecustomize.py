@@ -1,4 +1,7 @@
-"""Rejects what nlptx promises not to do, and logs which libraries it opens. Imported because it is on PYTHONPATH."""
+"""Stops nlptx when it does something that it promises not to do, and logs which libraries it opens.
+
+Python imports this file automatically, because its folder is on PYTHONPATH.
+"""
 
 import os
 import sys
@@ -13,7 +16,7 @@ EXCHANGED = {
     ("nlptx.classifier.scoring", "Scored"),
     ("nlptx.training.gradients", "AccumulatorTotals"),
 }
-# Older versions of threadpoolctl run ldconfig to find the C library, and NumPy's testing tools run lscpu.
+# Older versions of threadpoolctl run ldconfig to find the C library, and NumPy's test tools run lscpu.
 ALLOWED = (["/sbin/ldconfig", "-p"], ["lscpu"])
 LOG = os.environ["AUDIT_LOG"]
 

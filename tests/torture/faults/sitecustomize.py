@@ -1,5 +1,6 @@
-"""Injects a fault into the final write of nlptx. Python imports this file automatically if its folder is on
-PYTHONPATH, so the program under test is the one that users run.
+"""Injects a fault into the final write of nlptx.
+
+Python imports this file automatically if its folder is on PYTHONPATH, so the tests run the same program as users.
 
 The steps of a final write are its system calls from the moment a temporary file (``*.tmp``) is opened:
 open, flock, each write to it, fchmod, fsync, replace, unlink. Two environment variables control what happens:
@@ -60,7 +61,7 @@ def instrumented(name, call):
         try:
             result = call(*arguments, **options)
             if name == "open":
-                # The folder is opened last; by then the descriptor of the renamed file may have been reused.
+                # The folder is opened last. By then the descriptor of the renamed file may have been reused.
                 tracked.difference_update([number for number in tracked if isinstance(number, int)])
                 tracked.add(result)
             return result
