@@ -1,4 +1,4 @@
-"""What training starts from: the options ``--embeddings`` and ``--start``."""
+"""Loads the word vectors or the model that training starts from (options ``--embeddings`` and ``--start``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def load_vectors(path: str | None) -> Embeddings:
-    """Load the word vectors of an artifact, a model or a text file; None or ``bundled`` is the bundled model."""
+    """Load the word vectors of an artifact, a model or a text file; None or ``bundled`` means the bundled model."""
     from nlptx.artifacts import container
     from nlptx.classifier.model import Model
     from nlptx.embeddings.embeddings import TEXT_SUFFIXES, Embeddings, load_embeddings
@@ -37,7 +37,7 @@ def load_start(path: str, settings: TrainSettings) -> Model:
     """Load the model to start from.
 
     Raises:
-        click.UsageError: an option was given that contradicts the shape of its network.
+        click.UsageError: an option was given that contradicts the shape of the network of this model.
         ArtifactError: the file is not a model, or is damaged.
     """
     from nlptx.classifier.model import Model
@@ -56,7 +56,10 @@ def load_start(path: str, settings: TrainSettings) -> Model:
 
 
 def start_facts(path: str | None) -> dict[str, str]:
-    """Return the SHA-256 of the file with the model to start from, for the new model; standard input has none."""
+    """Return the SHA-256 of the file with the model to start from, to be recorded in the new model.
+
+    The result is empty if there is no such model, or if it is read from standard input.
+    """
     from nlptx.classifier.model_file import bundled_path
 
     if path in (None, "-"):
