@@ -64,7 +64,7 @@ def evaluate(
 
     The table of accuracy against coverage shows how accurate the predictions are if only the texts with the highest
     confidence are labelled; AURC is the mean error over all coverages. --abstain and --max-error work as in nlptx
-    predict; with one of them, the rest of the report and --min-accuracy apply only to the labelled texts.
+    predict. With one of them, --min-accuracy and the rest of the report apply only to the labelled texts.
     """
     data = inputs_or_stdin(data)
     check_names(*data, model, plot)

@@ -21,7 +21,12 @@ _ENDINGS = (".npz", ".txt", ".vec")
 @command()
 @click.argument("words", nargs=-1, required=True, type=PATH, metavar="[EMBEDDINGS] WORD...")
 @option(
-    "-m", "--model", type=PATH, metavar="FILE", show_default=BUNDLED, help="EMBEDDINGS; every argument is then a word."
+    "-m",
+    "--model",
+    type=PATH,
+    metavar="FILE",
+    show_default=BUNDLED,
+    help="File to use as EMBEDDINGS, so that every argument is a word.",
 )
 @option("--analogy", is_flag=True, help="Given three words a b c, find d such that a is to b as c is to d.")
 @option("-n", "--top", type=click.IntRange(1), default=10, show_default=True, help="Number of words to show.")

@@ -109,8 +109,8 @@ def train(
     nlptx train reviews.csv --start bundled --epochs 3 --lr 5e-4 -o model.npz
 
     DATA is a table with the columns text and label, or a folder or archive with a sub-folder per label (texts in unsup
-    have none). Without -e or --start, nlptx cooccur and nlptx pca run first. The best weights on held-out texts are
-    kept, even after Ctrl-C; --resume then gives the same model as a full run.
+    need none). Without -e or --start, nlptx cooccur and nlptx pca run first. The best weights on held-out texts are
+    kept, even after Ctrl-C. --resume gives the same model.
     """
     data = inputs_or_stdin(data)
     if embeddings is not None and start is not None:
