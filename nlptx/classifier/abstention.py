@@ -43,7 +43,7 @@ GRID = (
     *(number / 1_000 for number in range(990, 999)),
     *(number / 10_000 for number in range(9_990, 10_000)),
 )
-# Step between the error rates that are tried to find the smallest one to which a threshold can limit the error.
+# Step between the maximum error rates that are tried in order to find the smallest attainable one.
 _STEP = 0.005
 
 
@@ -109,7 +109,7 @@ class ErrorCurve:
         return chosen
 
     def smallest_error(self) -> float | None:
-        """Return the smallest multiple of 0.5 % to which a threshold can limit the error rate, or None."""
+        """Return the smallest multiple of 0.5 % to which a threshold can limit the error rate, or None if none can."""
         errors = (round(number * _STEP, 3) for number in range(1, round(1 / _STEP)))
         return next((error for error in errors if self.choose(error) is not None), None)
 

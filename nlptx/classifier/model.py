@@ -185,7 +185,7 @@ class Model:
 
         Raises:
             ArtifactError, InputTypeError: as for :meth:`predict_proba`.
-            SettingsError: ``abstain`` is not from 0 to 1.
+            SettingsError: ``abstain`` is not a number from 0 to 1.
         """
         if abstain is None:
             return [self.labels[scored.best] for scored in self._score(texts, jobs)]

@@ -46,7 +46,7 @@ def predict_frame(
         ArtifactError: the model's weights are so large that a probability is not a number.
         DataError: there is no column ``text_column``.
         InputTypeError: ``frame`` is not a DataFrame, or an element of the column is neither missing nor a str.
-        SettingsError: ``abstain`` is not from 0 to 1.
+        SettingsError: ``abstain`` is not a number from 0 to 1.
 
     >>> import pandas as pd
     >>> from nlptx import Model

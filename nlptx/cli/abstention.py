@@ -98,8 +98,8 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
 def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
     """Yield pairs of a maximum error rate and a description of the answers: their coverage and the threshold.
 
-    The error rates ascend. The first is the smallest attainable one, and the last one lets all texts be answered, if
-    any does.
+    The first error rate is the smallest attainable one. The rates increase until one is reached at which all texts are
+    answered.
     """
     smallest = curve.smallest_error()
     if smallest is None:

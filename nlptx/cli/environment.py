@@ -15,7 +15,10 @@ _SIMILAR = 0.8
 
 
 def note_unknown_variables(ctx: click.Context) -> None:
-    """Print a note for each NLPTX_* variable that sets no option, except those with the prefix of another command."""
+    """Print a note for each NLPTX_* variable that sets no option.
+
+    Variables with the prefix of another command are not reported.
+    """
     parent = ctx.parent
     if parent is None or not isinstance(parent.command, click.Group):
         return

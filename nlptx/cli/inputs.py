@@ -1,4 +1,4 @@
-"""Checks of the file names given to a command."""
+"""Checks the file names that are given to a command."""
 
 from __future__ import annotations
 

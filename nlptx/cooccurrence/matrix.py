@@ -111,8 +111,8 @@ def count(
         settings: see :class:`CountSettings`.
         jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The result does not
             depend on it.
-        memory: maximum number of bytes used for counting; more data goes to temporary files. The result is not
-            included, because it is always in memory.
+        memory: maximum number of bytes used for counting; more data goes to temporary files. The limit does not apply
+            to the result, which is always in memory.
         tmp_dir: folder for temporary files.
 
     Returns:

@@ -21,7 +21,7 @@ _PAIRS = 1 << 21
 
 
 def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
-    """Yield all V rows in order, several at a time. They are valid only until the next iteration, which may reuse them.
+    """Yield all V rows in order, several at a time. Use them before the next iteration, which may overwrite them.
 
     Args:
         counter: counter of the pairs.

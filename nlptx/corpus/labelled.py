@@ -1,4 +1,4 @@
-"""Checks that documents have what a command needs: a label, or a text. Other documents are errors or are left out."""
+"""Checks that documents have a label or a text, if a command needs it. Others cause an error or are left out."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class LeftOut:
 
     @property
     def causes(self) -> str:
-        """Number of rows for each cause, as a text."""
+        """The causes, each with its number of rows, as in "2 without a label, 1 without a text"."""
         return ", ".join(f"{count:,} {cause}" for cause, count in sorted(self._causes.items()))
 
     @property

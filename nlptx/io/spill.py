@@ -177,5 +177,5 @@ class SpilledArray:
             yield self.read(start, min(start + step, self._length))
 
     def array(self) -> NDArray[Any]:
-        """Return the whole array, in memory."""
+        """Return all entries as one array in memory."""
         return self.read(0, self._length)
