@@ -69,7 +69,7 @@ class Artifact:
 
     @property
     def header(self) -> dict[str, Any]:
-        """The JSON header, as stored."""
+        """The JSON header, as it is stored in the file."""
         return {
             "format": FORMAT,
             "kind": self.kind,

@@ -32,8 +32,8 @@ class CoverageCurve:
 
     Args:
         confidence: (N,) confidence of each text, descending.
-        accuracy: (N,) accuracy on the first 1, 2, ..., N texts. Each of several texts with equal confidence counts with
-            their mean accuracy, so the order of these texts does not matter.
+        accuracy: (N,) accuracy on the first 1, 2, ..., N texts. If several texts have equal confidence, each of them
+            counts with their mean accuracy, so that their order does not matter.
     """
 
     confidence: NDArray[np.float64]

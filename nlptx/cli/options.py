@@ -51,7 +51,7 @@ def run_options(
             run = Run(Reporter(quiet, verbose, not no_color), jobs, json)
             from nlptx.runtime.workers import default_jobs
 
-            load_blas("numpy", 1 + (jobs or default_jobs()))  # while memory is free that the data may use up later
+            load_blas("numpy", 1 + (jobs or default_jobs()))  # before the data uses up the memory that BLAS needs
             return function(*args, run=run, **kwargs)
 
         return wrapped

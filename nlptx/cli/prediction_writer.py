@@ -39,8 +39,8 @@ _CSV_END = "\r\n"
 class PredictionWriter:
     """Writes one row per text. If the format is ``auto``, the input format of the first text is used.
 
-    CSV output has the delimiter of the first text. It is a comma unless the text comes from a CSV table with another
-    delimiter.
+    CSV output has the same delimiter as the CSV table from which the first text comes. If this text does not come from
+    a CSV table, the delimiter is a comma.
 
     Args:
         out: binary output stream.
@@ -182,7 +182,7 @@ def rounded(probabilities: Sequence[float]) -> list[float]:
 
 
 def guarded(text: str) -> str:
-    """Prefix text that a spreadsheet would treat as a formula with a single quote (OWASP, "CSV Injection")."""
+    """Put a single quote before a text that a spreadsheet would treat as a formula (OWASP, "CSV Injection")."""
     return "'" + text if text.startswith(_FORMULA_STARTS) else text
 
 

@@ -1,4 +1,4 @@
-"""The result of counting, and its artifact."""
+"""The result of counting, and its conversion to an artifact."""
 
 from __future__ import annotations
 

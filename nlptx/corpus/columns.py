@@ -37,7 +37,7 @@ class Columns:
         self._found = FoundColumns("", None, None)
 
     def find(self, names: Iterable[str], where: str) -> FoundColumns:
-        """Return the columns of a row.
+        """Return the names of the columns that contain the text, the label and the weight of a row.
 
         Raises:
             DataError: the first row has no text column or no weight column, or two columns match the same name.

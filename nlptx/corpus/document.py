@@ -61,7 +61,7 @@ class ReadOptions:
         encoding_errors: treatment of bytes that are not UTF-8, ``strict`` or ``replace``.
         skip_bad: whether to leave out rows that cannot be read, and rows that lack a text or a label.
         delimiter: character between the columns of CSV tables; if None, it is detected from the header.
-        label_map: replacement of each label to replace; other labels are kept.
+        label_map: new label for each old label that is to be replaced; other labels are kept.
         weight_column: name of the column that contains the weights of the rows, or None.
     """
 
