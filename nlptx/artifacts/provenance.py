@@ -37,7 +37,7 @@ def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the headers of all stages from the first one to this artifact, and the commands that make the artifact.
 
     There is one command for each stage that was run by nlptx. If ``nlptx train`` without ``-e`` would make the same
-    word vectors and the same model in one step, this is the only command.
+    word vectors and the same model in one step, only this command is returned.
     """
     headers = chain(artifact.header)
     if _is_one_step(headers):

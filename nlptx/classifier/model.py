@@ -57,7 +57,7 @@ class Model:
         seed: seed of the training run.
         ngram_features: object that computes the n-gram features of a text, or None.
         source: number of documents and digests of the training data, if known.
-        temperature: number that the outputs are divided by to calibrate the probabilities.
+        temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
         held_out: numbers of answers and errors on the held-out texts, used by :meth:`threshold`; None if unknown.
     """
@@ -161,8 +161,8 @@ class Model:
 
         Args:
             texts: a list, tuple, array, Series or any other iterable of str.
-            jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The result does not
-                depend on it.
+            jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number
+                does not change the result.
 
         Raises:
             ArtifactError: the model's weights are so large that a probability is not a number.

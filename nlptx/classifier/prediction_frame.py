@@ -38,8 +38,8 @@ def predict_frame(
         model: the classifier.
         frame: table with one text per row; columns, order and index are kept.
         text_column: name of the column that contains the texts.
-        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The result does not
-            depend on it.
+        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number
+            does not change the result.
         abstain: minimum confidence of a label.
 
     Raises:

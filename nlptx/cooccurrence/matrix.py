@@ -109,8 +109,8 @@ def count(
     Args:
         texts: a list, tuple, array, Series or any other iterable of str.
         settings: see :class:`CountSettings`.
-        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The result does not
-            depend on it.
+        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number
+            does not change the result.
         memory: maximum number of bytes used for counting; more data goes to temporary files. The limit does not apply
             to the result, which is always in memory.
         tmp_dir: folder for temporary files.

@@ -1,4 +1,7 @@
-"""Checks that documents have a label or a text, if a command needs it. Others cause an error or are left out."""
+"""Checks that documents have the label or the text that a command needs.
+
+A document without it causes an error or is left out.
+"""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def word_groups(embeddings: Embeddings, groups: int = 20, size: int = 12) -> lis
 
 
 def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
-    """Return the ids of the frequent words that are alphabetic and no stop words.
+    """Return the ids of the frequent words that are alphabetic and are not stop words.
 
     If there are none, return the ids of all frequent words.
     """

@@ -71,7 +71,8 @@ def mode_of(path: str) -> int | None:
 def descriptor_of(path: str) -> int | None:
     """Return the file descriptor that a path such as /dev/stdout refers to, or None for any other path.
 
-    If such a path were opened by its name, the file would be overwritten from its start, even after ``>> FILE``.
+    If such a path were opened by its name, the file would be overwritten from its start, even if the shell opened it
+    with ``>> FILE`` to append to it.
     """
     for _ in range(_MAX_LINKS):
         folder, name = os.path.split(path)
