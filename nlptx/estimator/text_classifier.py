@@ -174,7 +174,7 @@ class TextClassifier(Parameters):
         return self._fitted().predict_proba(iterate_texts(X, "X"), to_plain(self.jobs))
 
     def _sort_columns(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the columns, which are in the order of the model's labels, in the order of ``classes_``."""
+        """Return columns in the order of ``classes_``, given columns in the order of the model's labels."""
         return values[:, find_labels(self.classes_.tolist(), self.model_.labels)]
 
     def _fitted(self) -> Model:
