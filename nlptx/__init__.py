@@ -4,7 +4,7 @@
     >>> nlptx.Model.load().predict(["I loved it"])           # the model that comes with nlptx
     ['pos']
 
-Or train your own model: with a scikit-learn estimator, in one step, or in three steps:
+You can also train your own model: with a scikit-learn estimator, in one step, or in three steps:
 
     >>> texts, labels = ["a good film", "a bad film", "so good", "so bad"] * 5, [1, 0, 1, 0] * 5
     >>> nlptx.TextClassifier(epochs=5, lr=0.01, warmup=0).fit(texts, labels).predict(["so good"])

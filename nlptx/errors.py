@@ -1,4 +1,4 @@
-"""The error classes. Each defines the exit code of a command that fails with this error.
+"""The error classes. Each class defines the exit code of a command that fails with such an error.
 
 NlptxError                1   something failed while running
 ├── OutputError           1   the result could not be written
@@ -6,13 +6,13 @@ NlptxError                1   something failed while running
 ├── NotFittedError        1   an estimator was used before `fit` (also a ValueError and an AttributeError)
 ├── SettingsError         2   a setting has an impossible value (also a ValueError)
 ├── DataError             3   the input text or its labels cannot be used (also a ValueError)
-│   ├── DecodingError     3   bytes that are not UTF-8
-│   ├── LabelError        3   a label is missing or unknown to the model
+│   ├── DecodingError     3   the input contains bytes that are not UTF-8
+│   ├── LabelError        3   a label is missing or cannot be used
 │   └── InputTypeError    3   an argument of a Python function has the wrong type (also a TypeError)
 ├── ArtifactError         4   a file cannot be used as an artifact
-│   ├── WrongKindError    4   an artifact, but from another stage
-│   ├── CorruptError      4   truncated, altered, or not an artifact
-│   └── NewerFormatError  4   written by a later version
+│   ├── WrongKindError    4   the file is an artifact of another stage
+│   ├── CorruptError      4   the file is truncated, altered, or not an artifact
+│   └── NewerFormatError  4   the file was written by a later version of nlptx
 └── QualityGateError      5   a required quality was not reached
 
 Messages use the Python names of arguments and settings, in backticks (`epochs`, `resume=True`); the command line
@@ -56,7 +56,10 @@ class DivergenceError(NlptxError):
 
 
 class NotFittedError(NlptxError, ValueError, AttributeError):
-    """An estimator was used before it was fitted. The base classes include those of scikit-learn's NotFittedError."""
+    """An estimator was used before it was fitted.
+
+    Its base classes include ValueError and AttributeError, as those of scikit-learn's NotFittedError do.
+    """
 
 
 class SettingsError(NlptxError, ValueError):
@@ -90,7 +93,7 @@ class ArtifactError(NlptxError):
 
 
 class WrongKindError(ArtifactError):
-    """A file is an artifact, but from another stage."""
+    """A file is an artifact of another stage than expected."""
 
 
 class CorruptError(ArtifactError):

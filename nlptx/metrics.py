@@ -12,14 +12,17 @@ from numpy.typing import NDArray
 
 # Number of equal-width bins for the calibration error (Guo et al. 2017).
 BINS = 15
-# Number of simulated samples for the noise floor of the calibration error, and their seed.
+# Number of simulated samples for the noise floor of the calibration error, and the seed of the simulation.
 _SAMPLES, _SAMPLE_SEED = 2000, 1
 _Z95 = 1.959963984540054
 
 
 @dataclass(frozen=True)
 class ClassReport:
-    """One class against the rest: precision, recall, F1, ROC-AUC (NaN if undefined) and number of texts."""
+    """The quality for one class against all others: precision, recall, F1, ROC-AUC (NaN if undefined), number of texts.
+
+    ``texts`` is the number of texts whose true class this is.
+    """
 
     label: Any
     precision: float
@@ -31,7 +34,7 @@ class ClassReport:
 
 @dataclass(frozen=True)
 class NoiseFloor:
-    """The calibration error of a perfectly calibrated model, which is due to chance: its mean and 95th percentile."""
+    """The mean and the 95th percentile of the calibration error that a perfectly calibrated model has by chance."""
 
     mean: float
     percentile_95: float
@@ -50,9 +53,10 @@ class Report:
         macro_f1: mean F1 of the classes that have texts.
         auc: ROC-AUC; for more than two classes the mean over the classes, each against the rest.
         log_loss: mean of -log P(true label), in nats.
-        ece: expected calibration error of the confidence, which is P(predicted label).
+        ece: expected calibration error of the confidence (the probability of the predicted label).
         ece_floor: calibration error of a perfectly calibrated model on the same number of texts.
-        mean_absolute_error: mean distance to the true label, in steps of the label order; None for unordered labels.
+        mean_absolute_error: mean distance between the predicted and the true label, in steps of the label order; None
+            for unordered labels.
         classes: one report per label.
         confusion: (C, C) number of texts by true label (row) and predicted label (column).
     """
@@ -139,9 +143,10 @@ def confusion_matrix(targets: NDArray[np.int64], predicted: NDArray[np.int64], c
 
 
 def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
-    """Return the probability that a positive scores above a negative (ties count half), or NaN if either is missing.
+    """Return the probability that a positive text scores higher than a negative text, where ties count half.
 
-    This is the Mann-Whitney statistic of P positives and N negatives with ranks r:
+    The result is NaN if there are no positives or no negatives. It is the Mann-Whitney statistic of P positives and N
+    negatives, where r is the rank of a text by its score:
     (sum of r over the positives - P (P + 1) / 2) / (P N).
     """
     positives, negatives = int(positive.sum()), int((~positive).sum())
@@ -155,7 +160,7 @@ def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
 def log_loss(
     probabilities: NDArray[np.float64], targets: NDArray[np.int64], weights: NDArray[np.float64] | None = None
 ) -> float:
-    """Return the (weighted) mean of -log P(true class), where P is at least the smallest normal float32."""
+    """Return the (weighted) mean of -log P(true class). A smaller P is replaced by the smallest normal float32."""
     true = probabilities[np.arange(len(targets)), targets]
     logs = np.log(np.maximum(true, np.finfo(np.float32).tiny))
     return -float(np.average(logs, weights=weights))
@@ -181,11 +186,11 @@ def calibration_error(
 
 
 def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS) -> NoiseFloor:
-    """Return the calibration error of a perfectly calibrated model on the same number of texts.
+    """Return the calibration error that a perfectly calibrated model would have with these confidences.
 
-    The error is a sum of absolute deviations, so chance alone keeps it above 0: in a bin of n texts with mean
-    confidence c, the number of correct predictions is binomial with parameters n and c. Samples are drawn from this
-    distribution, with a fixed seed.
+    The error is a sum of absolute deviations, so it is above 0 even for such a model: in a bin of n texts with mean
+    confidence c, the number of correct predictions is binomial with parameters n and c. The mean and the percentile of
+    the error are estimated from samples of this distribution, drawn with a fixed seed.
     """
     bin_of = _bins(confidence, bins)
     counts = np.bincount(bin_of, minlength=bins)

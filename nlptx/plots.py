@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("png", "svg", "pdf")
 GOLDEN = 0.618  # step from one hue to the next, chosen so that each hue differs clearly from all recent ones
-SHIFTS = (0, 6, -6, 12, -12)  # vertical shifts, in points, tried in turn until a word overlaps no other
+SHIFTS = (0, 6, -6, 12, -12)  # vertical shifts of a word, in points, tried in turn until it overlaps no other word
 
 
 def plot_history(history: dict[str, Any], path: FilePath) -> None:
@@ -32,7 +32,7 @@ def plot_history(history: dict[str, Any], path: FilePath) -> None:
         path: file to write, ending in .png, .svg or .pdf.
 
     Raises:
-        SettingsError: the file name has a different extension.
+        SettingsError: the file name has none of these extensions.
         NlptxError: matplotlib is not installed.
         OutputError: the file cannot be written.
     """
@@ -70,7 +70,7 @@ def _smoothed(steps: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def plot_coverage(curve: CoverageCurve, path: FilePath) -> None:
-    """Plot the accuracy on the most confidently classified texts against the coverage, their share of all texts.
+    """Plot accuracy against coverage: the accuracy on the texts with the highest confidence, against their fraction.
 
     Args:
         curve: accuracy at every coverage.
@@ -91,9 +91,10 @@ def plot_coverage(curve: CoverageCurve, path: FilePath) -> None:
 
 
 def plot_words(embeddings: Embeddings, path: FilePath) -> None:
-    """Draw a map of groups of words, one colour per group. Words that are used in similar contexts are close together.
+    """Draw a map of words, in which words that are used in similar contexts are close together.
 
-    Frequent words are larger and are placed first; words for which there is no room are left out.
+    Each group of similar words has a colour. Frequent words are larger and are placed first; words for which there is
+    no room are left out.
 
     Args:
         embeddings: the word vectors.

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-# Standardised raw counts and plain PCA with 50 components; texts of 12 words, 2 blocks with 3 wide heads, plain SGD.
+# Word vectors: plain PCA of standardised raw counts, with 50 components. Network: the first 12 words of a text, 2
+# blocks with 3 wide heads, plain SGD.
 _GOLDSTRAW: dict[str, dict[str, Any]] = {
     "cooccur": {"window": 4, "weighting": "linear", "min_count": 50},
     "pca": {"components": 50, "transform": "none", "standardize": True, "eigenvalue_weight": 1.0},
@@ -41,7 +42,7 @@ _GOLDSTRAW: dict[str, dict[str, Any]] = {
     },
 }
 
-# Texts of up to 512 words, a model of width 128 with 6 blocks of 8 heads, Adam with a long warm-up.
+# The first 512 words of a text, a model of width 128 with 6 blocks of 8 heads, and Adam with a long warm-up.
 _BLOEM: dict[str, dict[str, Any]] = {
     "cooccur": {"min_count": 1, "max_words": 50_000},
     "pca": {"components": 128},

@@ -1,10 +1,11 @@
-"""One-file containers: named arrays and a JSON header in a NumPy ``.npz``.
+"""The file format of artifacts: named arrays and a JSON header in one NumPy ``.npz`` file.
 
-The header holds the format version, the kind, the version of nlptx, the resolved settings, the names of the arrays,
-and the header of the artifact this one was made from, and so on back to the digest of the corpus. It holds no time,
-host, user or path, so the same command always writes the same bytes. Nothing is pickled or compressed: a file never
-takes more memory than its size on disk, and the CRC-32 of every entry is checked before use.
-:mod:`nlptx.artifacts.validation` checks the arrays and values themselves.
+The header holds the format version, the kind of artifact, the version of nlptx, the resolved settings and the names of
+the arrays. It also holds the header of the artifact from which this one was made, which holds the header of the one
+before, and so on back to the digest of the corpus. It holds no time, host, user or path, so the same command always
+writes the same bytes. Nothing is pickled or compressed: reading a file never takes more memory than its size on disk,
+and the CRC-32 of every entry is checked before use. :mod:`nlptx.artifacts.validation` checks the values of the arrays
+and of the header.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ STDIN = "-"
 KINDS = {"cooccurrence": "cooccur", "embeddings": "pca", "model": "train", "checkpoint": "train"}
 _HEADER = "header"
 _LARGEST_HEADER = 64 << 20
-# Operating-system errors that mean that the path does not refer to a file.
+# Error codes of the operating system which mean that the path does not refer to a file.
 _NO_FILE = (errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 _ZIP = b"PK"
 
@@ -49,7 +50,7 @@ class Artifact:
         kind: a key of KINDS.
         settings: every resolved setting of the stage.
         arrays: arrays by name; read-only if they were read from a file.
-        made_from: header of the artifact this one was made from, or None.
+        made_from: header of the artifact from which this one was made, or None.
         details: further JSON values, which depend on the kind (digests, labels, history).
         seed: random seed of the stage.
         version: version of nlptx that wrote the artifact.
@@ -68,7 +69,7 @@ class Artifact:
 
     @property
     def header(self) -> dict[str, Any]:
-        """The JSON header, as stored."""
+        """The JSON header, as it is stored in the file."""
         return {
             "format": FORMAT,
             "kind": self.kind,
@@ -82,10 +83,11 @@ class Artifact:
 
 
 def write(path: FilePath, artifact: Artifact) -> None:
-    """Write atomically to ``path``, or to standard output for ``-``.
+    """Write an artifact atomically to ``path``, or to standard output if ``path`` is ``-``.
 
     Raises:
         OutputError: the file cannot be written.
+        SettingsError: standard output is a terminal.
         TypeError: an array has a dtype that :func:`read` does not accept.
     """
     path = file_name(path)
@@ -104,11 +106,13 @@ def write(path: FilePath, artifact: Artifact) -> None:
 
 
 def read(path: FilePath, *kinds: str) -> Artifact:
-    """Read an artifact of one of ``kinds`` (any kind if none is given) from ``path``, or standard input for ``-``.
+    """Read an artifact of one of ``kinds`` (any kind if none is given) from ``path``; ``-`` means standard input.
 
     Raises:
-        SettingsError: the file does not exist.
-        WrongKindError, CorruptError, NewerFormatError: the file cannot be trusted.
+        SettingsError: the file does not exist, or standard input is closed.
+        ArtifactError: reading the file is not permitted.
+        WrongKindError, CorruptError, NewerFormatError: the file is not an artifact of these kinds, is damaged, or was
+            written by a later version.
     """
     path = file_name(path)
     name = "<stdin>" if path == STDIN else path
@@ -138,7 +142,11 @@ def read(path: FilePath, *kinds: str) -> Artifact:
 
 
 def _whole(stream: BinaryIO) -> BinaryIO:
-    """Read a stream to its end. If it does not start like an artifact, raise an error first: it may be endless."""
+    """Return the whole content of a stream in memory.
+
+    Raises:
+        BadZipFile: the stream does not start like a zip file. The rest is not read, because it may be endless.
+    """
     start = stream.read(len(_ZIP))
     if start != _ZIP:
         raise zipfile.BadZipFile("File is not a zip file")
@@ -159,7 +167,7 @@ def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
         entries = [entry.filename for entry in container.infolist()]
         if len(set(entries)) != len(entries):
             raise CorruptError("duplicate entry")
-        # Overlapping entries would turn a small file into many large arrays.
+        # If entries could overlap, a small file could contain many large arrays.
         if sum(entry.file_size for entry in container.infolist()) > size:
             raise CorruptError("its entries are larger than the file")
         if _HEADER + ".npy" not in entries:
@@ -222,7 +230,7 @@ def build(artifact: Artifact, make: Callable[[Artifact], T], path: str) -> T:
     """Build an object from an artifact read from ``path``.
 
     Raises:
-        ArtifactError: its parts are inconsistent, or its settings are impossible.
+        ArtifactError: the parts of the artifact are inconsistent, or its settings are impossible.
     """
     try:
         return make(artifact)

@@ -1,4 +1,4 @@
-"""Arrays as ``.npy`` entries of a zip file, written as ``numpy.savez`` writes them and read defensively."""
+"""Arrays as ``.npy`` entries of a zip file, in the format of ``numpy.savez``; they are checked when they are read."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from nlptx.errors import CorruptError
 from nlptx.io.spill import SpilledArray, as_bytes
 
-# Allowed dtypes, as named in .npy files; |S3 is for the string "csr", by which SciPy recognises a sparse matrix.
+# Allowed dtypes, by their names in .npy files. |S3 is the dtype of the string "csr", by which SciPy recognises a sparse
+# matrix.
 DTYPES = {"|u1", "<i4", "<i8", "<f2", "<f4", "<f8", "|S3"}
-# The header of a .npy file as NumPy writes it. NumPy's own reader evaluates it as Python source, so a damaged header
-# can raise any parser error. Lengths have at most 18 digits, so that they fit in 64 bits.
+# Pattern of the header of a .npy file as NumPy writes it. NumPy's own reader is not used because it parses the header
+# as Python source, so a damaged header could raise any parser error. The lengths in a shape have at most 18 digits, so
+# that they fit in 64 bits.
 _NPY = re.compile(
     rb"\x93NUMPY\x01\x00(?s:..)\{'descr': '(?P<dtype>[^']*)', 'fortran_order': False,"
     rb" 'shape': \((?P<shape>(\d{1,18}, ?)*(\d{1,18})?)\),? ?\} *\n"
@@ -23,9 +25,9 @@ _NPY = re.compile(
 
 
 def write_array(container: zipfile.ZipFile, name: str, array: NDArray | SpilledArray) -> None:
-    """Write one entry; a :class:`SpilledArray` is written in parts."""
+    """Write an array as one entry of the container; a :class:`SpilledArray` is written in parts."""
     parts = array.parts() if isinstance(array, SpilledArray) else [np.asarray(array, order="C")]
-    # An entry without a date is dated 1980, so the bytes do not depend on the clock.
+    # ZipInfo sets the date of the entry to 1980 unless a date is given, so the bytes do not depend on the clock.
     with container.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
         header = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
         np.lib.format.write_array_header_1_0(entry, header)

@@ -1,4 +1,4 @@
-"""The provenance of an artifact, and the commands that reproduce it."""
+"""The provenance of an artifact: the artifacts from which it was made, and the commands that reproduce it."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _OF_LABELS = ("skip_bad", "label_map", "weight_column")
 
 
 def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the headers from the first stage to this one, and the commands that make it.
+    """Return the headers of all stages from the first one to this artifact, and the commands that make the artifact.
 
-    There is one command for each stage of nlptx. But a model that ``nlptx train`` would make in one step, with the same
-    word vectors, has only that command, which gives the same bytes.
+    There is one command for each stage that was run by nlptx. If ``nlptx train`` without ``-e`` would make the same
+    word vectors and the same model in one step, only this command is returned.
     """
     headers = chain(artifact.header)
     if _is_one_step(headers):
@@ -49,12 +49,12 @@ def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _start_file(header: dict[str, Any]) -> str:
-    """Return a file name for a model that another one was trained from: start-1.npz for the first one."""
+    """Return a file name for a model from which another model was trained; the first one is start-1.npz."""
     return f"start-{sum(before['kind'] == 'model' for before in chain(header))}.npz"
 
 
 def _start_options(parent: dict[str, Any] | None) -> list[str]:
-    """Return the option that names what a model was trained from."""
+    """Return the option that names the file, a model or word vectors, from which a model was trained."""
     if parent is not None and parent["kind"] == "model":
         return ["--start", _start_file(parent)]
     if parent is None or is_made_here(parent):
@@ -96,7 +96,7 @@ def _inputs(header: dict[str, Any]) -> list[str]:
 
 
 def chain(header: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the headers from the first stage to this one."""
+    """Return the headers of all stages from the first one to that of ``header``."""
     headers = [header]
     while headers[0].get("made_from"):
         headers.insert(0, headers[0]["made_from"])
@@ -120,7 +120,7 @@ def _reading(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reading_options(header: dict[str, Any]) -> list[str]:
-    """Return the options with which the texts were read."""
+    """Return the command-line options with which the texts were read, as words."""
     words: list[str] = []
     for name, value in _reading(header).items():
         values = (value or ["all"]) if name == "splits" else _label_map(value) if name == "label_map" else [value]
@@ -147,7 +147,7 @@ def command(
     Args:
         header: header of the artifact.
         corpus: placeholders for the inputs of ``nlptx cooccur``.
-        one_step: whether ``nlptx train`` makes the word vectors itself.
+        one_step: whether ``nlptx train`` makes the word vectors too, so that no ``-e`` is needed.
         output: name of the output file; by default, the usual name for the stage.
     """
     name, cls, default = _STAGES[header["kind"]]

@@ -14,12 +14,16 @@ from nlptx.errors import CorruptError
 from nlptx.text.tokenizer import TOKENIZERS, Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# A larger number in a history cannot be a loss or a step, and cannot be plotted.
+# Maximum absolute value of a number in a history. A larger one cannot be a loss or a step, and cannot be plotted.
 _LARGEST_NUMBER = 1e15
 
 
 def need_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | None, ...]) -> NDArray:
-    """Return array ``name``. Raises CorruptError unless it has this dtype and shape (None: any length)."""
+    """Return array ``name``. In ``shape``, None means any length.
+
+    Raises:
+        CorruptError: the array is missing, has another dtype or shape, or contains a NaN or an infinity.
+    """
     array = artifact.arrays.get(name)
     if array is None:
         raise CorruptError(f"it has no array {name!r}")
@@ -51,7 +55,7 @@ def read_vocabulary(artifact: Artifact, tokenizer: Tokenizer) -> Vocabulary:
 
 
 def read_history(details: dict[str, Any]) -> dict[str, Any]:
-    """Return the recorded training history, empty if there is none.
+    """Return the recorded training history, which is empty if nothing was recorded.
 
     Raises:
         CorruptError: the history cannot be displayed or plotted.

@@ -1,1 +1,1 @@
-"""The trained classifier: network, model file, scoring, evaluation and explanations."""
+"""The classifier: its network, its file, scoring of texts, evaluation, and explanations of predictions."""

@@ -1,23 +1,23 @@
-"""Abstention: give no label to texts with a low confidence, so that few of the labels are wrong.
+"""Abstention: texts with a low confidence get no label, so that only few of the labels are wrong.
 
 A text that gets a label is called answered. For a fixed grid of confidence thresholds, a model stores how many of its
 held-out texts are answered, and how many of these answers are wrong. From these counts alone, :meth:`ErrorCurve.choose`
-finds the threshold for a maximum error E:
+finds the threshold for a maximum error rate E:
 
     for each threshold that is not skipped, from high to low:
         stop unless P(X <= wrong) <= 5 %, where X is binomial(answered, E)
 
-The last threshold before the stop is chosen. The condition holds if and only if the one-sided 95 % Clopper-Pearson
-upper bound on the error rate is at most E. Because the order of the tests is fixed in advance and testing stops at the
+The last threshold that passes this test is chosen. A threshold passes if and only if the one-sided 95 % Clopper-Pearson
+upper bound on its error rate is at most E. Because the order of the tests is fixed in advance and testing stops at the
 first failure, the probability of choosing a threshold with an error above E is at most 5 % in total (fixed-sequence
 testing: Angelopoulos et al. 2021, "Learn then Test"; the problem is described by Geifman & El-Yaniv 2017, "Selective
 Classification for Deep Neural Networks"). Thresholds that only a few texts reach are skipped, because a few mislabelled
-texts or overconfident answers would end the tests early. With skipping, the proof needs one more assumption: the error
-rate does not fall when less confident texts are answered too.
+texts or overconfident answers would end the tests early. If thresholds are skipped, the proof needs one more
+assumption: the error rate does not fall when less confident texts are answered too.
 
-The new texts must be exchangeable with the held-out texts, as if both had been drawn at random from one source. Texts
-from another domain are not. The held-out texts were also used to choose the epoch and the temperature, which makes the
-counts slightly optimistic.
+This guarantee holds only for texts that are exchangeable with the held-out texts, as if both had been drawn at random
+from one source. It does not hold for texts from another domain. The held-out texts were also used to choose the epoch
+and the temperature, so they contain slightly fewer errors than new texts would.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from nlptx.errors import ArtifactError, CorruptError, QualityGateError, Settings
 
 # Probability of choosing a threshold with an error above the maximum.
 RISK = 0.05
-# A threshold is skipped if less than this fraction of the held-out texts reach it, or if so few reach it that the test
-# would fail with this many errors.
+# A threshold is skipped if less than the fraction MIN_COVERAGE of the held-out texts reach it, or if so few texts reach
+# it that the test would fail with MIN_ERRORS wrong answers.
 MIN_COVERAGE, MIN_ERRORS = 0.2, 1
 # Confidence thresholds, ascending; the steps are finer close to 1.
 GRID = (
@@ -43,12 +43,12 @@ GRID = (
     *(number / 1_000 for number in range(990, 999)),
     *(number / 10_000 for number in range(9_990, 10_000)),
 )
-# Step between the maximum errors that are tried to find the smallest attainable one.
+# Step between the maximum error rates that are tried in order to find the smallest attainable one.
 _STEP = 0.005
 
 
 class Threshold(NamedTuple):
-    """A confidence threshold: only texts with at least this confidence get a label.
+    """A confidence threshold, with the fraction of texts that reach it. Only texts that reach it get a label.
 
     Args:
         confidence: the threshold, in [0, 1].
@@ -67,7 +67,7 @@ class ErrorCurve:
         texts: number of held-out texts, including those without a known word, which are never answered.
         thresholds: confidence thresholds, ascending.
         answered: number of texts with at least the confidence of each threshold.
-        wrong: number of wrong answers among them.
+        wrong: number of wrong answers among the answered texts of each threshold.
     """
 
     texts: int
@@ -77,7 +77,7 @@ class ErrorCurve:
 
     @classmethod
     def of(cls, confidence: NDArray[np.float64], correct: NDArray[np.bool_], texts: int) -> Self:
-        """Count answers and errors.
+        """Count the answered texts and the wrong answers for each threshold of the grid.
 
         Args:
             confidence: (N,) probability of the predicted label, for each held-out text with a known word.
@@ -86,14 +86,15 @@ class ErrorCurve:
         """
         answered = (len(confidence) - np.searchsorted(np.sort(confidence), GRID)).tolist()
         wrong = ((~correct).sum() - np.searchsorted(np.sort(confidence[~correct]), GRID)).tolist()
-        # Of the thresholds that every text reaches, keep only the highest; leave out those that no text reaches.
+        # Keep only the highest of the thresholds that all texts reach, and leave out the thresholds that none reaches.
         used = range(max(answered.count(len(confidence)) - 1, 0), len(GRID) - answered.count(0))
         return cls(texts, [GRID[i] for i in used], [answered[i] for i in used], [wrong[i] for i in used])
 
     def choose(self, max_error: float) -> Threshold | None:
-        """Return the threshold that limits the error of the answers to ``max_error``; None if there is none.
+        """Return the threshold that limits the error rate of the answers to ``max_error``; None if there is none.
 
-        The error on new texts is at most ``max_error`` with a confidence of 95 %, under the assumptions above.
+        With a confidence of 95 %, the error rate on new texts is at most ``max_error``. The description of this module
+        lists the assumptions.
 
         Args:
             max_error: maximum fraction of wrong answers, above 0 and below 1.
@@ -108,7 +109,7 @@ class ErrorCurve:
         return chosen
 
     def smallest_error(self) -> float | None:
-        """Return the smallest multiple of 0.5 % to which a threshold can limit the error."""
+        """Return the smallest multiple of 0.5 % to which a threshold can limit the error rate, or None if none can."""
         errors = (round(number * _STEP, 3) for number in range(1, round(1 / _STEP)))
         return next((error for error in errors if self.choose(error) is not None), None)
 
@@ -139,7 +140,8 @@ class ErrorCurve:
 def binomial_cdf(k: int, n: int, p: float) -> float:
     """Return P(X <= k), where X is binomial with parameters n and p, for 0 < p < 1.
 
-    The terms are n! / (i! (n - i)!) p^i (1 - p)^(n - i), with logarithms of the factorials.
+    The result is the sum over i = 0, ..., k of n! / (i! (n - i)!) p^i (1 - p)^(n - i). Logarithms of the factorials are
+    used, because the factorials themselves would overflow.
     """
     if k >= n:
         return 1.0
@@ -156,14 +158,14 @@ def _log_factorials(n: int) -> NDArray[np.float64]:
 
 
 def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:
-    """Return the threshold of a model that limits the error of its answers to ``max_error``.
+    """Return the threshold of a model that limits the error rate of its answers to ``max_error``.
 
     Args:
-        curve: errors of the model on its held-out texts; None if it does not store them.
+        curve: errors of the model on its held-out texts; None if the model does not store them.
         max_error: as in :meth:`ErrorCurve.choose`.
 
     Raises:
-        ArtifactError: the model does not contain its error counts on held-out texts.
+        ArtifactError: ``curve`` is None.
         QualityGateError: no threshold limits the error to ``max_error``.
         SettingsError: ``max_error`` is not between 0 and 1.
     """

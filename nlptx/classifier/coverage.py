@@ -1,4 +1,4 @@
-"""Accuracy against coverage: how accurate a model is on the fraction of the texts in which it is most confident."""
+"""Accuracy against coverage: the accuracy of a model on the fraction of the texts with the highest confidence."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class CoverageCurve:
 
     Args:
         confidence: (N,) confidence of each text, descending.
-        accuracy: (N,) accuracy on the first 1, 2, ..., N texts. Texts of equal confidence share their errors evenly,
-            so their order does not matter.
+        accuracy: (N,) accuracy on the first 1, 2, ..., N texts. If several texts have equal confidence, each of them
+            counts with their mean accuracy, so that their order does not matter.
     """
 
     confidence: NDArray[np.float64]
@@ -53,12 +53,15 @@ class CoverageCurve:
         return float(1 - self.accuracy.mean())
 
     def at(self, coverage: float) -> CoveragePoint:
-        """Return the result of answering at least this fraction of the texts, most confident first, including ties."""
+        """Return the result of answering this fraction of the texts, those with the highest confidence.
+
+        Texts that have the same confidence as the last of them are answered too.
+        """
         count = max(math.ceil(round(coverage * len(self.confidence), 6)), 1)
         confidence = float(self.confidence[count - 1])
         texts = int((self.confidence >= confidence).sum())
         return CoveragePoint(texts / len(self.confidence), confidence, float(self.accuracy[texts - 1]), texts)
 
     def table(self) -> list[CoveragePoint]:
-        """Return the points at 100 %, 90 %, ..., 10 % coverage, without duplicates."""
+        """Return the points at coverages of 100 %, 90 %, ..., 10 %, without duplicates."""
         return list(dict.fromkeys(self.at(tenths / 10) for tenths in range(10, 0, -1)))

@@ -27,17 +27,19 @@ from nlptx.settings import NetworkSettings
 
 
 class Encoder(Layer):
-    """Map word vectors (N, R) to contextual vectors (N, D).
+    """The layer that maps word vectors (N, R) to contextual vectors (N, D).
 
-        (projection, if R is not D) -> positions -> dropout -> blocks -> (norm, after pre-norm blocks)
+    It consists of these steps, where the steps in parentheses are optional::
+
+        (projection, if R is not D) -> positions -> dropout -> blocks -> (layer norm, if the blocks are pre-norm)
 
     Args:
         settings: architecture of the network.
-        components: R.
+        components: R, the length of the word vectors.
         rng: source of randomness for the initial weights.
 
     Attributes:
-        width: D.
+        width: D, the length of the contextual vectors.
 
     Raises:
         SettingsError: D cannot be divided among the heads.
@@ -69,22 +71,26 @@ class Encoder(Layer):
     def forward(self, x: NDArray, layout: Layout, rng: np.random.Generator | None) -> tuple[NDArray, Any]:
         caches = []
         for _, layer in self.sublayers():
-            x, cache = layer.forward(x, layout, rng)  # (N, D) from the projection on
+            x, cache = layer.forward(x, layout, rng)  # (N, D) after the projection
             caches.append(cache)
         return x, caches
 
     def apply(self, x: NDArray, layout: Layout) -> NDArray:
         for _, layer in self.sublayers():
-            x = layer.apply(x, layout)  # (N, D) from the projection on
+            x = layer.apply(x, layout)  # (N, D) after the projection
         return x
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         for (_, layer), layer_cache in zip(reversed(self.sublayers()), reversed(cache), strict=True):
-            dy = layer.backward(dy, layer_cache, grads)  # (N, D); (N, R) after the projection
+            dy = layer.backward(dy, layer_cache, grads)  # (N, D); (N, R) after the backward pass of the projection
         return dy
 
     def attention_weights(self, cache: Any) -> list[list[NDArray]]:
-        """Return the attention weights of a call: a list per block, with an array (n, H, T, T) per stack of windows."""
+        """Return the attention weights of a call of :meth:`forward`, given its cache.
+
+        There is one list per block. It contains one array (n, H, T, T) for each stack of n windows of T words, where H
+        is the number of heads.
+        """
         calls = zip(self.sublayers(), cache, strict=True)
         return [layer.attention_weights(c) for (_, layer), c in calls if isinstance(layer, EncoderBlock)]
 

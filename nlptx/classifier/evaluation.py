@@ -22,7 +22,8 @@ def evaluate(
         model: the classifier.
         texts: a list, tuple, array, Series or any other iterable of str.
         labels: true label of each text, of the same type as in training.
-        jobs: number of threads, or workers; by default one per core. The number does not change the result.
+        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number
+            does not change the result.
 
     Returns:
         Accuracy with its 95 % Wilson interval, macro-F1, ROC-AUC, log-loss (nats), calibration error, precision, recall

@@ -1,4 +1,4 @@
-"""Explanations of a prediction: the attention weights, and the effect of each word on the probability."""
+"""Explanations of a prediction: the attention weights, and the effect of each word on the probability of the label."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nlptx.errors import DataError
 from nlptx.runtime.workers import Workers
 from nlptx.text.arguments import check_text, check_type
 
-# Number of variants of a text that are scored at a time.
+# Maximum number of variants of a text that are scored at a time; each variant lacks one word.
 _BATCH = 64
 
 
@@ -24,13 +24,13 @@ class Explanation:
 
     Args:
         tokens: all tokens of the text, known or unknown.
-        words: the T known words that the model read.
+        words: the T known words of the text that the model read.
         positions: (T,) indices of these words among the tokens.
         probabilities: (C,) predicted probabilities for the complete text.
-        label: column of the explained label.
-        worth: (T,) decrease in the probability of that label when the word is left out.
-        attention: attention weights (H, T, T) of each block, from each word (row) to each word (column); 0 between
-            words of different windows.
+        label: index of the explained label among the labels of the model.
+        worth: (T,) decrease in the probability of the explained label when the word is left out.
+        attention: (H, T, T) attention weights of each block, for each of the H heads. Rows are query words, and columns
+            the words that they attend to. The weight between words of different windows is 0.
     """
 
     tokens: list[str]
@@ -46,10 +46,10 @@ class Explanation:
 
 
 def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
-    """Explain the probability of ``label`` (by default the predicted one) for a text.
+    """Explain the probability of a label for a text.
 
-    The effect of a word is measured by scoring the text again without it (leave-one-out). The attention weights are
-    returned as well, but they only show where information could flow, not how it affected the prediction (Jain &
+    The effect of a word is measured by scoring the text again without this word (leave-one-out). The attention weights
+    are returned as well, but they only show where information could flow, not how it affected the prediction (Jain &
     Wallace 2019).
 
     Args:
@@ -83,8 +83,8 @@ def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
     if not len(ids):
         raise DataError("the text has no word that the model knows")
     overflow_safe = model.overflow_safe()
-    # Workers limit the number of BLAS threads, as in prediction, because BLAS may sum in a different order on more
-    # threads. Overflow is detected by checking the probabilities.
+    # Workers(1) limits BLAS to one thread, as in prediction, because BLAS may sum in a different order on more threads.
+    # NumPy's warnings are off because overflow is detected by checking the probabilities.
     with Workers(1), np.errstate(all="ignore"):
         probabilities, worth, chosen = _leave_one_out(overflow_safe, known_ids, len(ids), column)
         x, layout, *ngram_features = network_inputs(overflow_safe, [ids], apart=True)
@@ -104,7 +104,7 @@ def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
 def _leave_one_out(
     model: Model, known: NDArray[np.int32], count: int, column: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-    """Return the probabilities (C,) of a text, the worth (T,) of its words, and the column of the label.
+    """Return the probabilities (C,) of a text, the worth (T,) of its words, and the index of the explained label.
 
     The model reads the first ``count`` of the ``known`` words of the text. If one of these words is left out, the model
     also reads the next known word, if there is one.

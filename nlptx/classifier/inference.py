@@ -1,4 +1,7 @@
-"""Outputs of a trained network for encoded texts, independent of the other texts in the batch, in bounded memory."""
+"""Computes the outputs of a trained network for encoded texts, in bounded memory.
+
+The outputs for a text do not depend on the other texts in the batch.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from nlptx.ngrams import NgramFeatures
 from nlptx.nn import Layout
 from nlptx.settings import TrainSettings
 
-# Maximum number of words in one pass through the network: large enough for efficient NumPy calls, small enough for the
-# cache of a core.
+# Maximum number of words in one pass through the network. It is large enough for efficient NumPy calls, and small
+# enough for the arrays to fit into the cache of a core.
 CHUNK = 2048
-# Maximum number of words whose n-grams are looked up together: large enough to share one pass over the known n-grams,
-# small enough for the cache.
+# Maximum number of words whose n-grams are looked up together. It is large enough to need few passes over the known
+# n-grams, and small enough for the arrays to fit into the cache.
 SPAN = 1 << 14
 
 
@@ -50,8 +53,8 @@ def network_inputs(
 
     Args:
         model: trained network.
-        encoded: (T,) word ids of each text, at least one per text.
-        apart: option of :class:`nlptx.nn.Layout`.
+        encoded: (T,) word ids of each text; every text has at least one.
+        apart: whether to multiply each window separately; see :class:`nlptx.nn.Layout`.
     """
     settings, ngram_features = model.settings, model.ngram_features
     layout = Layout(np.array([len(ids) for ids in encoded]), settings.attention_window, settings.causal, apart)
@@ -65,17 +68,20 @@ def network_inputs(
 
 
 def network_outputs(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> NDArray:
-    """Return the outputs (B, outputs) of the network for a batch of texts; arguments as in :func:`network_inputs`."""
+    """Return the outputs (B, outputs) of the network for a batch of B texts.
+
+    The arguments are those of :func:`network_inputs`.
+    """
     with np.errstate(all="ignore"):  # the caller checks the outputs
         return model.network.apply(*network_inputs(model, encoded, apart=apart))
 
 
 def infer(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]]) -> NDArray:
-    """Return the outputs (B, outputs) for texts with at least one known word each.
+    """Return the outputs (B, outputs) of the network for B texts, each of which has at least one known word.
 
-    Attention is limited to words of the same window, so the encoder processes the windows of all texts sorted by
-    length, and windows of equal length together. The pool then merges the pooled vectors of the windows of each text.
-    The outputs for a text do not depend on the other texts, not even in the last bit.
+    Because attention is limited to words of the same window, the windows of all texts can be sorted by length, and the
+    encoder processes windows of equal length together. The pool then merges the pooled vectors of the windows of each
+    text. No bit of the outputs for a text depends on the other texts.
     """
     network, settings, ngram_features = model.network, model.settings, model.ngram_features
     texts = Layout(np.array([len(ids) for ids in encoded]), settings.attention_window)
@@ -103,14 +109,17 @@ def _vectors(model: TrainedNetwork, ids: NDArray[np.int32]) -> NDArray:
 
 
 def _passes(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Group windows by length into passes of at most CHUNK words; a longer window gets a separate pass."""
+    """Yield the indices of the windows in each pass. Windows are sorted by length.
+
+    A pass has at most CHUNK words, unless it consists of a single longer window.
+    """
     order = np.argsort(lengths, kind="stable")
     for rows in _groups(lengths[order], CHUNK):
         yield order[rows]
 
 
 def _groups(lengths: NDArray[np.int64], max_sum: int) -> Iterator[slice]:
-    """Cut a sequence of lengths into groups with a sum of at most ``max_sum``; a greater length forms its own group."""
+    """Cut a sequence of lengths into groups with a sum of at most ``max_sum``. A greater length forms its own group."""
     ends = np.cumsum(lengths)
     first = before = 0
     while first < len(lengths):
@@ -122,7 +131,7 @@ def _groups(lengths: NDArray[np.int64], max_sum: int) -> Iterator[slice]:
 def _ngram_features(
     ngram_features: NgramFeatures, ids: NDArray[np.int32], texts: Layout
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the indices (N, order) of the n-grams that end at each word, and the text features (B, M E)."""
+    """Return the indices (N, order) of the n-grams that end at each of the N words, and the text features (B, M E)."""
     ngrams = np.empty((len(ids), ngram_features.order), np.int32)
     text_features = np.empty((len(texts.lengths), len(ngram_features.bias)), np.float32)
     for rows in _groups(texts.lengths, SPAN):
@@ -136,7 +145,7 @@ def _ngram_features(
         present = np.zeros(len(ngram_features.keys) + 1, bool)
         for start in range(first, after, SPAN):
             end = min(start + SPAN, after)
-            before = max(first, start - ngram_features.order + 1)  # include preceding words, which n-grams may contain
+            before = max(first, start - ngram_features.order + 1)  # the n-grams that end here may begin before `start`
             ngrams[start:end] = ngram_features.find(ids[before:end], [end - before])[start - before :]
             present[ngrams[start:end]] = True
         distinct = np.flatnonzero(present[:-1])[:, None]

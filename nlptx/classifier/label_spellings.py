@@ -1,4 +1,7 @@
-"""Other spellings of the labels of a model: upper or lower case, or another pair of names for negative and positive."""
+"""Matches labels of data to labels of a model that are spelled differently.
+
+They may differ in case, or use another pair of names for negative and positive.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,19 @@ from collections.abc import Collection, Sequence
 
 # Pairs of labels that mean negative and positive.
 _PAIRS = (("neg", "pos"), ("negative", "positive"), ("false", "true"), ("0", "1"), ("-1", "1"))
-# Pairs whose labels may mean something else if only one of them occurs.
+# Pairs of numbers. If only one number of a pair occurs in the data, it may mean something else.
 _NUMBERS = (("0", "1"), ("-1", "1"))
-# A model whose labels are one of these pairs distinguishes negative from positive texts.
+# Pairs of labels by which a model is recognised as one that distinguishes negative from positive texts.
 _WORDS = (("neg", "pos"), ("negative", "positive"))
 
 
 def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str] | None:
     """Return the label of the model that each label of the data stands for, or None if this is not certain.
 
-    Labels may differ in case if they remain distinct. If the labels of the model are neg and pos, or negative and
-    positive, those of the data may also be any one of the pairs neg and pos, negative and positive, false and true,
-    0 and 1, -1 and 1. Both numbers of a pair must occur, because 1 alone may be the lowest of several grades.
+    Labels may differ in case, unless two labels of the model differ only in case. If the labels of the model are neg
+    and pos, or negative and positive, the labels of the data may be any one of these pairs: neg and pos, negative and
+    positive, false and true, 0 and 1, -1 and 1. If they are numbers, both numbers of the pair must occur in the data,
+    because 1 alone may be the lowest of several grades.
 
     Args:
         found: distinct labels of the data.
@@ -37,7 +41,7 @@ def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str]
 
 
 def _sorted_pair(known: Sequence[str]) -> tuple[str, str] | None:
-    """Return a model's negative and positive labels, if both are spelled in one of the ways known here."""
+    """Return the negative and the positive label of a model, or None if its labels are not one of the pairs _WORDS."""
     spellings = {label.casefold(): label for label in known}
     for negative, positive in _WORDS:
         if len(known) == 2 and spellings.keys() == {negative, positive}:
@@ -55,7 +59,7 @@ def _as_pair(found: Collection[str], pair: tuple[str, str]) -> dict[str, str] | 
 
 
 def _plain(label: str) -> str:
-    """Return a label in lower case, and a number that equals -1, 0 or 1 in its shortest form.
+    """Return a label in lower case; if it is a number equal to -1, 0 or 1, return the shortest form of this number.
 
     >>> _plain("+1"), _plain("0.0"), _plain("POS")
     ('1', '0', 'pos')

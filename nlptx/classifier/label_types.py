@@ -1,7 +1,7 @@
-"""Labels of any supported type. Each label has a name (a str), used in training and in files, and a type to restore it.
+"""Conversion between labels of any supported type and their names.
 
-A label is a str, bool, int or float, or a NumPy scalar of such a type. Internally, labels are represented by their
-names. Their types only matter when labels are passed in by the caller and when they are returned.
+A label is a str, bool, int or float, or a NumPy scalar of such a type. Its name is a str. Training and files use only
+names, and a model stores the type of each label, so that predictions have the type that was used in training.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _NUMPY = (
     *(np.str_, np.bool_, np.float16, np.float32, np.float64),
     *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
 )
-# Names under which types are stored. They are the same for all versions of NumPy: numpy.bool, not bool_ or bool.
+# Names under which types are stored in a file. They do not depend on the version of NumPy: the name of NumPy's bool is
+# always numpy.bool, although some versions call this type bool_.
 _TYPES: dict[str, type] = {kind.__name__: kind for kind in (str, bool, int, float)}
 _TYPES |= {f"numpy.{np.dtype(kind).name}": kind for kind in _NUMPY}
 _TYPE_NAMES = {kind: name for name, kind in _TYPES.items()}
@@ -33,11 +34,11 @@ def list_labels(labels: Iterable[Label], name: str = "labels") -> list[Label]:
 
     Args:
         labels: a list, tuple, array, Series or any other iterable.
-        name: name of the argument, for messages.
+        name: name of the argument in error messages.
 
     Raises:
         InputTypeError: ``labels`` is a single string, a table or not iterable, or a label has an unsupported type.
-        LabelError: a label is missing (None, NaN).
+        LabelError: a label is missing (None or NaN).
 
     >>> list_labels([1, float("nan")])
     Traceback (most recent call last):
@@ -68,7 +69,7 @@ def label_name(label: Label) -> str:
 
 
 def labels_by_name(labels: Sequence[Label], name: str = "labels") -> dict[str, Label]:
-    """Return the distinct labels by name, in order of first appearance.
+    """Return a dictionary from the name of each distinct label to the label, in order of first appearance.
 
     Raises:
         LabelError: two labels are equal or have the same name, but differ in type, such as 1 and True, or 1 and "1".
@@ -95,7 +96,7 @@ def _clash(labels: Sequence[Label], before: int, position: int, name: str) -> La
 
 
 def find_labels(labels: Sequence[Label], known: Sequence[Label], name: str = "labels") -> NDArray[np.int64]:
-    """Return the index of each label in ``known``, (labels,) int64.
+    """Return the index in ``known`` of each label, as an int64 array (labels,).
 
     Raises:
         LabelError: a label is not in ``known``.
@@ -118,7 +119,7 @@ def find_label(label: Label, known: Sequence[Label], name: str = "label") -> int
 
 
 def type_names(labels: Iterable[Label]) -> list[str]:
-    """Return the name under which the type of each label is stored.
+    """Return, for each label, the name under which its type is stored.
 
     >>> type_names(["neg", 1, np.int64(2)])
     ['str', 'int', 'numpy.int64']

@@ -1,4 +1,4 @@
-"""The trained classifier: one object, stored in one file, with everything that prediction needs."""
+"""The trained classifier: an object that contains everything that prediction needs, and is stored in one file."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from nlptx.text.arguments import iterate_texts
 from nlptx.text.vocabulary import Vocabulary
 
 KIND = "model"
-# Maximum absolute weight with which float32 is safe. Trained weights are far smaller, but a file may contain anything,
-# and layer norm would hide an overflow by turning it into 0.
+# Maximum absolute weight for which computing in float32 cannot overflow unnoticed. Trained weights are far smaller, but
+# a file may contain any weights, and layer norm would hide an overflow by turning it into 0.
 _LARGEST_WEIGHT = 1e4
-# Maximum number of labels, and of their characters, in the repr of a model.
+# Maximum number of labels in the repr of a model, and the maximum number of their characters.
 _LABELS_SHOWN, _LONGEST_LABELS = 10, 50
-# Maximum relative difference between two ratios of probabilities that are treated as equal.
+# Two ratios of probabilities are treated as equal if their relative difference is at most this.
 _ROUNDING = 1e-9
 
 
@@ -45,9 +45,10 @@ class Model:
     Args:
         vocabulary: the V known words.
         table: (V, R) word vectors.
-        labels: the C labels, in order, of the same types as in training.
-        values: value of each label in [-1, 1], or None if labels have no order.
-        priors: (C,) fraction of the training texts with each label; predicted for texts without a known word.
+        labels: the C labels, in order, with the same types as in training.
+        values: value of each label in [-1, 1], or None if the labels have no order.
+        priors: (C,) fraction of the training texts with each label; these are also the probabilities that are predicted
+            for a text without a known word.
         settings: training settings.
         network: the transformer.
         flat: (P,) parameters of the network.
@@ -56,7 +57,7 @@ class Model:
         seed: seed of the training run.
         ngram_features: object that computes the n-gram features of a text, or None.
         source: number of documents and digests of the training data, if known.
-        temperature: number that the outputs are divided by to calibrate the probabilities.
+        temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
         held_out: numbers of answers and errors on the held-out texts, used by :meth:`threshold`; None if unknown.
     """
@@ -104,13 +105,13 @@ class Model:
         return replace(self, network=network, flat=flatten(network, np.float64))
 
     def overflow_safe(self) -> Self:
-        """Return the model to score texts with: this one, or a float64 copy if float32 may overflow."""
+        """Return a model for scoring that cannot overflow: this model, or a float64 copy if float32 may overflow."""
         arrays = [self.flat, self.table] + ([] if self.ngram_features is None else [self.ngram_features.ratios])
         largest = max(max(array.max(initial=0), -array.min(initial=0)) for array in arrays)
         return self if largest <= _LARGEST_WEIGHT else self.as_float64()
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
-        """Return (B, C) probabilities for encoded texts; for empty texts these are the priors.
+        """Return (B, C) probabilities for B encoded texts. For a text without word ids, these are the priors.
 
         Raises:
             ArtifactError: the weights are so large that the outputs are not finite.
@@ -128,8 +129,9 @@ class Model:
     def as_probabilities(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return probabilities (B, C) for outputs (B, outputs) of the network, divided by the temperature.
 
-        If every class has the same total weight in the loss, the network learns to predict q_c proportional to
-        p_c / pi_c, where pi are the priors. Therefore p_c is q_c pi_c, divided by its sum over the classes.
+        If every class c had the same total weight in the loss, the network has learned probabilities q_c proportional
+        to p_c / pi_c, where pi_c is the prior of the class. Therefore p_c is q_c pi_c, divided by its sum over the
+        classes.
         """
         p = self.network.loss.probabilities(outputs)
         if self.is_balanced:
@@ -144,8 +146,9 @@ class Model:
     def choose(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the predicted class of each text, (B,), for probabilities (B, C).
 
-        This is the most probable class, which maximises accuracy. For a balanced model it is the class with the largest
-        p_c / pi_c, where pi are the priors, which maximises mean recall; among ties it is the most probable class.
+        This is the most probable class, because this choice maximises accuracy. For a balanced model, it is the class
+        with the largest p_c / pi_c, where pi_c is the prior of the class, because this choice maximises mean recall. If
+        several classes have the same largest ratio, the most probable of them is chosen.
         """
         if not self.is_balanced:
             return probabilities.argmax(axis=1)
@@ -158,7 +161,8 @@ class Model:
 
         Args:
             texts: a list, tuple, array, Series or any other iterable of str.
-            jobs: number of threads, or workers; by default one per core. The number does not change the result.
+            jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number
+                does not change the result.
 
         Raises:
             ArtifactError: the model's weights are so large that a probability is not a number.
@@ -170,18 +174,18 @@ class Model:
     def predict(
         self, texts: Iterable[str], jobs: int | Workers | None = None, *, abstain: float | None = None
     ) -> list[Label | None]:
-        """Return the predicted label of each text, see :meth:`choose`.
+        """Return the predicted label of each text, which is chosen by :meth:`choose`.
 
         Args:
             texts: as in :meth:`predict_proba`.
             jobs: as in :meth:`predict_proba`.
-            abstain: minimum confidence, P(label), of a label. Texts with a lower confidence, or without a known word,
-                get None. By default every text gets a label, even one without a known word (``nlptx predict`` prints ?
-                for it).
+            abstain: minimum confidence (the probability of the predicted label). A text with a lower confidence, or
+                without a known word, gets None instead of a label. By default, every text gets a label, even a text
+                without a known word, for which ``nlptx predict`` would print ?.
 
         Raises:
             ArtifactError, InputTypeError: as for :meth:`predict_proba`.
-            SettingsError: ``abstain`` is not from 0 to 1.
+            SettingsError: ``abstain`` is not a number from 0 to 1.
         """
         if abstain is None:
             return [self.labels[scored.best] for scored in self._score(texts, jobs)]
@@ -191,9 +195,10 @@ class Model:
         ]
 
     def threshold(self, max_error: float) -> float:
-        """Return the ``abstain`` that limits the error of the answers to ``max_error``, with a confidence of 95 %.
+        """Return the value of ``abstain`` that limits the error rate of the labels to ``max_error``.
 
-        It is chosen on the held-out texts; see :mod:`nlptx.classifier.abstention` for the assumptions.
+        This limit holds with a confidence of 95 %. The value is chosen on the held-out texts; see
+        :mod:`nlptx.classifier.abstention` for the assumptions.
 
         Raises:
             ArtifactError, QualityGateError, SettingsError: as for :func:`nlptx.classifier.abstention.find_threshold`.
@@ -209,7 +214,7 @@ class Model:
     predict_frame = predict_frame
 
     def scores(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return (B,) expected label values, in [-1, 1], for (B, C) probabilities; None if labels have no order."""
+        """Return (B,) expected label values, in [-1, 1], for (B, C) probabilities; None if the labels have no order."""
         if self.values is None:
             return None
         return np.clip((probabilities * self.values).sum(axis=1), -1, 1)

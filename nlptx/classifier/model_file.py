@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def details_of(model: Model) -> dict[str, Any]:
-    """Return the JSON values to store. Labels are stored by name; their types are stored unless all are str."""
+    """Return the JSON values to store. Labels are stored by name; their types are stored only if one is not str."""
     tokenizer = model.vocabulary.tokenizer
     types = type_names(model.labels)
     return {
@@ -79,7 +79,11 @@ def arrays_of(model: Model) -> dict[str, NDArray]:
 
 
 def read_arrays(artifact: Artifact) -> dict[str, Any]:
-    """Return the arguments of :class:`Model` that are built from arrays. Raises CorruptError if they do not fit."""
+    """Return the arguments of :class:`Model` that are built from the arrays of an artifact.
+
+    Raises:
+        CorruptError: an array is invalid, or does not match the settings or the other arrays.
+    """
     settings = TrainSettings.from_dict(artifact.settings)
     vocabulary = read_vocabulary(artifact, read_tokenizer(dict(artifact.details)))
     table = need_floats(artifact, "table", settings.float16, (len(vocabulary), None))

@@ -16,19 +16,19 @@ from nlptx.settings import NetworkSettings
 
 
 class Network(Layer):
-    """Classify texts, given their word vectors.
+    """The network that maps the word vectors of texts to outputs, from which the loss computes probabilities.
 
         x + token_features U -> encoder -> pool -> dropout -> linear -> outputs + text_features W
 
-    The features are optional and come from n-grams, see :mod:`nlptx.ngrams`. Token features are multiplied by U, whose
-    rows are learned vectors, and added to the word vectors. Text features are the outputs of M linear models, E numbers
-    from each. They are multiplied by the learned matrix W, which initially computes their mean, and added to the
-    outputs. This way, the encoder learns to correct the errors of the linear models.
+    The features are optional. They come from n-grams; see :mod:`nlptx.ngrams`. Token features are multiplied by the
+    learned matrix U and added to the word vectors. Text features are the outputs of M linear models, each of which
+    provides E numbers. They are multiplied by the learned matrix W and added to the outputs. Initially, W computes the
+    mean of the linear models, so that the encoder learns to correct their errors.
 
     Args:
         settings: architecture of the network.
         components: R, the length of the word vectors.
-        classes: C.
+        classes: C, the number of labels.
         rng: source of randomness for the initial weights.
         token_feature_width: number of features of a token; 0 for none.
         text_feature_width: M E, the number of features of a text; 0 for none.
@@ -58,8 +58,8 @@ class Network(Layer):
             self.token_projection = Linear(token_feature_width, components, rng, bias=False)  # U
         if text_feature_width:
             self.text_projection = Linear(text_feature_width, self.loss.outputs, rng, bias=False)  # W
-            # With two outputs, half of a linear model's output is added to the second class and half is subtracted from
-            # the first.
+            # If the network has two outputs, each linear model has a single one. Half of it is added to the output for
+            # the second class, and half is subtracted from the output for the first class.
             mean = np.array([[-0.5, 0.5]]) if self.loss.outputs == 2 else np.eye(self.loss.outputs)
             models = text_feature_width // len(mean)
             self.text_projection.weight.value[...] = np.tile(mean, (models, 1)) / models
@@ -97,7 +97,7 @@ class Network(Layer):
     def apply(
         self, x: NDArray, layout: Layout, token_features: NDArray | None = None, text_features: NDArray | None = None
     ) -> NDArray:
-        """Return the outputs, (B, outputs), outside training; arguments as in :meth:`forward`."""
+        """Return the outputs, (B, outputs), outside training. The arguments are those of :meth:`forward`."""
         pooled = self.pool.apply(self.encode(x, layout, token_features), layout)  # (B, pool.width)
         return self.decide(pooled, layout.pooled, text_features)
 
@@ -134,7 +134,7 @@ class Network(Layer):
 
 
 class _Unset:
-    """Stand-in for a random generator when the weights will be read from a file; its arrays take no memory."""
+    """Replacement for a random generator if the weights will be read from a file. Its arrays take no memory."""
 
     def uniform(self, low: float, high: float, size: tuple[int, ...]) -> NDArray:
         return np.lib.stride_tricks.as_strided(np.zeros(1), size, (0,) * len(size))
@@ -149,13 +149,14 @@ def unset_network(
 
     Args:
         settings: architecture of the network.
-        components: R.
-        classes: C.
+        components: R, the length of the word vectors.
+        classes: C, the number of labels.
         feature_widths: number of n-gram features per token and per text.
-        parameters: P, number of parameters in the file.
+        parameters: P, the number of parameters in the file.
 
     Raises:
-        CorruptError: the network needs a different number of parameters; raised before memory is allocated for them.
+        CorruptError: the network needs a different number of parameters. This is checked before memory is allocated for
+            them.
     """
     width = settings.width or components
     outputs = 1 if settings.loss == "squared-error" else classes

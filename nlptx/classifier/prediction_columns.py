@@ -11,13 +11,13 @@ V = TypeVar("V")
 def prediction_columns(
     label_names: Sequence[str], label: Any, confidence: V, score: V | None, probabilities: Iterable[V]
 ) -> dict[str, Any]:
-    """Return the columns by name, in order. Each value belongs to one text, or is an array with a value per text.
+    """Return the columns by name, in order. Each value is that of one text, or an array with a value for each text.
 
     Args:
         label_names: names of the C labels.
         label: predicted label.
         confidence: probability of the predicted label.
-        score: expected label value in [-1, 1]; None for labels without an order, which have no such column.
+        score: expected label value in [-1, 1]; None if the labels have no order, so that there is no such column.
         probabilities: probabilities of the C labels.
 
     >>> prediction_columns(["neg", "pos"], "pos", 0.75, 0.5, [0.25, 0.75])
@@ -30,7 +30,7 @@ def prediction_columns(
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """Return ``name`` with as many prefixes ``predicted_`` as it takes to differ from all column names in ``taken``.
+    """Return a column name that is not in ``taken``: ``name``, with the prefix ``predicted_`` as often as necessary.
 
     >>> free_name("label", ["text", "label"])
     'predicted_label'

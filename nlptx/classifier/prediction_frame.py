@@ -30,22 +30,23 @@ def predict_frame(
     """Return a copy of a pandas DataFrame with the columns that ``nlptx predict`` adds to a table.
 
     The columns are ``label``, ``confidence``, ``score`` (if the labels have an order) and one ``prob_<label>`` per
-    label. If a name is taken, the new column gets the prefix ``predicted_``. Labels have the same type as in training.
-    If a text is missing or has no known word, or if the confidence is less than ``abstain``, the label is missing
-    (``nlptx predict`` prints ? in this case).
+    label. If the table already has a column of this name, the new column gets the prefix ``predicted_``. Labels have
+    the same type as in training. If a text is missing or has no known word, or if the confidence is less than
+    ``abstain``, the label is missing (``nlptx predict`` prints ? in this case).
 
     Args:
         model: the classifier.
         frame: table with one text per row; columns, order and index are kept.
         text_column: name of the column that contains the texts.
-        jobs: number of threads, or workers; by default one per core. The number does not change the result.
+        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number
+            does not change the result.
         abstain: minimum confidence of a label.
 
     Raises:
         ArtifactError: the model's weights are so large that a probability is not a number.
         DataError: there is no column ``text_column``.
         InputTypeError: ``frame`` is not a DataFrame, or an element of the column is neither missing nor a str.
-        SettingsError: ``abstain`` is not from 0 to 1.
+        SettingsError: ``abstain`` is not a number from 0 to 1.
 
     >>> import pandas as pd
     >>> from nlptx import Model
@@ -71,7 +72,7 @@ def predict_frame(
         rows = [one for batch in score(model, ((None, text) for text in texts), workers) for _, one in batch]
     probabilities = np.array([one.probabilities for one in rows]).reshape(len(rows), len(model.labels))
     labels = [model.labels[one.best] if one.is_answered(abstain) else None for one in rows]
-    # pandas would convert numbers to floats if there is a None among them.
+    # If a Series contains None among numbers, pandas converts the numbers to floats unless the dtype is object.
     with_none = None in labels and not isinstance(model.labels[0], str)
     columns = prediction_columns(
         model.label_names,

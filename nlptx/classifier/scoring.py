@@ -1,4 +1,4 @@
-"""Scoring of a stream of texts, in order and in bounded memory, without waiting for the end of the stream."""
+"""Scores a stream of texts in order and in bounded memory, without waiting for the end of the stream."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ K = TypeVar("K")
 
 # Maximum number of texts that are scored together.
 BATCH = 512
-# A text may be cut at white space before such a character, so that the parts can be tokenised separately. The position
-# is never inside an HTML line break, however the tag is written, nor inside the signs of the expressive tokenizer that
-# contain spaces: phrases in capitals, and ratings such as "8 out of 10".
+# A text may be cut at this white space, because the parts, tokenised separately, have the same tokens as the text. The
+# position is never inside an HTML line break, however the tag is written, nor inside the signs of the expressive
+# tokenizer that contain spaces: phrases in capitals, and ratings such as "8 out of 10".
 _GAP = re.compile(r"(?<!\s)\s++(?=[^\W_0-9A-Zo])")
 
 
@@ -35,9 +35,9 @@ class Scored:
 
     Args:
         probabilities: probabilities of the C labels, which sum to 1.
-        best: index of the predicted label, see :meth:`nlptx.classifier.model.Model.choose`.
+        best: index of the predicted label, as chosen by :meth:`nlptx.classifier.model.Model.choose`.
         score: expected label value, in [-1, 1]; None for labels without an order.
-        known_words: number of known words that the model read; if it is 0, the probabilities are the priors.
+        known_words: number of known words that the model read. If there are none, the probabilities are the priors.
         truncated: whether the model read only the beginning of the text.
         tokens: number of tokens in the text, known or unknown.
     """
@@ -60,7 +60,7 @@ class Scored:
 
 
 class ScoringModel(TrainedNetwork, Protocol):
-    """Interface of the models that can be scored; see :class:`nlptx.classifier.model.Model`."""
+    """Interface of the models that can score texts; see :class:`nlptx.classifier.model.Model`."""
 
     vocabulary: Vocabulary
 
@@ -68,10 +68,10 @@ class ScoringModel(TrainedNetwork, Protocol):
         """Return a model for scoring whose computations do not overflow."""
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
-        """Return (B, C) probabilities for encoded texts."""
+        """Return (B, C) probabilities for B encoded texts."""
 
     def choose(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return (B,) predicted classes for probabilities."""
+        """Return (B,) predicted classes for probabilities (B, C)."""
 
     def scores(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return (B,) scores for probabilities (B, C), or None for labels without an order."""
@@ -80,16 +80,17 @@ class ScoringModel(TrainedNetwork, Protocol):
 def score(
     model: ScoringModel, pairs: Iterable[tuple[K, str]], workers: Workers, *, batch: int = BATCH
 ) -> Iterator[list[tuple[K, Scored]]]:
-    """Yield batches of scores, in the order of the texts and each paired with the key of its text.
+    """Yield batches of (key, prediction) pairs, in the order of the texts.
 
     Texts are scored as soon as they arrive, without waiting for a full batch, and the results of a batch are yielded
-    without waiting for later batches, so results for a slow source appear immediately. The scores do not depend on how
-    texts are grouped into batches, not even in the last bit.
+    without waiting for later batches. Therefore, the results appear immediately even if texts arrive slowly. No bit of
+    a score depends on how texts are grouped into batches.
 
     Args:
         model: the classifier.
-        pairs: pairs of a key, which may be any object, and a text; read in a separate thread, a few batches ahead.
-        workers: workers to use; see :class:`Workers`.
+        pairs: (key, text) pairs, where a key may be any object. They are read in a separate thread, a few batches ahead
+            of the scoring.
+        workers: threads or processes that score the texts; see :class:`Workers`.
         batch: maximum number of texts scored together.
 
     Raises:
@@ -126,9 +127,9 @@ def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner) ->
 def _encode(
     model: ScoringModel, texts: Sequence[str], scanner: Scanner
 ) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
-    """Return the ids of the known words of each text, and its number of tokens.
+    """Return the ids of the known words of each text, and the number of tokens of each text.
 
-    A huge text is processed in pieces, because its tokens take far more memory than the text itself.
+    A huge text is tokenised in pieces, because its tokens take far more memory than the text itself.
     """
     parts = [list(pieces(text)) for text in texts]
     chunk = words_to_ids(in_blocks(part for cut in parts for part in cut), scanner)
@@ -143,7 +144,7 @@ def _encode(
 
 
 def pieces(text: str, size: int = BLOCK) -> Iterator[str]:
-    """Cut a text into one or more parts of about ``size`` characters that together have the same tokens."""
+    """Cut a text into one or more parts of about ``size`` characters. The tokens of the parts are those of the text."""
     start = 0
     while gap := _GAP.search(text, start + size):
         yield text[start : gap.start()]

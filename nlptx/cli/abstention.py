@@ -1,4 +1,4 @@
-"""The options ``--abstain`` and ``--max-error``: label only texts that are predicted with high confidence."""
+"""The options ``--abstain`` and ``--max-error``, which give labels only to texts with a high confidence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nlptx.classifier.coverage import CoverageCurve
     from nlptx.classifier.model import Model
 
-# Maximum errors for which `nlptx info` shows the coverage.
+# Maximum error rates for which `nlptx info` shows the coverage.
 _ERRORS = (0.01, 0.02, 0.05, 0.1, 0.2)
 # Smallest coverage that is drawn, in percent; below it, the accuracy depends on a few texts.
 _MIN_DRAWN = 10
@@ -27,7 +27,7 @@ _MIN_DRAWN = 10
 
 @dataclass(frozen=True)
 class Abstention:
-    """Values of the options ``--abstain`` and ``--max-error``, at most one of which is given."""
+    """Values of the options ``--abstain`` and ``--max-error``. At least one of them is None."""
 
     abstain: float | None
     max_error: float | None
@@ -66,7 +66,7 @@ def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         metavar="E",
         callback=check,
-        help="Choose P so that at most this fraction of the labels is wrong on texts like the held-out ones.",
+        help="Choose P so that at most this fraction of the labels is wrong, on texts like the held-out ones.",
     )
     @functools.wraps(function)
     def wrapped(*args: Any, abstain: float | None, max_error: float | None, **kwargs: Any) -> Any:
@@ -78,7 +78,7 @@ def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def coverage_note(answered: int, texts: int, threshold: float) -> str:
-    """Return a note on how many texts were labelled."""
+    """Return a note that gives the number of labelled texts."""
     share = f" ({answered / texts:.1%})" if texts else ""
     return f"note: labelled {answered:,} of {texts:,} texts{share}, those with a confidence of at least {threshold:g}"
 
@@ -96,7 +96,11 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
 
 
 def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
-    """Yield (maximum error, coverage and threshold), from the smallest error to one at which every text is labelled."""
+    """Yield pairs of a maximum error rate and a description of the answers: their coverage and the threshold.
+
+    The first error rate is the smallest attainable one. The rates increase, and end with the first one at which all
+    texts are answered, if there is one.
+    """
     smallest = curve.smallest_error()
     if smallest is None:
         yield "not attainable", "too few held-out texts, or too many errors on them"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-# Dots of a braille character by row and column; each character has 4 x 2 dots.
+# Bits of the dots of a braille character, by row and column. Each character has 4 rows and 2 columns of dots.
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
@@ -20,7 +20,7 @@ def bar(share: float, width: int) -> str:
 
 
 def curve(points: Sequence[tuple[float, float]], width: int = 60, height: int = 10) -> list[str]:
-    """Draw points (x, y) as a curve of braille dots. The y axis is labelled at both ends.
+    """Draw points (x, y) as a curve of braille dots, and return the lines. The y axis is labelled at both ends.
 
     Args:
         points: one or more points, with increasing x.

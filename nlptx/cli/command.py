@@ -1,4 +1,7 @@
-"""Click classes of all commands: grouped help, errors for repeated options, notes on unknown environment variables."""
+"""The Click classes of commands and options.
+
+They group the options in the help text, refuse repeated options, and report unknown environment variables.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,17 @@ import click
 from nlptx.cli.environment import note_unknown_variables
 from nlptx.settings import GROUPS, MAIN
 
-# A path, for which completion offers files and folders. The code that opens it reports any problems.
+# Type of options that are paths, so that completion offers files and folders. Click does not check whether the path
+# can be read; the code that opens it reports any problems.
 PATH = click.Path(readable=False, allow_dash=True)
-# Keys of the context: path of the file of --config, and its contents as section -> name -> value.
+# Keys of the context: the path of the --config file, and its contents as section -> name -> value.
 CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
 # Maximum width of the column of option names; longer names get a separate line.
 _NAMES = 30
 
 
 def configured(ctx: click.Context) -> dict[str, Any]:
-    """Return the options of a command that the ``--config`` file sets: name in Python -> value."""
+    """Return the values that the ``--config`` file sets for the options of a command, by their names in Python."""
     found: dict[str, Any] = ctx.meta.get(CONFIGURED, {}).get(ctx.info_name, {})
     return found
 
@@ -41,7 +45,7 @@ class Option(click.Option):
         return None if self.name in configured(ctx) else super().resolve_envvar_value(ctx)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        """Return the names, and the description followed by the default."""
+        """Return the two columns of the help text: the names of the option, and its description with the default."""
         names = ", ".join(sorted(self.opts, key=len))
         if self.secondary_opts:
             names = names.replace("--", "--[no-]", 1)
@@ -70,7 +74,7 @@ class Command(click.Command):
     """A command whose options are instances of :class:`Option`."""
 
     def make_parser(self, ctx: click.Context) -> Any:
-        """Return a parser that rejects repeated options; click's default parser uses the last value."""
+        """Return a parser that rejects repeated options. Click's own parser would use the last value."""
         parser = super().make_parser(ctx)
         parse = parser.parse_args
 
@@ -109,7 +113,7 @@ class Command(click.Command):
 
 
 def _refuse_repeated(ctx: click.Context, order: Sequence[click.Parameter]) -> None:
-    """Raise click.UsageError if an option that takes a single value was given twice."""
+    """Raise click.UsageError if an option that takes only one value was given twice."""
     given = [parameter for parameter in order if isinstance(parameter, click.Option) and not parameter.multiple]
     if any("--help" in option.opts for option in given):
         return

@@ -9,14 +9,22 @@ from click.shell_completion import shell_complete
 
 
 def complete(command: click.Command, instruction: str) -> int:
-    """Print the completions, or the completion script (``bash_source`` etc.), for a shell; return the exit code."""
+    """Print the completions for a shell, or the completion script, and return the exit code.
+
+    Args:
+        command: the program.
+        instruction: what to print, such as ``bash_complete`` for completions or ``bash_source`` for the script.
+    """
     if instruction == "bash_complete":
         _join_values()
     return shell_complete(command, {}, "nlptx", "_NLPTX_COMPLETE", instruction)
 
 
 def _join_values() -> None:
-    """Remove the = of ``--option=value``, which bash passes as a separate word, so that the value can be completed."""
+    """Remove the = of ``--option=value`` from the words to complete, so that the value can be completed.
+
+    Bash passes ``--option``, ``=`` and the value as three words.
+    """
     words, current = os.environ["COMP_WORDS"].split("\n"), int(os.environ["COMP_CWORD"])
     for index in range(min(current, len(words)) - 1, 0, -1):
         if words[index] == "=" and words[index - 1].startswith("--"):

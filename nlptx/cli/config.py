@@ -1,6 +1,6 @@
-"""``--config FILE``: options of the stages from a TOML file, with a section per stage.
+"""The option ``--config FILE``, which reads options of the stages from a TOML file with one section per stage.
 
-The order of precedence is: command line, file, environment variable, preset, default.
+The order of precedence, from highest to lowest, is: command line, file, environment variable, preset, default.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ _EXCLUDED = ("config", "help")
 def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--config``. All sections are checked, and the values in the section of the command become its defaults.
 
-    Declare it before ``--preset``, which may be in the file.
+    Apply this decorator above :func:`preset_option`, because the file may contain a preset.
     """
 
     def read(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if context.resilient_parsing:
             return
-        # In one-step training, `train` has read the file for the earlier stages; see one_step.py.
+        # In one-step training, the context of an earlier stage is created after `train` has read the file, so the file
+        # is not read again; see one_step.py.
         if value is not None and CONFIGURED not in context.meta:
             context.meta[CONFIGURED] = read_config(value, context)
             context.meta[CONFIG_FILE] = value
@@ -46,7 +47,7 @@ def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
         callback=read,
         group="Start",
         metavar="FILE",
-        help="Options in TOML: [cooccur], [pca], [train]. They override variables.",
+        help="TOML file with options in sections [cooccur], [pca], [train].",
     )(function)
 
 
@@ -55,10 +56,10 @@ def read_config(path: str, context: click.Context) -> dict[str, dict[str, Any]]:
 
     Args:
         path: path of the TOML file.
-        context: context of a command of the program.
+        context: context of any command of the program.
 
     Returns:
-        section -> name of the option in Python -> value.
+        The contents of the file, as section -> name of the option in Python -> value.
 
     Raises:
         click.UsageError: the file cannot be read, or a section, a key or a value in it is invalid.
@@ -125,7 +126,7 @@ def _check(found: Option, value: Any, cls: type[Settings], context: click.Contex
     """Return the value if the option accepts it. Numbers, strings and booleans are not interchangeable.
 
     Raises:
-        SettingsError, click.BadParameter: it has another type, or is out of range.
+        SettingsError, click.BadParameter: the value has another type, or is out of range.
     """
     kinds, expected = _expected(found)
     several = found.multiple and isinstance(value, list)

@@ -55,9 +55,9 @@ def cooccur(
     zcat corpus.txt.gz | nlptx cooccur - --window 10 --min-count 20 -o cooccur.npz
 
     INPUT is a text file (one document per line), a table (.csv, .tsv, .jsonl), a folder (one document per
-    .txt file), a .tar.gz of one, or - for standard input. Files may be compressed. The result is a sparse
-    word-by-word matrix with its vocabulary; scipy.sparse.load_npz can read it. Counting is exact and uses no
-    random numbers; --seed has no effect on it.
+    .txt file), a .tar.gz of such a folder, or - for standard input. Files may be compressed. The result is a
+    sparse word-by-word matrix with its vocabulary; scipy.sparse.load_npz can read the matrix. The counts are
+    exact. Counting uses no random numbers, so --seed has no effect.
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs)

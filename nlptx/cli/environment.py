@@ -1,4 +1,4 @@
-"""Environment variables named NLPTX_*: each sets one option of one command. Unknown ones are reported in a note."""
+"""Notes on environment variables NLPTX_* that have no effect. A known variable sets one option of one command."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import click
 
 from nlptx.cli.reporter import print_note
 
-# Variables that do not set options: one enables tracebacks, the other is the path of the test data.
+# Variables that do not set options: the first enables tracebacks, and the second is the path of the test data.
 _NO_OPTIONS = ("NLPTX_DEBUG", "NLPTX_SHARED_DATA")
-# Minimum similarity for suggesting a variable of the same command.
+# Minimum similarity, from 0 to 1, at which a variable of the same command is suggested.
 _SIMILAR = 0.8
 
 
 def note_unknown_variables(ctx: click.Context) -> None:
-    """Print a note for each NLPTX_* variable that sets no option, except those with the prefix of another command."""
+    """Print a note for each NLPTX_* variable that sets no option.
+
+    Variables with the prefix of another command are not reported.
+    """
     parent = ctx.parent
     if parent is None or not isinstance(parent.command, click.Group):
         return

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Maximum number of label spellings in a note.
 _MAX_LISTED = 10
 
-# Notes for the case that the model has seen the data before.
+# Notes for data with which the model was trained or validated.
 _SEEN = {
     "training": "the model was trained on this data: expect worse figures on other texts",
     "validation": "the model was validated on this data, which chose its epoch and its temperature:"
@@ -56,15 +56,15 @@ def evaluate(
     nlptx evaluate -m model.npz test.tsv
     nlptx evaluate -m model.npz aclImdb.tar.gz --json --min-accuracy 0.9
 
-    The report contains model, training seed and data, accuracy with its 95 % interval, balanced accuracy (mean
-    recall of the labels), macro-F1, ROC-AUC, log-loss, calibration error (ECE), precision, recall and F1 of each
-    label, and the confusion matrix. It also gives the calibration error that a perfectly calibrated model would show by
-    chance on the same number of texts. A text without a known word gets the most frequent label in the training data
-    and, as its probabilities, the fraction of each label there; the report gives the number of such texts.
+    The report gives the model, its training seed, the data, the accuracy with its 95 % interval, balanced accuracy
+    (mean recall of the labels), macro-F1, ROC-AUC, log-loss, calibration error (ECE), the precision, recall and F1 of
+    each label, and the confusion matrix. It also gives the calibration error that a perfectly calibrated model would
+    have by chance on the same number of texts. For a text without a known word, the probability of each label is its
+    fraction of the training data, and the most frequent label is predicted; the report gives the number of such texts.
 
-    Accuracy against coverage shows how accurate the predictions are if only the texts with the most confident
-    predictions are labelled; AURC is the mean error over all coverages. With --abstain or --max-error, which work as in
-    nlptx predict, everything else in the report, and --min-accuracy, applies only to the labelled texts.
+    The table of accuracy against coverage shows how accurate the predictions are if only the texts with the highest
+    confidence are labelled; AURC is the mean error over all coverages. --abstain and --max-error work as in nlptx
+    predict. With one of them, --min-accuracy and the rest of the report apply only to the labelled texts.
     """
     data = inputs_or_stdin(data)
     check_names(*data, model, plot)
@@ -178,7 +178,10 @@ def _targets(labels: list[str], known: list[str], positions: list[str], reporter
 
 
 def _seen_in(model: Model, sha256: str) -> str | None:
-    """Return "training" or "validation" if the data with this digest was used for it, else None."""
+    """Return "training" or "validation" if the model was trained or validated on the data with this digest.
+
+    Otherwise, return None.
+    """
     for use, names in (("training", ("sha256", "labelled_sha256")), ("validation", ("valid_sha256",))):
         if sha256 in [model.source.get(name) for name in names]:
             return use

@@ -1,4 +1,4 @@
-"""The report of ``nlptx evaluate``: as tables and as JSON."""
+"""The report of ``nlptx evaluate``, as tables or as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from nlptx.cli.reporter import Reporter
 if TYPE_CHECKING:
     from nlptx.metrics import Report
 
-# Maximum number of labels for which the confusion matrix is drawn; for more, the most frequent errors are listed.
+# Maximum number of labels for which the confusion matrix is drawn. If there are more, the most frequent errors are
+# listed instead, up to the second number.
 _MAX_DRAWN, _MAX_LISTED = 12, 10
 
 
@@ -47,9 +48,9 @@ def draw_report(names: dict[str, Any], report: Report, unknown: int, reporter: R
 
     Args:
         names: "model", "data" and "seed", and "answered" if only a part of the texts is evaluated.
-        report: measures.
+        report: the measures to print.
         unknown: number of texts without a known word.
-        reporter: where to print.
+        reporter: object that prints the tables.
     """
     (low, high), floor = report.interval, report.ece_floor
     by_chance = f"by chance alone {floor.mean:.2%}, 95 % below {floor.percentile_95:.2%}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Maximum width of a bar, in characters.
 _BAR = 12
-# Decimal places of worth and attention in JSON.
+# Numbers of decimal places of worth and of attention in JSON.
 _WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
 
 
@@ -32,20 +32,20 @@ _WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
 @option("--attention", is_flag=True, help="With --json: add the complete attention matrices.")
 @run_options(json_help="Print one JSON object.")
 def explain(text: str | None, model: str | None, label: str | None, attention: bool, run: Run) -> None:
-    """Show how much each word of a text contributes to its label, and how much attention it gets.
+    """Show how much each word of a text contributes to its label, and how much attention the word gets.
 
     \b
     nlptx explain "The plot is thin, but the acting is wonderful."
     head -1 reviews.txt | nlptx explain -m model.npz --json
 
     The worth of a word is the decrease in the label's probability when the text is scored without it. The columns
-    b1h1, b1h2, ... (block, head) show the fraction of attention the word gets, averaged over all query words.
+    b1h1, b1h2, ... (block, head) show the fraction of attention that the word gets, averaged over all query words.
     Attention shows where information can flow; worth shows its effect. Words that the model does not know are marked
     "unknown". Words beyond the part of the text that the model reads are marked "not read".
 
-    --json prints label, probability and words; for each word it gives word, known, worth and attention[block][head].
-    The last two are null for a word that was not read. --attention adds attention[block][head][query word][key word]
-    for the words that were read, and its shape.
+    --json prints label, probability and words. Each item of words has word, known, worth and attention[block][head];
+    the last two are null if the word was not read. --attention adds attention[block][head][query word][key word] for
+    the words that were read, and attention_shape.
     """
     check_names(model)
     if attention and not run.json:
@@ -78,7 +78,7 @@ def explain(text: str | None, model: str | None, label: str | None, attention: b
 
 
 class _Word(NamedTuple):
-    """A word of the text. Worth and attention (by block and head) are None if the model did not read it."""
+    """A word of the text. Worth and attention (by block and head) are None if the model did not read the word."""
 
     word: str
     known: bool
@@ -87,7 +87,7 @@ class _Word(NamedTuple):
 
 
 def _words(model: Model, explanation: Explanation) -> list[_Word]:
-    """Return all words of the text, known or not."""
+    """Return all words of the text, including those that the model does not know."""
     words = [_Word(token, token in model.vocabulary.index) for token in explanation.tokens]
     received = [block.mean(axis=1).T.tolist() for block in explanation.attention]  # (T, H) per block
     for row, (position, worth) in enumerate(zip(explanation.positions, explanation.worth.tolist(), strict=True)):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Entries of a model card that come first in the report.
 _FIRST = ("purpose", "accuracy", "labels")
-# Maximum number of labels that the purpose of a model lists.
+# Maximum number of labels that are listed in the purpose of a model.
 _NAMED = 6
 
 
@@ -42,9 +42,9 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
     nlptx info model.npz
     nlptx info embeddings.npz --plot map.png
 
-    The default is the bundled model. For a model the output includes its card, if any, and its training loss curve.
-    The corpus is identified by the SHA-256 of its texts. For a UTF-8 text file whose lines all end in a line feed,
-    sha256sum prints the same digest.
+    The default is the bundled model. For a model, the output includes its training loss curve, and its card if it has
+    one. The corpus is identified by the SHA-256 of its texts. If the corpus was a UTF-8 text file whose lines all end
+    in a line feed, sha256sum prints the same digest.
     """
     from nlptx.artifacts import container, provenance
     from nlptx.classifier.model import Model
@@ -125,7 +125,10 @@ def _draw(
 
 
 def _purpose(details: dict[str, Any]) -> dict[str, Any]:
-    """Return the purpose, accuracy and labels of a model, from its card or else from its training."""
+    """Return the purpose, accuracy and labels of a model.
+
+    An entry that is not in the model card is derived from the labels and the training history.
+    """
     labels = [str(label) for label in details["labels"]]
     several = f"{', '.join(labels[:-1])} and {labels[-1]}" if len(labels) <= _NAMED else f"{len(labels):,} labels"
     entries = {
@@ -145,7 +148,7 @@ def _purpose(details: dict[str, Any]) -> dict[str, Any]:
 
 
 def _calibration(found: Artifact) -> dict[str, Any]:
-    """Return the calibration results recorded by the training."""
+    """Return the results of the calibration that were recorded during training."""
     entries = found.details["history"].get("calibration", {})
     return entries if isinstance(entries, dict) else {}
 

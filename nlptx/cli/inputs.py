@@ -1,4 +1,4 @@
-"""Checks of the file names given to a command."""
+"""Checks the file names that are given to a command."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def check_names(*names: str | None) -> None:
-    """Raise click.UsageError if more than one name is ``-``, or if one is empty (for example an unset variable)."""
+    """Raise click.UsageError if more than one name is ``-``, or if one is empty, as an unset shell variable is."""
     if "" in names:
         raise click.UsageError("the name of a file is empty.")
     if names.count("-") > 1:

@@ -10,8 +10,9 @@ if TYPE_CHECKING:
 
 # Maximum number of texts that a note lists.
 _NAMED = 3
-# Minimum fraction of known words. A large vocabulary covers 80 % or more of the words in texts of its own language, and
-# 40 to 60 % of those in other Western languages (names, punctuation, short words).
+# If the fraction of known words is smaller than this, a note is printed. A large vocabulary covers 80 % or more of the
+# words in texts of its own language, and 40 to 60 % of those in other Western languages (names, punctuation, short
+# words).
 _FEW = 0.6
 
 

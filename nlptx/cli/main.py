@@ -1,4 +1,4 @@
-"""The entry point: find a command, run it, and convert its outcome to an exit code."""
+"""The entry point of the command line, which finds a command, runs it, and converts its outcome to an exit code."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def nlptx() -> None:
     \b
     nlptx cooccur reviews/ -o cooccur.npz                       count which words occur together
     nlptx pca cooccur.npz -o embeddings.npz                     turn the counts into word vectors
-    nlptx train labelled.tsv -e embeddings.npz -o model.npz     fit a transformer on them
+    nlptx train labelled.tsv -e embeddings.npz -o model.npz     fit a transformer on labelled text
     nlptx predict -m model.npz reviews.txt > scores.tsv         score text
 
     Each stage reads files (or - for standard input) and writes one file. Help on a command: nlptx COMMAND --help.
@@ -100,9 +100,7 @@ def main() -> NoReturn:
         if os.environ.get("NLPTX_DEBUG"):
             raise
         _drop_stdout()
-        if (
-            code == 0
-        ):  # otherwise an error has been printed, perhaps this one, because unwritten data stays in the buffer
+        if code == 0:  # otherwise an error has been printed already; this one may have the same cause, a failed write
             where = _name_of_cause(error, closed)
             print_error(f"error: {where}: {error.strerror}" if where else f"error: {error.strerror or error}")
             code = 1
@@ -132,8 +130,8 @@ def _name_of_cause(error: OSError, closed: bool) -> str | None:
 def _leave(code: int) -> NoReturn:
     """Exit without waiting for a thread that may still be reading standard input.
 
-    If Ctrl-C arrived inside exec(), which dataclasses use, CPython would terminate itself with the signal, although
-    the signal was handled (exit status -2 instead of 130).
+    After Ctrl-C, os._exit() is used: if the signal arrived inside exec(), which dataclasses call, CPython would
+    terminate itself with this signal although it was handled, and the exit status would be -2 instead of 130.
     """
     if code == INTERRUPTED or any(thread.daemon for thread in threading.enumerate()):
         with contextlib.suppress(OSError, ValueError):
@@ -143,16 +141,16 @@ def _leave(code: int) -> NoReturn:
 
 
 def _repair_streams() -> bool:
-    """Replace closed standard streams, and make all streams replace unencodable characters instead of raising errors.
+    """Replace closed standard streams, and make writing to a stream replace characters that cannot be encoded.
 
     Returns:
-        whether standard output is closed.
+        Whether standard output was closed.
     """
     closed = sys.stdout is None
     if sys.stdin is None:
-        os.open(os.devnull, os.O_RDONLY)  # takes descriptor 0, which another file would get otherwise
+        os.open(os.devnull, os.O_RDONLY)  # uses descriptor 0, so that the next file that is opened does not get it
     if sys.stdout is None:
-        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115  # make writing results fail
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115  # read-only, so that writing fails
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     for name in ("stdout", "stderr"):
@@ -161,7 +159,7 @@ def _repair_streams() -> bool:
 
 
 def _complete() -> int:
-    """Print completions and exit if the shell requests them, else return 0."""
+    """If the shell requests completions, print them and exit; otherwise return 0."""
     instruction = os.environ.get("_NLPTX_COMPLETE")
     if not instruction:
         return 0
@@ -172,7 +170,7 @@ def _complete() -> int:
 
 
 def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
-    """Run a command line, print its error if there is one, and return the exit code."""
+    """Run a command with its arguments, print an error message if it fails, and return the exit code."""
     context: click.Context | None = None
     try:
         with nlptx.make_context("nlptx", arguments, obj=stop) as context:
@@ -221,7 +219,7 @@ def _with_notes(text: str, error: BaseException) -> str:
 
 
 def _with_origin(error: click.ClickException) -> click.ClickException:
-    """If an invalid value came from an environment variable or a file, add its name to the message."""
+    """If an invalid value came from an environment variable or a file, add the name of this origin to the message."""
     if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None or not error.param.name:
         return error
     from nlptx.cli.command import CONFIG_FILE, configured  # imports the settings, which --help does not need
@@ -237,6 +235,6 @@ def _with_origin(error: click.ClickException) -> click.ClickException:
 
 
 def _drop_stdout() -> None:
-    """Redirect standard output to the null device, so that the final flush of the interpreter does not fail too."""
+    """Redirect standard output to the null device, so that the interpreter can flush it without an error at the end."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

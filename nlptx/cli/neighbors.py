@@ -13,7 +13,7 @@ from nlptx.cli.reporter import print_json
 from nlptx.cli.start import load_vectors
 from nlptx.errors import DataError
 
-# First bytes of a zip file (an .npz file is a zip file), and file name suffixes of word vectors.
+# First bytes of a zip file (an .npz file is a zip file), and suffixes of the names of files with word vectors.
 _ZIP = b"PK\x03\x04"
 _ENDINGS = (".npz", ".txt", ".vec")
 
@@ -21,9 +21,14 @@ _ENDINGS = (".npz", ".txt", ".vec")
 @command()
 @click.argument("words", nargs=-1, required=True, type=PATH, metavar="[EMBEDDINGS] WORD...")
 @option(
-    "-m", "--model", type=PATH, metavar="FILE", show_default=BUNDLED, help="EMBEDDINGS, if every argument is a word."
+    "-m",
+    "--model",
+    type=PATH,
+    metavar="FILE",
+    show_default=BUNDLED,
+    help="File to use as EMBEDDINGS, so that every argument is a word.",
 )
-@option("--analogy", is_flag=True, help="Three words a b c: find d such that a is to b as c is to d.")
+@option("--analogy", is_flag=True, help="Given three words a b c, find d such that a is to b as c is to d.")
 @option("-n", "--top", type=click.IntRange(1), default=10, show_default=True, help="Number of words to show.")
 @run_options(json_help="Print one JSON object.")
 def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int, run: Run) -> None:
@@ -33,9 +38,9 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
     nlptx neighbors terrible wonderful
     nlptx neighbors embeddings.npz --analogy man king woman
 
-    EMBEDDINGS is the output of nlptx pca or nlptx train, or word2vec text (*.txt, *.vec); the default is the bundled
-    model. The first argument is a file if it is -, contains a slash, ends in .npz, .txt or .vec, or is an .npz file by
-    its content. With -m FILE every argument is a word.
+    EMBEDDINGS is the output of nlptx pca or nlptx train, or a file in word2vec text format (*.txt, *.vec); the default
+    is the bundled model. The first argument is taken as EMBEDDINGS if it is -, contains a slash, ends in .npz, .txt or
+    .vec, or names a file with the content of an .npz file. With -m FILE, every argument is a word.
     """
     if model is None and _is_file(words[0]):
         model, *rest = words

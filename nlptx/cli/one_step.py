@@ -1,4 +1,4 @@
-"""``nlptx train`` without word vectors: the options of counting and PCA, and the reports of these stages."""
+"""Counting and PCA within ``nlptx train``, if no word vectors are given: the options and reports of both stages."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import Embeddings
     from nlptx.training.own_embeddings import OwnEmbeddings
 
-# Options of the two stages that one-step training uses, in addition to their settings.
+# Options of ``cooccur`` and ``pca`` that one-step training uses, in addition to the settings of these stages.
 _USED = {"cooccur": ("memory", "tmp_dir", "preset"), "pca": ("seed", "preset")}
 
 
 class OneStep:
     """Counting and PCA within ``nlptx train``.
 
-    Both stages use the option values that their commands would use: from the ``--config`` file, from environment
-    variables, and from the preset of ``train``.
+    Both stages use the option values that their commands would use. These values come from the ``--config`` file, from
+    environment variables, and from the preset of ``train``.
 
     Args:
         context: context of ``train``.
-        reporter: messages of the command.
+        reporter: object that prints the messages of the command.
 
     Attributes:
-        facts: name of the command -> summary, for each completed stage.
+        facts: summary of each completed stage, by the name of its command.
 
     Raises:
         click.UsageError: an option of a stage has an invalid value.
@@ -52,7 +52,7 @@ class OneStep:
 
         Args:
             more_texts: texts to count in addition to the training texts.
-            record: information about the corpus to record.
+            record: information about the corpus, to be stored with the word vectors.
         """
         from nlptx.training.own_embeddings import OwnEmbeddings
 

@@ -18,7 +18,7 @@ from nlptx.runtime.blas import load_blas
 from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, SEED, Settings
 
 Function = Callable[..., Any]
-# Key of the preset of a command in its context, before the name of the command.
+# Start of the key under which the context stores the preset of a command; the name of the command follows.
 PRESET = "nlptx.preset"
 # Name of the bundled model in help and reports, instead of its path.
 BUNDLED = "bundled"
@@ -26,7 +26,7 @@ BUNDLED = "bundled"
 
 @dataclass(frozen=True)
 class Run:
-    """Options that every command has: the reporter, the number of jobs, and whether to print JSON."""
+    """Values of the options that every command has: the reporter, the number of jobs, and whether to print JSON."""
 
     reporter: Reporter
     jobs: int | None
@@ -51,7 +51,7 @@ def run_options(
             run = Run(Reporter(quiet, verbose, not no_color), jobs, json)
             from nlptx.runtime.workers import default_jobs
 
-            load_blas("numpy", 1 + (jobs or default_jobs()))  # before the data uses up memory
+            load_blas("numpy", 1 + (jobs or default_jobs()))  # before the data uses up the memory that BLAS needs
             return function(*args, run=run, **kwargs)
 
         return wrapped
@@ -112,7 +112,7 @@ def memory_options(function: Function) -> Function:
         show_default=True,
         metavar="SIZE",
         callback=check,
-        help="Memory limit; the rest goes to temporary files.",
+        help="Memory limit; larger data goes to temporary files.",
     )
     folder = option(
         "--tmp-dir",
@@ -150,7 +150,10 @@ def settings_options(cls: type[Settings]) -> Callable[[Function], Function]:
 
 
 def preset_option(function: Function) -> Function:
-    """Add ``--preset``, which replaces the defaults of the settings; any other source of a value takes precedence."""
+    """Add ``--preset``, which replaces the defaults of the settings.
+
+    A value from any other source (command line, file, environment variable) takes precedence.
+    """
 
     def choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if value is not None:

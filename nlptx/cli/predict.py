@@ -30,7 +30,7 @@ _LONGEST_QUOTED = 60
     type=click.Choice(FORMATS),
     default="auto",
     show_default=True,
-    help="Format of the scores; auto: that of the output's name, else that of the input.",
+    help="Format of the scores; auto: as the suffix of the output says, or else as the input.",
 )
 @abstention_options
 @option("--details", is_flag=True, help="Add n_tokens, known_words and truncated (true or false).")
@@ -59,15 +59,16 @@ def predict(
     nlptx predict -m model.npz reviews.txt > scores.tsv
     cut -f3 reviews.tsv | nlptx predict | sort -t$'\\t' -k2,2nr | head
 
-    For plain text (one document per line), each output line contains label, score and text (confidence instead of score
-    if labels have no order). For a folder or archive (one document per file), it contains the path instead of the text.
-    Tables keep their format and columns, and gain label, confidence, score and prob_<label>. --details adds n_tokens,
-    known_words and truncated; in plain text they come before the last column. An output named *.csv, *.tsv, *.jsonl or
-    *.txt has that format; .gz, .bz2 or .xz at the end of the name compresses it.
+    For plain text (one document per line), each output line contains label, score and text. If the labels have no
+    order, it contains the confidence instead of the score. For a folder or archive (one document per file), it contains
+    the path instead of the text. Tables keep their format and columns, and the columns label, confidence, score and
+    prob_<label> are added. --details adds n_tokens, known_words and truncated; in plain text they come before the last
+    column. The suffix of the output (.csv, .tsv, .jsonl or .txt) selects its format; a further suffix .gz, .bz2 or .xz
+    compresses it.
 
-    Input is scored as it arrives, in bounded memory. Texts without a known word get the label ? and, as their
-    probabilities, the fraction of each label in the training data. With --abstain P, texts with a confidence below
-    P get the label ? too; their probabilities and score are unchanged. --max-error E chooses P from the errors on the
+    Input is scored as it arrives, in bounded memory. A text without a known word gets the label ?, and its
+    probabilities are the fractions of the labels in the training data. With --abstain P, texts with a confidence below
+    P get the label ? too; their probabilities and scores are unchanged. --max-error E chooses P from the errors on the
     held-out texts: on texts like these, at most a fraction E of the labels is wrong (95 % confidence). Every input row
     has an output row, unless --skip-bad leaves out empty texts and rows that cannot be read.
     """
@@ -114,7 +115,7 @@ def predict(
 
 
 def _check_exist(inputs: tuple[str, ...]) -> None:
-    """Raise SettingsError for an input that does not exist, with a hint on scoring a text directly."""
+    """Raise SettingsError for an input that does not exist. The hint shows how to score a text without a file."""
     for name in inputs:
         if name != "-" and not os.path.exists(name):
             text = shlex.quote(name) if " " in name and len(name) <= _LONGEST_QUOTED else '"I love it"'

@@ -1,4 +1,4 @@
-"""Choose the format of predictions from the options and the name of the output."""
+"""Chooses the format of predictions from the options and the name of the output."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ _NOT_WRITTEN = (".json", ".parquet", ".xls", ".xlsx")
 
 
 def choose_format(asked: str, json: bool, output: str, *, by_variable: bool = False) -> str:
-    """Return one of FORMATS. ``auto`` means the format of the input; it is used if no other format is given.
+    """Return the format of the output, one of FORMATS. The result ``auto`` means that of the input.
 
     Args:
         asked: value of ``--format``.
         json: whether ``--json`` was given.
         output: name of the output; a final ``.gz``, ``.bz2`` or ``.xz`` is ignored.
-        by_variable: whether ``asked`` comes from an environment variable; the command line takes precedence.
+        by_variable: whether ``asked`` comes from an environment variable. It is then used only if the other arguments
+            select no format.
 
     Raises:
-        click.UsageError: options and name contradict each other, or the name has the ending of an unsupported format.
+        click.UsageError: the options and the name of the output contradict each other, or the name has the suffix of an
+            unsupported format.
     """
     name = os.path.splitext(output)[0] if is_packed(output) else output
     ending = os.path.splitext(name)[1].lower()

@@ -1,4 +1,4 @@
-"""Predictions as lines of text, CSV, TSV or JSON."""
+"""Writes predictions as lines of plain text, CSV, TSV or JSON."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from nlptx.corpus.sources import Source
 
 
-# Label of a text without a known word, or of one whose confidence is too low.
+# Label of a text that has no known word, or whose confidence is too low.
 NO_LABEL = "?"
-# Input format -> output format, for input formats that cannot be written.
+# Input format -> output format, for input formats in which predictions cannot be written.
 _LAYOUTS = {"document": "text", "parquet": "csv"}
 
 # Decimal places of probabilities and scores in tables.
@@ -39,7 +39,8 @@ _CSV_END = "\r\n"
 class PredictionWriter:
     """Writes one row per text. If the format is ``auto``, the input format of the first text is used.
 
-    CSV gets the delimiter of the first text, which is a comma unless the text comes from a CSV table with another one.
+    CSV output has the same delimiter as the CSV table from which the first text comes. If this text does not come from
+    a CSV table, the delimiter is a comma.
 
     Args:
         out: binary output stream.
@@ -47,8 +48,8 @@ class PredictionWriter:
         model: model that made the predictions; it provides the labels.
         details: whether to add ``n_tokens``, ``known_words`` and ``truncated``.
         guard: whether to prevent spreadsheets from evaluating text as formulas, see :func:`guarded`.
-        abstain: minimum confidence of a text that gets a label.
-        live: whether :meth:`flush` flushes the output, because a reader may be waiting for the rows.
+        abstain: minimum confidence; a text with a lower one gets no label.
+        live: whether :meth:`flush` flushes the output, because another program may be waiting for the rows.
         terminal: whether the output is a terminal; control characters are then replaced.
     """
 
@@ -111,14 +112,14 @@ class PredictionWriter:
             self._cells(self._full(Document("", fields=dict.fromkeys(columns)), nothing))
 
     def flush(self) -> None:
-        """Flush the output if a reader may be waiting for it."""
+        """Flush the output if another program may be waiting for it."""
         if self.live:
             self.out.flush()
 
     def _short(self, document: Document, scored: Scored) -> str:
-        """Return a line of text: label, score, details, and the text, or the file name if the text is a file."""
+        """Return an output line: label, score, details, and the text (or the file name, if a file is one text)."""
         number = scored.probabilities[scored.best] if self.model.values is None else scored.score
-        # A line is written unchanged, but a table cell with several lines must become one line.
+        # The text of a table cell may have several lines, which must become one line of output.
         text = document.text.replace("\r\n", " ").replace("\n", " ")
         text = text if document.line else document.source.translate(_TSV_BREAKS)
         text = guarded(text) if self.guard else text
@@ -169,8 +170,8 @@ class PredictionWriter:
 def rounded(probabilities: Sequence[float]) -> list[float]:
     """Round probabilities to six digits so that they still sum to 1.
 
-    All are rounded down. Those with the largest remainders then get a millionth each until the sum is 1 (largest
-    remainder method).
+    All probabilities are rounded down. Then a millionth is added to each of those with the largest remainders, until
+    the sum is 1 (largest remainder method).
     """
     unit = 10**_DIGITS
     floors = [int(p * unit) for p in probabilities]
@@ -181,12 +182,12 @@ def rounded(probabilities: Sequence[float]) -> list[float]:
 
 
 def guarded(text: str) -> str:
-    """Prefix text that a spreadsheet would treat as a formula with a single quote (OWASP, "CSV Injection")."""
+    """Put a single quote before a text that a spreadsheet would treat as a formula (OWASP, "CSV Injection")."""
     return "'" + text if text.startswith(_FORMULA_STARTS) else text
 
 
 def _place(document: Document) -> dict[str, Any]:
-    """Return the columns for a text that is not from a table: the file name, if the text is a file, and the text."""
+    """Return the columns for a text that is not from a table: the text, preceded by its file name if it is a file."""
     return {"text": document.text} if document.line else {"file": document.source, "text": document.text}
 
 

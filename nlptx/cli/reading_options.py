@@ -16,8 +16,8 @@ Function = Callable[..., Any]
 
 _TABS = ("tab", r"\t")
 _SKIP_BAD = {
-    False: "Leave out broken rows and empty texts, and count them.",
-    True: "Leave out broken rows and those without text or label.",
+    False: "Leave out empty texts and rows that cannot be read, and count them.",
+    True: "Leave out rows that cannot be read or lack a text or label.",
 }
 _skip_bad = functools.partial(option, "--skip-bad", is_flag=True, group="Data")
 _label_map = option(
@@ -25,10 +25,10 @@ _label_map = option(
     multiple=True,
     metavar="OLD=NEW",
     group="Data",
-    help="Replace a label, such as 1=pos; repeat for others.",
+    help="Replace a label, such as 1=pos; can be repeated.",
 )
 _weight_column = option(
-    "--weight-column", metavar="NAME", group="Data", help="Column of weights; 2 counts as two equal rows, 0 as none."
+    "--weight-column", metavar="NAME", group="Data", help="Column of weights; a row of weight 2 counts as two rows."
 )
 
 
@@ -38,10 +38,10 @@ def reading_options(
     """Add the options for reading inputs; the command receives them as ``reading``.
 
     Args:
-        splits: parts of a corpus with folders train, test and unsup that are read by default.
-        skip_bad: whether rows can be left out.
-        labelled: whether texts need labels.
-        weighted: whether texts may have weights.
+        splits: parts that are read by default of a corpus with folders train, test and unsup.
+        skip_bad: whether to add ``--skip-bad``, which leaves out rows.
+        labelled: whether the command needs labels; if so, ``--map`` is added.
+        weighted: whether to add ``--weight-column``.
     """
 
     def decorate(function: Function) -> Function:
@@ -54,7 +54,7 @@ def reading_options(
             show_default=True,
             metavar="FORMAT",
             group="Data",
-            help="text, csv, tsv, jsonl; auto: by the name.",
+            help="text, csv, tsv, jsonl; auto: by the file name.",
         )
         @option(
             "--delimiter",

@@ -1,4 +1,4 @@
-"""Output for people: notes, errors, progress and tables. No other module formats such output."""
+"""Prints notes, errors, progress and tables for people. No other module formats such output."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def print_note(text: str) -> None:
 
 
 def _say(text: str) -> None:
-    """Print on standard error without control characters. Ignore failures (a full disk, a closed pipe)."""
+    """Print a text on standard error, with control characters replaced. Ignore failures such as a full disk."""
     with suppress(OSError, ValueError):
         print("\n".join(neutralised(line) for line in text.splitlines()), file=sys.stderr, flush=True)
 
@@ -45,18 +45,18 @@ def _say(text: str) -> None:
 class Meter(Protocol):
     """Progress display of a task.
 
-    Call it with the completed fraction (0 to 1, None if unknown) and a line about the state. With ``keep`` the line
-    stays on the screen. ``title`` is the name of the step, if the task has several.
+    Call the meter with the completed fraction (0 to 1, None if unknown) and a line about the state. With ``keep``, the
+    line stays on the screen. ``title`` is the name of the current step, if the task has several steps.
     """
 
     def __call__(self, share: float | None, state: str, keep: bool = False, title: str = "") -> None: ...
 
 
 class Reporter:
-    """Messages of a command: everything it prints except its result.
+    """Prints the messages of a command, and the tables and drawings of its result.
 
     Args:
-        quiet: whether to print only errors.
+        quiet: whether to print only errors and the result.
         verbose: whether to print more details.
         color: whether to use colors on terminals, unless the variable NO_COLOR is set.
     """
@@ -72,7 +72,7 @@ class Reporter:
 
         class Loud(Console):
             def on_broken_pipe(self) -> None:
-                raise  # called in an exception handler of Rich, which would exit with code 1
+                raise  # Rich calls this method in an exception handler; its own version would exit with code 1
 
         console = Loud(stderr=stderr, no_color=not self.color, highlight=False)
         if not console.is_terminal:
@@ -92,7 +92,7 @@ class Reporter:
             self.note(text)
 
     def summary(self, title: str, rows: Iterable[tuple[str, Any]]) -> None:
-        """Draw a small table of the results of a stage, unless the command is quiet."""
+        """Draw a small table of the results of a stage on standard error, unless the command is quiet."""
         if not self.quiet:
             self.facts(title, rows, stderr=True)
 
@@ -154,7 +154,7 @@ class Reporter:
 
 
 def _in_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook in which Rich can draw, which requires ipywidgets."""
+    """Return whether this process is the kernel of a notebook in which Rich can draw (it needs ipywidgets)."""
     from importlib.util import find_spec
 
     return "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
@@ -188,7 +188,7 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(16), TextColumn("{task.fields[state]}"))
     progress = Progress(*columns, console=console, transient=True)
-    with signals_held():  # blocks them permanently in the drawing thread, which could receive them during a fork
+    with signals_held():  # the drawing thread inherits this block; otherwise it could receive a signal during a fork
         progress.start()
     try:
         task = progress.add_task(what, total=None, state="")

@@ -1,4 +1,4 @@
-"""Recognise errors caused by a shortage of memory or threads, and describe them."""
+"""Recognises errors that are caused by a shortage of memory or threads, and describes them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import errno
 
 from nlptx.runtime.allocator import address_space_limit
 
-# Messages from the dynamic loader when there is not enough memory for a library; Python raises them as ImportError.
+# Messages of the dynamic loader if there is not enough memory for a library. Python raises an ImportError with them.
 _LOADER_MESSAGES = ("failed to map segment", "cannot allocate memory", "cannot map")
-# Message of C code that fails without raising an exception, as some does if an allocation fails.
+# Part of the message if C code fails without setting an exception. Some C code does this if an allocation fails.
 _NO_EXCEPTION = "without exception set"
 _NO_THREAD = "can't start new thread"
-# Command -> advice on using less memory, with options of that command only.
+# Command -> advice on using less memory, which names only options of this command.
 _ADVICE = {
     "cooccur": "Give a smaller --memory or --max-words, or --jobs 1",
     "pca": "Give fewer --components, or --jobs 1",
@@ -25,7 +25,7 @@ def describe_shortage(error: BaseException, command: str | None) -> str | None:
     """Return a message about a shortage of memory or threads, or None if the error has another cause.
 
     Args:
-        error: error that ended the command.
+        error: the exception that ended the command.
         command: name of the command.
     """
     if isinstance(error, RuntimeError) and _NO_THREAD in str(error):

@@ -1,4 +1,4 @@
-"""Statistics of counts and word vectors, for the summaries of the commands that produce them."""
+"""Statistics of counts and of word vectors, for the summaries of the commands that produce them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pca_facts(embeddings: Embeddings) -> dict[str, Any]:
 
 
 def note_dropped_words(details: dict[str, Any], on_note: Callable[[str], None]) -> None:
-    """Report words that were dropped for lack of memory."""
+    """Report that words were dropped because there was not enough memory for all distinct words."""
     if "dropped_up_to" in details:
         on_note(
             f"more distinct words than fit into --memory: words seen up to {details['dropped_up_to']} times"

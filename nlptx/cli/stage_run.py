@@ -15,12 +15,12 @@ from nlptx.cli.options import Run
 from nlptx.cli.reporter import print_json
 from nlptx.io.output_path import STDOUT, check_writable
 
-# File name suffixes of other formats, which an artifact must not have.
+# Suffixes of file names that an artifact must not have, because they belong to other formats.
 _OTHER_FORMATS = (".csv", ".tsv", ".jsonl", ".gz", ".bz2", ".xz")
 
 
 class StageRun:
-    """A running stage: checks the output first, measures the time, and prints a summary at the end.
+    """A running stage. It checks the output first, measures the time, and prints a summary at the end.
 
     Args:
         run: options shared by all commands.
@@ -28,8 +28,8 @@ class StageRun:
         inputs: paths of the inputs.
 
     Raises:
-        click.UsageError: the artifact goes to a terminal, or to standard output together with ``--json``; or the output
-            has the suffix of another format, or is one of the inputs.
+        click.UsageError: the artifact would be written to a terminal, or to standard output together with ``--json``;
+            or the output has the suffix of another format, or is one of the inputs.
         OutputError: the output cannot be written.
     """
 

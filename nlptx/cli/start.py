@@ -1,4 +1,4 @@
-"""What training starts from: the options ``--embeddings`` and ``--start``."""
+"""Loads the word vectors or the model that training starts from (options ``--embeddings`` and ``--start``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def load_vectors(path: str | None) -> Embeddings:
-    """Load the word vectors of an artifact, a model or a text file; None or ``bundled`` is the bundled model."""
+    """Load the word vectors of an artifact, a model or a text file; None or ``bundled`` means the bundled model."""
     from nlptx.artifacts import container
     from nlptx.classifier.model import Model
     from nlptx.embeddings.embeddings import TEXT_SUFFIXES, Embeddings, load_embeddings
@@ -37,7 +37,7 @@ def load_start(path: str, settings: TrainSettings) -> Model:
     """Load the model to start from.
 
     Raises:
-        click.UsageError: an option was given that contradicts the shape of its network.
+        click.UsageError: an option was given that contradicts the shape of the network of this model.
         ArtifactError: the file is not a model, or is damaged.
     """
     from nlptx.classifier.model import Model
@@ -56,10 +56,13 @@ def load_start(path: str, settings: TrainSettings) -> Model:
 
 
 def file_digest(name: str, path: str | None) -> dict[str, str]:
-    """Return name -> SHA-256 of an input file, for the new model; nothing if none was given or for standard input."""
+    """Return ``name`` -> the SHA-256 of an input file, to be recorded in the new model.
+
+    The result is empty if there is no such file, or if it is read from standard input.
+    """
     from nlptx.classifier.model_file import bundled_path
 
     if path in (None, "-"):
         return {}
     with open(bundled_path() if path == BUNDLED else path, "rb") as file:
-        return {"start_sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+        return {name: hashlib.file_digest(file, "sha256").hexdigest()}

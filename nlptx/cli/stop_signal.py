@@ -1,12 +1,13 @@
 """Handling of Ctrl-C, SIGTERM and SIGHUP.
 
 The first signal ends a command. Usually it raises an exception immediately, and temporary files are removed while the
-exception propagates. A command that can save its work so far polls for signals instead, finishes the current step and
-saves.
+exception propagates. A command that can save an unfinished result polls for signals instead, finishes the current step
+and saves.
 
 Further SIGTERM and SIGHUP signals are ignored, because they must not interrupt cleaning up or saving: service
 managers, batch systems and closing terminals send more than one. A Ctrl-C more than a second after the first signal
-always forces an exit. An earlier one is ignored, because it may be the same keystroke, passed on by a shell or make.
+always forces an exit. A Ctrl-C within the first second is ignored, because it may be the same keystroke, passed on by a
+shell or by make.
 
 A signal that is ignored when the program starts, for example under nohup, stays ignored.
 """
@@ -39,12 +40,12 @@ class Terminated(BaseException):
 
 
 class StopSignal:
-    """The first stop signal that was received, if any."""
+    """Records the first stop signal that is received, and raises an exception for it unless the command polls."""
 
     def __init__(self) -> None:
         self.number: int | None = None
         self._received_at = 0.0
-        self.waits = False  # whether a signal is only recorded, for requested()
+        self.waits = False  # whether the first signal is only recorded, because the command polls with requested()
 
     def install(self) -> None:
         """Install the signal handlers. Call this in the main thread, in a program that exits after its command."""
@@ -58,7 +59,7 @@ class StopSignal:
         return SIGNALLED + (self.number or 0)
 
     def requested(self) -> bool:
-        """Return whether a signal was received. After the first call, the first signal does not raise an exception."""
+        """Return whether a signal was received. After a call of this method, the first signal raises no exception."""
         self.waits = True
         return self.number is not None
 

@@ -63,14 +63,14 @@ if TYPE_CHECKING:
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Unlabelled texts to learn from; the unsup part of an archive.",
+    help="Unlabelled texts to learn from; of an archive, the unsup part.",
 )
 @option(
     "--valid",
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Validate on this, not on DATA; the test part of an archive.",
+    help="Validate on this, not on DATA; of an archive, the test part.",
 )
 @option(
     "--lexicon",
@@ -188,7 +188,7 @@ def train(
 
 
 def _what_is_left(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
-    """Describe what remains of a training run that was ended immediately."""
+    """Return a note on what is kept of a training run that was ended immediately."""
     resume_hint = _resume_hint(checkpoint) if checkpoint else ""
     if stop.waits:
         return resume_hint or "the training is lost"
@@ -198,7 +198,7 @@ def _what_is_left(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
 def _resume_hint(checkpoint: Checkpoint) -> str:
     """Return a note that names the checkpoint for ``--resume``, or an empty string if there is none."""
     path = checkpoint.path
-    # Before the training itself begins, the checkpoint to resume from has not been read yet.
+    # While the data is being read, the checkpoint to resume from has not been read yet, but its file may exist.
     is_there = path and (checkpoint.is_there or (checkpoint.resume and path.exists()))
     return f"--resume continues from {path.name}" if path and is_there else ""
 

@@ -1,4 +1,4 @@
-"""Counting in bounded memory: words are encoded as ids, and the counts of blocks of the corpus are summed."""
+"""Counts co-occurrences in bounded memory: words are encoded as ids, and the counts of blocks of text are summed."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 
-# Bytes needed to count a block, per token and per padding position between documents. Both are twice the measured
-# values, so that a block uses only half of the memory limit.
+# Number of bytes needed to count a block, per token and per padding position between documents. Both are twice the
+# measured values, so that a block uses only half of the memory limit.
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
-# Tokens per segment; one thread groups these by word. A segment is larger for a large vocabulary, because it stores one
-# start index per word, and smaller if memory is short, because grouping takes about 40 bytes per token.
+# Number of tokens per segment, a part of a block whose positions one thread groups by word. For a large vocabulary,
+# segments are larger, because each stores one start index per word. If memory is short, they are smaller, because
+# grouping takes about 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _SEGMENT_SHARE = 1 << 19, 10, 256
-# Maximum number of partial matrices (runs) to sum in one pass: each has two open files.
+# Maximum number of partial matrices (runs) that are summed in one pass. It is limited because each has two open files.
 _FAN_IN = 16
 
 
@@ -34,17 +35,18 @@ def count_corpus(blocks: Iterable[bytes], settings: CountSettings, space: Memory
     """Count which words occur near each other, in bounded memory.
 
     The context of a word is the ``window`` words before and after it in its document. Words outside the vocabulary
-    are removed first, as in GloVe and word2vec. Counts are exact sums of integers, divided only once, at the end.
+    are removed first, as in GloVe and word2vec. Counts are exact sums of integers, which are divided only at the end.
 
     The corpus is counted in blocks that fit in memory. If there are several blocks, their counts go to temporary files
     and are summed at the end, a few rows at a time.
 
     Args:
-        blocks: blocks of lines, one document per line, see :mod:`nlptx.text.blocks`.
-        settings: see :class:`CountSettings`.
-        space: memory limit and folder for temporary files; the counts are valid until it is closed. The limit does not
-            change the counts, unless there are more distinct words than fit in memory: see :class:`TokenStream`.
-        workers: threads to read the corpus, and threads or processes to count. They do not change the counts.
+        blocks: blocks of lines, with one document per line; see :mod:`nlptx.text.blocks`.
+        settings: settings of the stage.
+        space: memory limit and folder for temporary files. The counts are valid until it is closed. The limit does not
+            change the counts, unless there are more distinct words than fit in memory; see :class:`TokenStream`.
+        workers: threads that read the corpus, and threads or processes that count. Their number does not change the
+            counts.
 
     Raises:
         DataError: the corpus is empty, or no word is frequent enough.
@@ -60,7 +62,7 @@ def count_corpus(blocks: Iterable[bytes], settings: CountSettings, space: Memory
         "distinct_words": len(stream.numbers),
     }
     if stream.dropped:
-        # Which words were dropped depends on the memory limit, so the limit is needed to reproduce this result.
+        # The memory limit determines which words were dropped, so it is needed to reproduce this result.
         details |= {"dropped_up_to": stream.dropped, "memory": space.memory}
     stream.numbers.clear()
     words = len(vocabulary)
@@ -126,7 +128,11 @@ def _reach(window: int, longest: int) -> int:
 def _grouped(
     lengths: Iterable[NDArray[np.int64]], limit: int, per_token: int = 1, per_document: int = 0
 ) -> Iterator[NDArray[np.int64]]:
-    """Yield groups of lengths of non-empty documents; a group costs at most ``limit`` or is a single document."""
+    """Yield the lengths of the non-empty documents in groups.
+
+    A group costs at most ``limit``, unless it is a single document. A document of n tokens costs
+    ``per_token`` * n + ``per_document``.
+    """
     group: list[NDArray[np.int64]] = []
     cost = 0
     for part in lengths:

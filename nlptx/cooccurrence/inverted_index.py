@@ -16,12 +16,13 @@ from nlptx.runtime.workers import Workers
 class InvertedIndex:
     """Documents as one text of known words, and the positions of each word in that text.
 
-    Padding around each document keeps windows from reaching into the next one. Positions are grouped by segment (a
-    number of consecutive documents), and within a segment by word.
+    Padding around each document prevents a window from reaching into another document. Positions are grouped by segment
+    (several consecutive documents), and within a segment by word.
 
     Args:
-        text: int32 word ids of the documents, with V as padding.
-        windows: int32 or int64 index in ``text`` where the window around each position begins, grouped as above.
+        text: int32 word ids of the documents, where V is the padding.
+        windows: for each position, the int32 or int64 index in ``text`` where the window around it begins. The
+            positions are grouped as described above.
         starts: (V + 1, segments) int64 index in ``windows`` where the group of each word begins; the last row holds the
             end of each segment.
     """
@@ -31,7 +32,10 @@ class InvertedIndex:
     starts: NDArray[np.int64]
 
     def before(self) -> NDArray[np.int64]:
-        """Return (V + 1,) int64: for each word id, the number of positions of smaller ids, and finally the total."""
+        """Return (V + 1,) int64: for each word id, the number of positions of words with smaller ids.
+
+        The last element is the number of all positions.
+        """
         return self.starts.sum(axis=1) - self.starts[0].sum()
 
     def windows_of(self, first: int, after: int) -> NDArray[np.int64]:
@@ -54,11 +58,11 @@ def build_index(
     Args:
         ids: int32 word ids of the corpus, as assigned by the token stream.
         start: index in ``ids`` of the first token of the documents.
-        segments: int64 number of tokens of each document, at least 1, one array per segment.
-        known: (ids of the token stream,) int32 vocabulary id of each word; -1 for words outside the vocabulary.
-        words: V.
+        segments: one int64 array per segment, with the number of tokens of each document (at least 1).
+        known: int32 vocabulary id of each word id of the token stream; -1 for a word outside the vocabulary.
+        words: V, the number of words in the vocabulary.
         reach: number of positions on each side that belong to a window.
-        workers: threads.
+        workers: threads that index the segments.
     """
     tokens = [int(lengths.sum()) for lengths in segments]
     edges = np.cumsum([0, *tokens]).tolist()

@@ -1,6 +1,7 @@
-"""Stage 1: texts -> sparse word-by-word co-occurrence counts.
+"""Stage 1: turns texts into a sparse matrix of word-by-word co-occurrence counts.
 
-Source: the windowed counts of Lund & Burgess (1996), with the 1/d weights of Pennington et al. (2014, GloVe).
+The method is that of Lund & Burgess (1996), who count words in a window, with the weights 1/d of Pennington et al.
+(2014, GloVe).
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ _LARGEST_COUNT = 2.0**53
 
 @dataclass(frozen=True)
 class Cooccurrence:
-    """Word-by-word counts.
+    """The co-occurrence counts of a corpus.
 
     Args:
-        matrix: (V, V) float64 CSR, symmetric, sorted indices.
+        matrix: (V, V) float64 counts in CSR format; the matrix is symmetric and its indices are sorted.
         vocabulary: the V words.
-        settings: settings of the stage.
+        settings: settings with which the corpus was counted.
         details: number of tokens, and other information about the corpus, such as its digest.
     """
 
@@ -50,7 +51,7 @@ class Cooccurrence:
         return f"<Cooccurrence: {len(self.vocabulary):,} words, {self.matrix.nnz:,} entries>"
 
     def save(self, path: FilePath) -> None:
-        """Write one file, atomically; ``scipy.sparse.load_npz`` can also read it. Raises OutputError."""
+        """Write the counts to a file atomically; ``scipy.sparse.load_npz`` can also read it. Raises OutputError."""
         write(path, self.to_artifact())
 
     @classmethod
@@ -72,7 +73,7 @@ class Cooccurrence:
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Cooccurrence:
-        """Build from an artifact. Raises CorruptError if its settings or arrays are invalid."""
+        """Build the counts from an artifact. Raises CorruptError if its settings or arrays are invalid."""
         settings = CountSettings.from_dict(artifact.settings)
         vocabulary = read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase))
         size = len(vocabulary)
@@ -108,12 +109,14 @@ def count(
     Args:
         texts: a list, tuple, array, Series or any other iterable of str.
         settings: see :class:`CountSettings`.
-        jobs: number of threads, or workers; all cores by default. The number does not change the result.
-        memory: maximum number of bytes for counting; the rest goes to temporary files. The result itself is in memory.
+        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number
+            does not change the result.
+        memory: maximum number of bytes used for counting; more data goes to temporary files. The limit does not apply
+            to the result, which is always in memory.
         tmp_dir: folder for temporary files.
 
     Returns:
-        (V, V) float64 counts in CSR format, symmetric, and the V words.
+        The symmetric (V, V) float64 matrix of counts in CSR format, and the V words.
 
     Raises:
         DataError: no word is frequent enough.

@@ -1,4 +1,4 @@
-"""Sums of sparse matrices in bounded memory."""
+"""Sums sparse matrices in bounded memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ from nlptx.runtime.workers import Workers
 
 
 def merge(parts: Sequence[SpilledMatrix], budget: MemoryBudget, workers: Workers, one: int = 1) -> SpilledMatrix:
-    """Return the sum of ``parts``, divided by ``one``, and close the parts."""
+    """Return the sum of ``parts``, divided by ``one``, and close the parts.
+
+    Args:
+        parts: (V, V) matrices.
+        budget: memory limit, and folder for temporary files.
+        workers: threads that sum the rows.
+        one: number of units in a weight of 1, by which the sums are divided.
+    """
     bounds = [part.indptr() for part in parts]
     total = np.sum(bounds, axis=0)
     max_entries = max(1, budget.memory // (32 * BYTES_PER_ENTRY * (workers.jobs + 1)))

@@ -1,6 +1,6 @@
-"""Counts pairs with all workers.
+"""Counts the pairs of nearby words with several workers.
 
-Each worker receives groups of tasks, all of which take about the same time. Rows are returned through a ring of shared
+Each worker receives groups of tasks; all groups take about the same time. Rows are returned through a ring of shared
 buffers, so that no large data passes through the pipes of worker processes.
 """
 
@@ -16,16 +16,16 @@ from nlptx.runtime.workers import Workers
 
 # Total number of entries in all buffers, unless a single task needs more.
 _ENTRIES = 1 << 21
-# Pairs in a group of tasks; a group takes a few hundredths of a second.
+# Approximate number of pairs in a group of tasks. Counting a group takes a few hundredths of a second.
 _PAIRS = 1 << 21
 
 
 def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
-    """Yield all V rows in order, a few at a time. Each iteration overwrites earlier rows.
+    """Yield all V rows in order, several at a time. Use them before the next iteration, which may overwrite them.
 
     Args:
-        counter: the counter of the pairs.
-        workers: threads or processes; they do not change the counts.
+        counter: counter of the pairs.
+        workers: threads or processes; their number does not change the counts.
     """
     workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS)  # about the number of groups
     size = workers.jobs + 1  # the groups in progress and the one that the caller is using
@@ -63,8 +63,8 @@ class _BufferRing:
 
     Args:
         size: number of buffers.
-        entries: maximum number of entries in each.
-        rows: maximum number of rows in each.
+        entries: maximum number of entries in a buffer.
+        rows: maximum number of rows in a buffer.
     """
 
     def __init__(self, size: int, entries: int, rows: int) -> None:

@@ -1,4 +1,4 @@
-"""A sparse matrix to which rows are appended, and which spills to disk."""
+"""A sparse matrix to which rows are appended. If it becomes large, its entries go to temporary files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from nlptx.cooccurrence.window_pairs import SparseRows
 from nlptx.io.spill import MemoryBudget
 
-# A column index (int32) and a sum (float64).
+# Number of bytes per entry: 4 for the column index (int32), and 8 for the sum (float64).
 BYTES_PER_ENTRY = 12
 
 
@@ -16,9 +16,9 @@ class SpilledMatrix:
     """A (V, V) sparse matrix whose rows are appended in order.
 
     Args:
-        words: V.
-        budget: memory limit, of which the matrix may use a quarter, and the folder to spill to.
-        one: divisor of the sums.
+        words: V, the number of words.
+        budget: memory limit, of which the matrix may use a quarter, and folder for temporary files.
+        one: number by which the sums are divided.
     """
 
     def __init__(self, words: int, budget: MemoryBudget, one: int = 1) -> None:
@@ -32,13 +32,13 @@ class SpilledMatrix:
     def append(self, rows: SparseRows) -> None:
         """Append a copy of the next rows."""
         self.columns.append(rows.columns.copy())
-        # Division, because multiplication by 1/one would round twice.
+        # The sums are divided, because multiplication by 1/one would round twice.
         self.values.append(rows.sums / self.one)
         self._lengths.append(rows.lengths.copy())
 
     def leave_memory(self, budget: MemoryBudget, share: float) -> None:
-        """Move to temporary files now; ``share`` is the fraction of the corpus counted so far."""
-        # Enough disk space for the partial matrices of the whole corpus and for their sum.
+        """Move the entries to temporary files now; ``share`` is the fraction of the corpus counted so far."""
+        # Check the disk space for the partial matrices of the whole corpus and for their sum.
         budget.require(round(2 * BYTES_PER_ENTRY * len(self.columns) / share))
         self.columns.leave_memory()
         self.values.leave_memory()

@@ -1,4 +1,4 @@
-"""The result of counting, and its artifact."""
+"""The result of counting, and its conversion to an artifact."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Counts:
     """The counts of a corpus; the matrix is in memory or in temporary files.
 
     Args:
-        matrix: the symmetric matrix.
-        vocabulary: its V words.
-        settings: settings of the stage.
+        matrix: the symmetric (V, V) matrix.
+        vocabulary: the V words of its rows and columns.
+        settings: settings with which the corpus was counted.
         details: numbers of tokens, known tokens and distinct words.
     """
 
@@ -34,7 +34,7 @@ class Counts:
     details: dict[str, Any]
 
     def to_artifact(self) -> Artifact:
-        """Return the artifact; while it is written, the matrix is loaded one small part at a time."""
+        """Return the artifact of the counts. When it is written, the matrix is read from disk in small parts."""
         matrix = self.matrix
         return matrix_artifact(
             matrix.indptr(), matrix.columns, matrix.values, self.vocabulary, self.settings, self.details

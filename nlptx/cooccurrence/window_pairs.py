@@ -1,9 +1,9 @@
 """Counts pairs of nearby words exactly, one row of the matrix at a time.
 
-The positions of a text are grouped by word. The words around all positions of one word make up that word's row of the
-matrix. The row of a frequent word is summed in a dense vector, which stays in the cache. For rare words that would
-waste time on zeros, so the pairs of many rare words are sorted together and equal pairs are summed. Rows are complete
-and in order, so no merging is needed.
+The positions of a text are grouped by word. The words around all positions of a word determine the row of this word in
+the matrix. The row of a frequent word is summed in a dense vector, which stays in the cache. For a rare word, most of a
+dense vector would be zeros, so the pairs of many rare words are sorted together and equal pairs are summed. Rows are
+complete and in order, so no merging is needed.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from numpy.typing import NDArray
 from nlptx.cooccurrence.inverted_index import InvertedIndex
 from nlptx.runtime.radix_sort import radix_argsort
 
-# Up to this window, 1/d is an integer multiple of the unit 1/lcm(1..window). For larger windows 1/d is rounded to
-# multiples of 1/_FIXED_POINT.
+# For windows up to this length, the unit of weights is 1/lcm(1..window), so 1/d is an integer number of units. For
+# longer windows, 1/d is rounded to multiples of 1/_FIXED_POINT.
 _LARGEST_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 26
-# Words per cache line of 64 bytes.
+# Number of word ids in a cache line of 64 bytes.
 _CACHE_LINE = 16
-# Pairs processed together: few enough for their arrays to stay in the cache.
+# Number of pairs that are processed together, small enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
-# Summing a row in a dense vector takes as long as sorting _DENSE_PAIRS pairs, plus one pair per _DENSE_WORDS words in
-# the vocabulary.
+# Summing a row in a dense vector takes as long as sorting _DENSE_PAIRS pairs, plus one more pair for every _DENSE_WORDS
+# words in the vocabulary.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
-# A range of rows of the matrix: the first row, and the row after the last.
+# A range of rows of the matrix: the index of the first row, and the index after that of the last row.
 Task = tuple[int, int]
 
 
 def unit_weights(weighting: str, window: int) -> tuple[NDArray[np.int64], int]:
-    """Return the weights of distances 1..window as integer numbers of units, and how many units make a weight of 1.
+    """Return the weights of the distances 1..window as integer numbers of units, and the number of units in weight 1.
 
-    Harmonic weights 1/d are exact up to window 20; for larger windows they are rounded to multiples of 2^-26. Sums of
-    units are exact in float64 up to 2^53 units.
+    Harmonic weights 1/d are exact for windows up to 20; for longer windows they are rounded to multiples of 2^-26. Sums
+    of units are exact in float64 up to 2^53 units.
 
     >>> unit_weights("harmonic", 3)
     (array([6, 3, 2]), 6)
@@ -70,12 +70,12 @@ class SparseRows:
 class PairCounter:
     """Counts pairs of words that are at most ``len(units)`` positions apart in the same document.
 
-    Entry [a, b] is a sum over all positions of ``a`` and the positions of ``b`` around them, so the matrix is
-    symmetric.
+    Entry [a, b] of the matrix is the sum of the weights of all pairs of a position of word a and a position of word b.
+    Therefore, the matrix is symmetric.
 
     Args:
         index: index of the documents, built with a reach of ``len(units)``.
-        units: (window,) int64 weight of a pair at distance 1, 2, ..., in units.
+        units: (window,) int64 weights, in units, of pairs at distances 1, 2, ...
 
     Attributes:
         max_entries: maximum number of entries in the rows of a task.
@@ -87,10 +87,10 @@ class PairCounter:
         self.words = len(index.starts) - 1
         self.weights = np.concatenate([units[::-1], [0], units]).astype(np.float64)
         self.window = len(self.weights)
-        # Element i is the window that begins at position i, as a single item, so that it is copied as a whole.
+        # Element i is the window that begins at position i. A window is a single item, so that it is copied at once.
         windows = len(text) - self.window + 1
         self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.window}", text.data, 0, (4,))
-        # Views of the text, shifted to each cache line of a window and to its last word.
+        # Views of the text that begin at the first word of each cache line of a window, and at its last word.
         self.lines = [text[offset:] for offset in (*range(0, self.window - 1, _CACHE_LINE), self.window - 1)]
         self.step = max(1, _PAIRS // self.window)
         self.tiled = np.tile(self.weights, self.step)
@@ -103,7 +103,7 @@ class PairCounter:
         return int(self.before[after] - self.before[first]) * self.window
 
     def tasks(self) -> Iterator[Task]:
-        """Yield all rows in order: the row of a frequent word by itself, the rows of rare words together."""
+        """Yield ranges that cover all rows in order: a frequent word forms a task by itself, rare words share one."""
         dense = (_DENSE_PAIRS + self.words // _DENSE_WORDS) // self.window
         row = 0
         while row < self.words:
@@ -125,12 +125,12 @@ class PairCounter:
         for start in range(0, len(positions), self.step):
             batch = positions[start : start + self.step]
             for line in self.lines:
-                # Loads many cache lines in parallel; the copy below would load them one after another.
+                # This loads many cache lines in parallel. The copy below alone would load them one after another.
                 line.take(batch, mode="wrap")
             yield self.windows[batch].view(np.int32)
 
     def _row(self, word: int) -> SparseRows:
-        """Sum one row in a dense vector."""
+        """Return the row of one word, summed in a dense vector."""
         row = np.zeros(self.words + 1)
         for around in self._around(word, word + 1):
             np.add.at(row, around, self.tiled[: len(around)])
@@ -138,7 +138,7 @@ class PairCounter:
         return SparseRows(columns.astype(np.int32), row[columns], np.array([len(columns)]))
 
     def _sorted(self, first: int, after: int) -> SparseRows:
-        """Sum several rows: sort their pairs by row and column, and sum equal pairs."""
+        """Return the rows of several words: sort their pairs by row and column, and sum equal pairs."""
         around = list(self._around(first, after))
         if not around:  # none of these words occurs in this part of the corpus
             return SparseRows(np.empty(0, np.int32), np.empty(0), np.zeros(after - first, np.int64))

@@ -1,4 +1,4 @@
-"""Inputs of every format become one stream of documents, each with its position in the input.
+"""Converts inputs of every format to one stream of documents, each of which records its position in the input.
 
-files, folders, archives, stdin  --sources-->  byte streams  --formats-->  Document
+files, folders, archives, stdin  --sources-->  byte streams  --formats, tables-->  Document
 """

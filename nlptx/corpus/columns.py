@@ -1,4 +1,4 @@
-"""Find the columns of a table that contain the text, the label and the weight."""
+"""Finds the columns of a table that contain the text, the label and the weight."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Columns:
 
     Args:
         options: names of the columns.
-        on_guess: called with a note if a column is not named exactly.
+        on_guess: called with a note if a column is used whose name is not exactly the given one.
     """
 
     def __init__(self, options: ReadOptions, on_guess: Callable[[str], None]) -> None:
@@ -37,10 +37,10 @@ class Columns:
         self._found = FoundColumns("", None, None)
 
     def find(self, names: Iterable[str], where: str) -> FoundColumns:
-        """Return the columns of a row.
+        """Return the names of the columns that contain the text, the label and the weight of a row.
 
         Raises:
-            DataError: the first row has no text column or no weight column, or two columns differ only by case.
+            DataError: the first row has no text column or no weight column, or two columns match the same name.
         """
         names = tuple(names)
         if names != self._names:
@@ -58,7 +58,7 @@ class Columns:
         name = self.options.text_column if self._text is None else self._text
         found = single_match(matching_columns(name, names), name, where, "text_column")
         if self._text is not None:
-            return found or self._text  # a row without it has an empty text
+            return found or self._text  # a row without this column has an empty text
         if found is not None and found != name:
             self.on_guess(f"column {found!r} is read as the text")
         if found is None and self._is_one_text(names):
@@ -70,7 +70,7 @@ class Columns:
         return found
 
     def _is_one_text(self, names: Sequence[str]) -> bool:
-        """Return whether the only column, which the user did not name, can be read as the text, judging by its name."""
+        """Return whether there is only one column and it can be read as the text, although the user did not name it."""
         named = self.options.text_column != ReadOptions.text_column
         if named or len(names) != 1 or matching_columns(self.options.label_column, names):
             return False
@@ -89,7 +89,7 @@ class Columns:
 
 
 def matching_columns(name: str, names: Iterable[str]) -> list[str]:
-    """Return the column with this name, or else all that differ from it only by case or by spaces around it.
+    """Return the column with this name, or else all columns whose names differ from it only in case or outer spaces.
 
     >>> matching_columns("text", ["Text", "text"]), matching_columns("text", ["Text", " TEXT"])
     (['text'], ['Text', ' TEXT'])

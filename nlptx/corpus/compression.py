@@ -1,6 +1,7 @@
-"""Read and write compressed files.
+"""Reads and writes compressed files.
 
-Reading needs little memory, however much memory the file claims to need. A truncated or damaged file is an error.
+Reading needs little memory, whatever the file states about the memory it needs. A truncated or damaged file causes an
+error.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from typing import Any, BinaryIO, cast
 from nlptx.io.whole_file import open_whole
 
 _BLOCK = 1 << 16
-# An .xz file states how much memory its decompression needs, up to 4 GiB. The strongest preset, xz -9, needs half of
-# this limit.
+# Maximum memory for decompressing an .xz file, in bytes. The file itself states how much it needs, which may be up to
+# 4 GiB. A file made with the strongest preset, xz -9, needs half of this limit.
 _XZ_MEMORY = 128 << 20
 
 
@@ -59,7 +60,8 @@ def open_by_content(name: str) -> BinaryIO:
 def compressed(file: BinaryIO, name: str) -> AbstractContextManager[BinaryIO]:
     """Wrap an output file so that its bytes are compressed if ``name`` ends in .gz, .bz2 or .xz.
 
-    Equal contents give equal bytes, because neither a file name nor a time is stored. ``file`` stays open.
+    Equal contents give equal bytes, because neither a file name nor a time is stored. Closing the wrapper leaves
+    ``file`` open.
     """
     return cast(Any, _WRITERS.get(os.path.splitext(name)[1].lower(), nullcontext))(file)
 
@@ -94,16 +96,17 @@ class _GzipDecompressor:
 
     def decompress(self, packed: bytes, max_length: int) -> bytes:
         data = self._inner.decompress(self._inner.unconsumed_tail + packed, max_length)
-        # If the output has reached its maximum size, more may follow, even after all input has been consumed.
+        # If the output has the maximum length, the decompressor may have more output, even without further input.
         self.needs_input = not self._inner.unconsumed_tail and len(data) < max_length
         return data
 
 
 class _Streams(io.RawIOBase):
-    """The decompressed contents of a file, which is a sequence of compressed streams.
+    """The decompressed contents of a file that consists of one or more compressed streams.
 
-    The classes of the standard library accept an empty .gz file as valid, mistake damage after the first
-    stream of a .bz2 or .xz file for its end, and allocate all the memory that an .xz file asks for.
+    The corresponding classes of the standard library are not used, because they accept an empty .gz file as valid,
+    treat damage after the first stream of a .bz2 or .xz file as the end of the file, and allocate as much memory as an
+    .xz file demands.
 
     Args:
         file: compressed file; closed together with this object.

@@ -1,4 +1,4 @@
-"""Recognise inputs that are not text, and tables that would be read as text, by their first bytes."""
+"""Recognises, by their first bytes, inputs that are not text, and tables that would be read as plain text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _AS_CSV = "Save the sheet as CSV (UTF-8) and give that file."
 _AS_TEXT = "Save the document as plain text (UTF-8) and give that file."
 _UNPACK = "Unpack it first ({}), or give the file itself, with a name that ends in {}."
 _CONVERT = "Convert it to UTF-8 first: iconv -f {} -t UTF-8."
-# First bytes -> kind of file. UTF-32 comes before UTF-16, because its byte order mark starts with that of UTF-16.
+# First bytes -> kind of file. UTF-32 comes before UTF-16, because the byte order mark of UTF-32 starts with that of
+# UTF-16.
 _SIGNATURES = {
     b"PK\x03\x04": NotText("a zip archive", "Unpack it first (unzip), and give the files in it."),
     b"\x1f\x8b": NotText("gzip-compressed data", _UNPACK.format("gzip -dc", ".gz")),
@@ -64,7 +65,7 @@ _ZIP_ENTRIES = (
     (b"header.npy", NotText("an artifact of nlptx", "Text is expected here; nlptx info FILE describes the artifact.")),
 )
 _ZIP_ENTRY = re.compile(rb"PK\x03\x04.{26}", re.DOTALL)
-# Minimum number of bytes for statistics, and control characters, which are very rare in text.
+# Minimum number of bytes from which statistics are computed, and the control characters that are very rare in text.
 _MIN_BYTES = 16
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r\f\x1b"})
 # File name suffix -> kind of file, for kinds that do not contain plain text.
@@ -79,7 +80,7 @@ _NAMES = {
     ".zip": "a zip archive",
     ".npz": "a NumPy archive",
 }
-# A text may match one of these; only an HTML page matches both.
+# A plain text may match one of the next two patterns, but only an HTML page matches both.
 _HTML_START = re.compile(
     rb"(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*(?:<!doctype\s+html\b|<html[\s>])", re.IGNORECASE | re.DOTALL
 )
@@ -88,7 +89,8 @@ _XML_START = re.compile(rb"<\?xml\s+version\s*=")
 _KEY = r'"(?:[^"\\\n]|\\.)*+"\s*+:'
 _ARRAY_OF_OBJECTS = re.compile(rf"\[\s*+\{{\s*+{_KEY}")
 _OBJECT_OVER_LINES = re.compile(rf"\{{\s*\n\s*+{_KEY}")
-# Complete arrays of strings or of arrays of strings, and the first bytes of longer ones.
+# Patterns of JSON arrays that contain strings or arrays of strings: complete arrays, and the first bytes of longer
+# ones.
 _STRING = r'"(?:[^"\\\x00-\x1f]|\\.)*+'
 _OPEN, _CLOSE = r"\[\s*+(?:\[\s*+)?+", r"\s*+(?:\]\s*+)?+"
 _AND_NEXT = rf'(?:{_STRING}"{_CLOSE},\s*+(?:\[\s*+)?+)'
@@ -106,7 +108,7 @@ _COLUMN_NAME = re.compile(r'"?[^\W\d](?:[\w .-]{0,40}\w)?"?')
 def not_text(head: bytes) -> NotText | None:
     """Return the kind of input if its first bytes are not those of UTF-8 text, else None.
 
-    Only strong evidence counts, because a text may begin with ``<`` or ``[``.
+    A single character is not enough to decide this, because a text may begin with ``<`` or ``[`` too.
     """
     return _binary(head) or _markup(head) or _json_document(head)
 
@@ -137,9 +139,10 @@ def _zip(head: bytes) -> NotText | None:
 
 
 def _unmarked_utf16(head: bytes) -> str:
-    """Return the encoding if it is UTF-16, else an empty string.
+    """Return the encoding if the bytes seem to be UTF-16 without a byte order mark, else an empty string.
 
-    In UTF-16, one byte of most letters is zero: always the first one or always the second one.
+    In UTF-16, one of the two bytes of most letters is zero. Depending on the byte order, it is always the first byte or
+    always the second.
     """
     even, odd = (head[parity::2].count(0) / (len(head) // 2) for parity in (0, 1))
     if max(even, odd) < 0.4 or min(even, odd) > 0.1:
@@ -183,7 +186,7 @@ def _json_document(head: bytes) -> NotText | None:
 
 
 def table_note(head: bytes, text_column: str) -> str | None:
-    """Return a note if the first line of a text looks like the first line of a table, else None."""
+    """Return a note if the first line of a plain text looks like the first line of a table, else None."""
     line = head.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").partition("\n")[0].rstrip("\r")
     if line == text_column:
         return f"the first line is {line!r}, which looks like the name of a column; it is read as a text"

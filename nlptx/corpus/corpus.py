@@ -24,16 +24,16 @@ T = TypeVar("T")
 class Corpus:
     """The documents of one or more inputs, read one at a time. Iterate over it only once.
 
-    After the iteration, ``documents`` is the number of documents, ``sha256`` their digest, and ``source`` the last
-    source that was read. The digest covers texts and labels, not file names or compression. So a corpus has the same
-    digest whether it is read from one file, a pipe or several files. ``left_out`` counts the rows that ``skip_bad``
-    left out because they cannot be read.
+    After the iteration, ``documents`` is the number of documents, ``sha256`` is their digest, and ``source`` is the
+    last source that was read. The digest covers texts and labels, but not file names or compression. Therefore, a
+    corpus has the same digest whether it is read from one file, a pipe or several files. ``left_out`` counts the rows
+    that ``skip_bad`` left out because they cannot be read.
 
     Args:
         inputs: paths of files, folders and archives, or ``-`` for standard input.
         options: options for reading.
-        on_note: called with notes about an input, for example that a text file looks like a table.
-        noted: guesses that have been reported, so that none is reported twice.
+        on_note: called with each note about an input, for example that a text file looks like a table.
+        noted: guesses that have already been reported and are not reported again. Several corpora can share this set.
     """
 
     inputs: Iterable[str]
@@ -140,7 +140,10 @@ class Corpus:
 
     @property
     def sha256(self) -> str:
-        """Digest of the documents read so far; for an unlabelled text file with LF line ends, that of the file."""
+        """Digest of the documents read so far.
+
+        For a text file without labels whose lines all end in a line feed, this is the SHA-256 of the file.
+        """
         return self._digest.hexdigest()
 
     def copy_hash(self) -> hashlib._Hash:

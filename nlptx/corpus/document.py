@@ -10,9 +10,9 @@ from nlptx.errors import SettingsError
 
 SPLITS = ("train", "test", "unsup")
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
-# Maximum weight of a text. Sums of larger ones could overflow.
+# Maximum weight of a text. Sums of larger weights could overflow.
 LARGEST_WEIGHT = 1e9
-# Characters that have a different meaning in CSV.
+# Characters that cannot be delimiters, because they have another meaning in CSV.
 _NO_DELIMITERS = '"\r\n\0'
 
 
@@ -23,7 +23,7 @@ class Document(NamedTuple):
         text: the text, without its line end.
         label: the label, or None.
         source: path of the file, as the user gave it; ``archive:member`` inside an archive.
-        line: number of its first line in that file, from 1; 0 if the file is one document.
+        line: number of the first line of the document in this file, from 1; 0 if the file is one document.
         fields: all columns of the table row; None for plain text.
         format: format of the input: text, document, csv, tsv, jsonl or parquet.
         split: part of a corpus with folders ``train/ test/ unsup/`` that contains the document, or None.
@@ -51,17 +51,17 @@ class Document(NamedTuple):
 class ReadOptions:
     """Options for reading inputs.
 
-    Columns are matched exactly, or else without regard to case.
+    If no column has exactly a given name, a column is used whose name differs only in case or in surrounding spaces.
 
     Args:
         text_column: name of the table column that contains the text.
         label_column: name of the column that contains the label; it may be absent.
-        format: one of FORMATS; ``auto`` selects it by the file name; standard input is text.
-        splits: parts to read of a corpus with folders ``train/ test/ unsup/``; empty for all.
+        format: one of FORMATS; with ``auto``, the file name determines the format, and standard input is plain text.
+        splits: parts to read of a corpus with folders ``train/ test/ unsup/``; if empty, all parts.
         encoding_errors: treatment of bytes that are not UTF-8, ``strict`` or ``replace``.
-        skip_bad: whether to leave out rows that cannot be used: broken ones, and those without text or label.
-        delimiter: character between the columns of CSV tables; None to detect it from the header.
-        label_map: labels to replace, and their replacements; other labels are kept.
+        skip_bad: whether to leave out rows that cannot be read, and rows that lack a text or a label.
+        delimiter: character between the columns of CSV tables; if None, it is detected from the header.
+        label_map: new label for each old label that is to be replaced; other labels are kept.
         weight_column: name of the column that contains the weights of the rows, or None.
     """
 
@@ -87,8 +87,8 @@ class ReadOptions:
 def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[str, Any]:
     """Return the reading options that differ from a command's defaults, to be recorded in the artifact.
 
-    Format and delimiter are left out, because they do not change the texts: a corpus gives the same artifact
-    whether it is read from a file of any format or from a pipe, whose format must be given.
+    The format and the delimiter are not included, because they do not change the texts. Therefore, a corpus gives the
+    same artifact whether its format is known from the name of a file, or must be given because it is read from a pipe.
     """
     defaults = ReadOptions(splits=splits)
     kept = {name: value for name, value in vars(reading).items() if name not in ("format", "delimiter")}

@@ -1,4 +1,4 @@
-"""Convert byte streams to lines, and plain text to documents."""
+"""Converts byte streams to lines, and plain text to documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
-    """Read one document per line; the stream of a ``document`` source is one document."""
+    """Yield one document per line. If the format of the source is ``document``, its whole stream is one document."""
     if source.format == "document":
         text = _decode(_whole(source).removeprefix(_BOM), source.name, 0, options)
         yield Document(text.strip(), source.label, source.name, format=source.format, split=source.split)
@@ -25,7 +25,7 @@ def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
 
 
 def read_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[bytes, int]]:
-    """Read the same lines as :func:`read_text`. Yield blocks of lines and the number of lines in each block.
+    """Yield the lines that :func:`read_text` reads, as blocks of lines, with the number of lines in each block.
 
     A block (see :mod:`nlptx.text.blocks`) is split into lines only if it contains carriage returns or is not UTF-8.
     A block is yielded when it is full, so use :func:`read_text` if lines must be processed as they arrive.
@@ -42,10 +42,10 @@ def read_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[bytes, i
 
 
 def _whole_lines(source: Source) -> Iterator[tuple[bytes, int]]:
-    """Yield blocks of lines and the number of lines in each; a line feed is added at the end if it is missing."""
+    """Yield blocks of whole lines, with the number of lines in each. A missing line feed at the end is added."""
     number = 1  # number of the current, incomplete line
     partial_line: list[bytes] = []
-    length = 0  # number of bytes of that line read so far
+    length = 0  # number of bytes of this line that have been read
     while data := source.stream.read(BLOCK):
         first, last = data.find(b"\n") + 1, data.rfind(b"\n") + 1
         if length + (first or len(data)) > source.longest:

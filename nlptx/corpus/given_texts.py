@@ -1,4 +1,4 @@
-"""Number and digest of training texts passed from Python, recorded as if the texts had been read from a table."""
+"""Describes training texts that are passed from Python, in the same way as texts that are read from a table."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def describe_texts(
     unlabelled: Sequence[str] = (),
     valid: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the number and the digest of training texts.
+    """Return the number and the digest of training texts, and related information.
 
     Args:
         texts: training texts.
         names: name of the label of each text.
-        weights: weight of each text, or None; recorded like those of a column ``weight``.
+        weights: weight of each text, or None. Weights are recorded as if they came from a column ``weight``.
         unlabelled: texts without labels.
         valid: held-out texts and the names of their labels, or None.
 

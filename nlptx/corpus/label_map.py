@@ -1,4 +1,4 @@
-"""Replacement of labels while they are read."""
+"""Replaces labels of the data by other labels (option ``--map``)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _EQUALS_SIGN = re.compile(r"(?<!\\)=")
 
 
 def parse_label_map(pairs: Iterable[str]) -> dict[str, str]:
-    r"""Parse arguments of the form ``OLD=NEW``; return the replacement of each old label.
+    r"""Parse arguments of the form ``OLD=NEW``, and return the replacement of each old label.
 
-    The first equals sign is the separator; one inside OLD is written ``\=``.
+    The first equals sign is the separator. An equals sign inside OLD is written ``\=``.
 
     Raises:
-        SettingsError: a word has no equals sign, a label is empty, or an old label occurs twice.
+        SettingsError: an argument has no equals sign, a label is empty, or an old label occurs twice.
 
     >>> parse_label_map(["1=pos", r"a\=b=c=d"])
     {'1': 'pos', 'a=b': 'c=d'}
@@ -37,19 +37,19 @@ def parse_label_map(pairs: Iterable[str]) -> dict[str, str]:
 
 
 def map_labels(labels: Iterable[str], label_map: Mapping[str, str]) -> list[str]:
-    """Return the labels after the replacement."""
+    """Return the labels, each replaced as ``label_map`` says."""
     return [label_map.get(label, label) for label in labels]
 
 
 def label_map_notes(label_map: Mapping[str, str], labels: Iterable[str]) -> Iterator[str]:
-    """Yield a note on the labels to replace that do not occur in the data.
+    """Yield a note if some of the labels to replace do not occur in the data.
 
     Args:
         label_map: labels to replace, and their replacements.
         labels: labels before the replacement.
 
     Raises:
-        LabelError: none of the labels to replace occurs.
+        LabelError: none of the labels to replace occurs in the data.
     """
     distinct = set(labels)
     missing = [old for old in label_map if old not in distinct]

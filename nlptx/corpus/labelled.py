@@ -1,4 +1,7 @@
-"""Documents that a command can use: those with a label, or with a text. Others are errors or are left out."""
+"""Checks that documents have the label or the text that a command needs.
+
+A document without it causes an error or is left out.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ from nlptx.errors import LabelError
 class LabelledDocuments:
     """The documents of a corpus, each with a label. Iterate over it only once.
 
-    A document without a label is an error. If the corpus is read with ``skip_bad``, documents without a label or a
-    text are left out, and a note at the end gives their number. Documents in the split ``unlabelled`` are not checked.
+    A document without a label causes an error. If the corpus is read with ``skip_bad``, documents without a label or
+    without a text are left out instead, and a note at the end gives their number. Documents in the split ``unlabelled``
+    are not checked.
 
     Args:
         corpus: the documents.
@@ -52,7 +56,7 @@ class LabelledDocuments:
         column_is_missing = False
         if options.label_column not in fields:
             found = matching_columns(options.label_column, fields)
-            # Only in JSON lines can different rows have different columns.
+            # JSON lines is the only format in which rows can have different columns.
             column_is_missing = document.format != "jsonl" and len(found) != 1
             if len(found) == 1:
                 self.corpus.note_guess(document.source, f"column {found[0]!r} is read as the label")
@@ -67,7 +71,7 @@ class LabelledDocuments:
 
 
 def documents_with_text(corpus: Corpus) -> Iterator[Document]:
-    """Yield the documents of a corpus. With ``skip_bad``, those without a text are left out and counted."""
+    """Yield the documents of a corpus. With ``skip_bad``, documents without a text are left out and counted."""
     for document in corpus:
         if corpus.options.skip_bad and not document.text.strip():
             corpus.left_out.add("without a text", document.where)

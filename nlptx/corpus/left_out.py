@@ -1,4 +1,4 @@
-"""Rows that are left out of a corpus: how many, why and where."""
+"""Records the rows that are left out of a corpus: their number, the reasons, and the first positions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class LeftOut:
         self._named: list[str] = []
 
     def add(self, cause: str, where: str) -> None:
-        """Count a row.
+        """Count a row that was left out.
 
         Args:
             cause: why the row was left out, as a phrase that follows "row", such as ``without a label``.
@@ -31,16 +31,16 @@ class LeftOut:
 
     @property
     def causes(self) -> str:
-        """Number of rows by cause."""
+        """The causes, each with its number of rows, as in "2 without a label, 1 without a text"."""
         return ", ".join(f"{count:,} {cause}" for cause, count in sorted(self._causes.items()))
 
     @property
     def first(self) -> str:
-        """Position of the first row."""
+        """Position of the first row that was left out."""
         return self._named[0]
 
     def note(self) -> str:
-        """Return a note with number of rows, causes and first positions; an empty string if there are no rows."""
+        """Return a note with the number of rows, the causes and the first positions, or "" if no row was left out."""
         total = len(self)
         positions = ", ".join(self._named) + (", ..." if total > len(self._named) else "")
         return f"left out {total:,} row{'s' * (total > 1)}: {self.causes} ({positions})" if total else ""

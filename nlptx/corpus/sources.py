@@ -1,4 +1,4 @@
-"""Open files, folders, archives and standard input as byte streams with a name and a format."""
+"""Opens files, folders, archives and standard input as byte streams with a name and a format."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from nlptx.io.whole_file import open_whole
 STDIN = "-"
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-# File name prefixes of text files that come with corpora, mainly with aclImdb, but are not documents.
+# First characters of the names of text files that are part of corpora, mainly of aclImdb, but are not documents.
 _NO_DOCUMENTS = (".", "urls_", "imdbEr.", "README.")
 _BLOCK = 1 << 20
-# Maximum number of bytes of a text or row in uncompressed and in compressed input. Some corpora are a single long line,
-# but a compressed file of a few kilobytes must not fill the memory.
+# Maximum number of bytes of a text or row, in uncompressed and in compressed input. The first limit is high, because
+# some corpora are a single long line. The second one is low, because a compressed file of a few kilobytes must not fill
+# the memory.
 _LONGEST, _LONGEST_PACKED = 1 << 30, 8 << 20
 # Maximum number of bytes of metadata about one archive member: long names, times, permissions.
 _LONGEST_MEMBER_HEADER = 1 << 18
@@ -63,7 +64,7 @@ class Source:
 
 
 def open_input(name: str, options: ReadOptions) -> Iterator[Source]:
-    """Open the sources of an input one after the other. Each is closed before the next one is opened.
+    """Yield the sources of an input, each as an open stream. A source is closed before the next one is opened.
 
     Raises:
         SettingsError: the path does not exist, or standard input is closed.
@@ -90,7 +91,7 @@ def damage_reported(name: str) -> Iterator[None]:
         raise DataError("permission denied", where=str(error.filename or name)) from error
     except (EOFError, OSError, zlib.error, lzma.LZMAError, tarfile.TarError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # from the operating system, not from the decompressor
+            raise  # the error comes from the operating system, not from the decompressor
         reason = f"truncated or damaged ({error})" if str(error) else "truncated or damaged"
         raise DataError(
             reason, where=name, hint="Get the file again, or check it with gzip -t, xz -t or tar -t."
@@ -101,9 +102,9 @@ def _standard_input(options: ReadOptions) -> Source:
     if sys.stdin is None or sys.stdin.closed:
         raise SettingsError("standard input is closed", hint="Give a file, or pipe text in.")
     stream: BinaryIO = sys.stdin.buffer
-    with suppress(OSError, ValueError):  # a program may have replaced it with an object without a file
+    with suppress(OSError, ValueError):  # in a Python program, sys.stdin may be an object without a file descriptor
         stream = open_whole(stream.fileno(), "<stdin>")
-    if not hasattr(stream, "peek"):  # a program has replaced standard input
+    if not hasattr(stream, "peek"):  # such an object may lack this method, which is needed to examine the first bytes
         stream = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream)))
     return Source("<stdin>", stream, _format("", options))
 
@@ -115,7 +116,7 @@ def format_by_name(name: str) -> str:
 
 
 def _format(name: str, options: ReadOptions) -> str:
-    """Return the format in which a file is read. TSV has no quotes; with another delimiter it is CSV."""
+    """Return the format in which a file is read. If a delimiter other than a tab is given, TSV is read as CSV."""
     format = format_by_name(name) if options.format == "auto" else options.format
     return "csv" if format == "tsv" and options.delimiter not in (None, "\t") else format
 
@@ -138,7 +139,11 @@ def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:
 
 
 def _texts_in(folder: Path) -> Iterator[Path]:
-    """Yield the .txt files below a folder. Raise OSError for a folder that cannot be listed; rglob would skip it."""
+    """Yield the .txt files below a folder, in any depth.
+
+    Raises:
+        OSError: a folder cannot be listed. Path.rglob is not used because it would skip such a folder.
+    """
 
     def fail(error: OSError) -> NoReturn:
         raise error
@@ -147,7 +152,7 @@ def _texts_in(folder: Path) -> Iterator[Path]:
         yield from (Path(parent, name) for name in names if name.endswith(".txt"))
 
 
-# Types of members that describe the next one: long names and pax headers.
+# Types of archive members that contain metadata about the next member: long names and pax headers.
 _ABOUT_THE_NEXT = (
     *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
     *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
@@ -155,7 +160,7 @@ _ABOUT_THE_NEXT = (
 
 
 class _Member(tarfile.TarInfo):
-    """An archive member that reports a damaged header; tarfile itself treats one as the end of the archive."""
+    """An archive member that reports a damaged header, which tarfile would treat as the end of the archive."""
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
@@ -167,7 +172,7 @@ class _Member(tarfile.TarInfo):
             raise tarfile.ReadError(str(error)) from error
 
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
-        """Process the data after a header. Check its size first, because tarfile reads all of it into memory."""
+        """Process the data after a header. Check the size of metadata first, because tarfile reads it into memory."""
         if self.type in _ABOUT_THE_NEXT and self.size > _LONGEST_MEMBER_HEADER:
             raise tarfile.ReadError(f"{self.size} bytes of metadata for a member")
         if self.type == tarfile.GNUTYPE_SPARSE:
@@ -179,7 +184,7 @@ class _Member(tarfile.TarInfo):
 
 
 def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
-    """Read the members of an archive. Nothing is written to disk, so names with ``..`` and links are harmless."""
+    """Yield the documents in an archive. Nothing is written to disk, so names with ``..`` and links are harmless."""
     found = False
     with open_by_content(name) as file, tarfile.open(fileobj=file, mode="r|", tarinfo=_Member) as archive:
         for member in archive:
@@ -189,11 +194,12 @@ def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
                 found = True
                 where = f"{name}:{member.name}"
                 yield Source(where, cast(BinaryIO, stream), "document", location.label, location.split, packed=True)
-            # These would otherwise grow with the archive.
+            # Without this, the lists of members and headers would grow with the archive.
             archive.members.clear()  # type: ignore[attr-defined]
             archive.pax_headers.clear()  # type: ignore[attr-defined]
             _skip_contents(archive)
-        # tarfile stops at the end marker; the checksum of the compressed data, damage or a second archive may follow.
+        # tarfile stops at the end marker. Read the rest too, to verify the checksum of compressed data, and to report
+        # damage or a second archive.
         while rest := archive.fileobj.read(_BLOCK):
             if rest.strip(b"\0"):
                 raise tarfile.ReadError("data after its end")
@@ -202,7 +208,10 @@ def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
 
 
 def _skip_contents(archive: tarfile.TarFile) -> None:
-    """Read to the last byte before the next header. tarfile itself trusts the size stated in the header."""
+    """Read to the last byte before the next header, and raise an error if the archive ends earlier.
+
+    tarfile itself trusts the size that is stated in the header.
+    """
     stream: Any = archive.fileobj
     while (remaining := archive.offset - 1 - stream.tell()) > 0:
         if not stream.read(min(remaining, _BLOCK)):
@@ -216,9 +225,9 @@ class _Location:
 
 
 def _locate(path: PurePosixPath, root: str, options: ReadOptions) -> _Location | None:
-    """Return the label and split of a file by its folders, or None if the file should not be read.
+    """Return the label and the split of a file, which are determined by its folders, or None if it must not be read.
 
-    The innermost folder is the label, unless it is a split or the file is at the top level.
+    The name of the innermost folder is the label, unless this folder is a split or the file is at the top level.
     """
     if path.suffix != ".txt" or path.name.startswith(_NO_DOCUMENTS):
         return None

@@ -1,4 +1,4 @@
-"""Convert tables to documents: CSV, TSV, JSON lines and Parquet."""
+"""Converts the rows of tables (CSV, TSV, JSON lines and Parquet) to documents."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from nlptx.corpus.sources import Source
 from nlptx.errors import DataError, NlptxError
 from nlptx.io import strict_json
 
-# Maximum number of characters in a CSV field. If a quote is not closed, the rest of the file becomes one field. The
-# default limit of the csv module, 128 KiB, is too small for long texts.
+# Maximum number of characters in a CSV field. There must be a limit, because the rest of the file becomes one field if
+# a quote is not closed. The default limit of the csv module, 128 KiB, is too small for long texts.
 _LONGEST_FIELD = 8 << 20
 
 
@@ -37,13 +37,14 @@ def read_table(
     on_guess: Callable[[str], None] = lambda note: None,
     on_bad: Callable[[DataError], None] | None = None,
 ) -> Iterator[Document]:
-    """Read one document per row. A missing text (null) becomes an empty text.
+    """Yield one document per row. A missing text (null) becomes an empty text.
 
     Args:
         source: the open table.
         options: options for reading.
         on_guess: called with a note about a column or delimiter that was guessed.
-        on_bad: called with the error of each row that is left out because it cannot be read; None raises the error.
+        on_bad: called with the error of each row that cannot be read and is left out. If it is None, the error is
+            raised.
 
     Raises:
         DataError: the table lacks a column, or a row is invalid.
@@ -109,7 +110,7 @@ def _label(value: Any, where: str) -> str | None:
     if isinstance(value, float):
         return repr(float(value)).removesuffix(".0")  # all digits, because rounding could merge two labels
     if isinstance(value, bool):
-        return "true" if value else "false"  # as written in JSON and in other formats
+        return "true" if value else "false"  # as JSON and other formats write it
     return " ".join(str(value).split()) or None
 
 
@@ -148,7 +149,7 @@ def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
 
 
 def _tsv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
-    """Split at every tab. Quotes are ordinary characters, because a field can contain neither tab nor line end."""
+    """Yield the rows, split at every tab. Quotes are ordinary characters: a field cannot contain a tab or line end."""
     header: list[str] | None = None
     for number, line in read_lines(source, options):
         row = line.rstrip("\r\n").split("\t")

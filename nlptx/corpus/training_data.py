@@ -16,7 +16,7 @@ from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.sources import format_by_name
 from nlptx.runtime.progress import counted
 
-# Parts that are read of a corpus with folders train, test and unsup. Texts in unsup need no label.
+# Parts that are read by default of a corpus with folders train, test and unsup. Texts in unsup need no label.
 SPLITS = ("train", "unsup")
 _UNLABELLED = "unsup"
 _HELD_OUT = "test"
@@ -34,10 +34,10 @@ class TrainingTexts:
         unlabelled: texts without labels.
         valid: held-out texts and their labels, or None.
         weights: weight of each training text, or None.
-        source: number of documents and digests, for :attr:`nlptx.Model.source`.
+        source: number of documents and digests of the data, to be stored as :attr:`nlptx.Model.source`.
         left_out: texts of the rows that ``skip_bad`` left out, and of rows with the weight 0.
-        corpus: number, digest and reading options of all texts except the held-out ones, as ``nlptx cooccur`` records
-            them when it counts the same inputs.
+        corpus: number, digest and reading options of all texts except the held-out ones. ``nlptx cooccur`` records the
+            same values when it counts the same inputs.
     """
 
     texts: list[str]
@@ -61,9 +61,10 @@ def read_training_data(
     r"""Read labelled texts from tables, folders or archives.
 
     Args:
-        data: one or more paths, or ``-`` for standard input; the part ``unsup`` of a corpus needs no labels.
-        unlabelled: paths of texts without labels; only the part ``unsup`` is read if a corpus has parts.
-        valid: paths of held-out texts; only the part ``test`` is read if a corpus has parts.
+        data: one or more paths, or ``-`` for standard input. Texts in a folder ``unsup`` need no labels.
+        unlabelled: paths of texts without labels. Of a corpus with folders train, test and unsup, only ``unsup`` is
+            read.
+        valid: paths of held-out texts. Of a corpus with folders train, test and unsup, only ``test`` is read.
         options: options for reading; the label map applies to ``data`` and ``valid``, the weight column only to
             ``data``.
         on_document: called from time to time with the number of documents read so far.
@@ -71,7 +72,7 @@ def read_training_data(
 
     Raises:
         DataError, LabelError: a text cannot be read or has no label (the error gives file and line), or none of the
-            labels to replace occurs.
+            labels in the label map occurs in the data.
 
     >>> with open("films.tsv", "w") as file:
     ...     print("text\tlabel", "a good film\tpos", "a bad film\tneg", sep="\n", file=file)
@@ -114,7 +115,10 @@ def read_training_data(
 
 
 def _options_of(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
-    """Return the options for inputs other than the training data, which may be plain text and have no weights."""
+    """Return the options for reading unlabelled or held-out texts.
+
+    Unlike the training data, such texts have no weights, and they may be plain text, which has no delimiter.
+    """
     csv = options.format != "auto" or any(format_by_name(name) in ("csv", "tsv") for name in names)
     delimiter = options.delimiter if csv else None
     return replace(options, splits=splits, weight_column=None, delimiter=delimiter)
@@ -127,15 +131,16 @@ def _names(inputs: Inputs) -> tuple[str, ...]:
 def _read_sorted(corpus: Corpus, on_document: Callable[[int], None], already: int = 0) -> TrainingTexts:
     """Read a corpus. Files with one text each are sorted by the numbers in their names: 2.txt before 10.txt.
 
-    So a folder and an archive of it give the same model, and texts with nearby numbers are adjacent. Such texts often
-    have the same subject, and the held-out texts should have subjects that do not occur in training.
+    Therefore, a folder and an archive of this folder give the same model, and texts with nearby numbers are adjacent.
+    Adjacent texts are held out together: they often have the same subject, and the subjects of the held-out texts
+    should not occur in training.
     """
     labelled: list[Document] = []
     unlabelled: list[Document] = []
     documents = LabelledDocuments(corpus, _UNLABELLED)
     for document in counted(documents, on_document, already):
         (unlabelled if document.split == _UNLABELLED else labelled).append(document)
-    # Digest of the labelled texts only, because ``evaluate`` reads only these.
+    # Record the digest of the labelled texts alone too, because ``evaluate`` reads only these.
     source = {"labelled_sha256": digest(labelled)} if unlabelled else {}
     if corpus.options.weight_column is not None:
         source["weights_sha256"] = digest_of_weights(row.weight for row in labelled)
@@ -147,18 +152,18 @@ def _read_sorted(corpus: Corpus, on_document: Callable[[int], None], already: in
         [document.text for document in unlabelled],
         weights=None if corpus.options.weight_column is None else [document.weight for document in labelled],
         source=source,
-        # Texts of weight 0 are not trained on either.
+        # Texts of weight 0 are not used for training either.
         left_out=documents.left_out + [document.text for document in labelled if not document.weight],
     )
 
 
 def digest_of_weights(weights: Iterable[float]) -> str:
-    """Return the digest of the weights of the training texts; the digest of the texts does not cover them."""
+    """Return the digest of the weights of the training texts, which the digest of the texts does not cover."""
     return hashlib.sha256("".join(f"{float(weight)!r}\n" for weight in weights).encode()).hexdigest()
 
 
 def _natural(document: Document) -> list[tuple[int, str]]:
-    """Return a key that sorts one-text files by the numbers in their names. It is empty for lines and rows."""
+    """Return a key that sorts one-text files by the numbers in their names. For lines and rows, the key is empty."""
     if document.line:
         return []
     found = re.findall(r"[0-9]+|[^0-9]+", document.source)

@@ -1,1 +1,1 @@
-"""Word vectors: their artifact, the word2vec text format, and a two-dimensional map of similar words."""
+"""Word vectors: the artifact that stores them, the word2vec text format, and a two-dimensional map of words."""

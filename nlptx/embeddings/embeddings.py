@@ -1,4 +1,4 @@
-"""Word vectors with nearest neighbours and analogies, and their artifact."""
+"""Word vectors: nearest neighbours, analogies, and the artifact that stores the vectors."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ TEXT_SUFFIXES = (".txt", ".vec")
 
 @dataclass(frozen=True)
 class Embeddings:
-    """One vector per word.
+    """The vectors of the words in a vocabulary.
 
     Args:
-        vectors: (V, R) float32.
+        vectors: (V, R) float32 vectors, one row per word.
         vocabulary: the V words.
-        eigenvalues: (R,) float64 eigenvalues of the PCA. This and the next two arrays are empty if another program
-            made the vectors.
+        eigenvalues: (R,) float64 eigenvalues of the PCA. This array and the next two are empty if the vectors were not
+            made by PCA, for example if another program made them.
         residuals: (R,) float64 relative residuals |Av - lv| / l.
         explained: (R,) float64 fraction of the sum of squares that each component explains.
         settings: settings of the stage that made the vectors.
         details: other information, such as the digest of the corpus.
-        made_from: header of the co-occurrence artifact.
+        made_from: header of the artifact from which the vectors were made, or None.
         seed: seed of the PCA.
     """
 
@@ -67,9 +67,9 @@ class Embeddings:
         return self._closest(self._unit_vectors()[index], [index], top)
 
     def analogy(self, a: str, b: str, c: str, top: int = 10) -> list[tuple[str, float]]:
-        """Return the best words d for "a is to b as c is to d", and their cosine similarities.
+        """Return the best words d for the analogy "a is to b as c is to d", and their cosine similarities.
 
-        These are the words with the largest cosine similarity to b - a + c.
+        The best words are those with the largest cosine similarity to b - a + c, where a, b and c are unit vectors.
 
         Raises:
             DataError: a word is unknown.
@@ -90,7 +90,7 @@ class Embeddings:
         return index
 
     def _unit_vectors(self) -> NDArray[np.float32]:
-        # Uses float64, because the square of a large float32 overflows.
+        # The squares are summed in float64, because the square of a large float32 overflows.
         squares = np.einsum("vr,vr->v", self.vectors, self.vectors, dtype=np.float64)
         lengths = np.sqrt(squares)[:, None]
         return np.divide(self.vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)
@@ -102,10 +102,12 @@ class Embeddings:
         return [(self.vocabulary.words[index], float(cosines[index])) for index in best]
 
     def save(self, path: FilePath) -> None:
-        """Write one file, atomically: an artifact, or word2vec text if the name ends in .txt or .vec.
+        """Write the vectors to a file atomically.
+
+        The file is an artifact, or has the word2vec text format if its name ends in .txt or .vec.
 
         Raises:
-            OutputError: the file cannot be written, or word2vec text cannot represent a word.
+            OutputError: the file cannot be written, or the text format cannot represent a word.
         """
         if file_name(path).endswith(TEXT_SUFFIXES):
             write_word2vec(path, self.vocabulary.words, self.vectors)
@@ -114,7 +116,7 @@ class Embeddings:
 
     @classmethod
     def load(cls, path: FilePath) -> Embeddings:
-        """Read a file written by :meth:`save` or ``nlptx pca``, or word2vec or GloVe text (.txt, .vec).
+        """Read a file written by :meth:`save` or ``nlptx pca``, or a word2vec or GloVe text file (.txt, .vec).
 
         Raises:
             ArtifactError: the file does not contain embeddings or is damaged.
@@ -127,7 +129,7 @@ class Embeddings:
 
     @classmethod
     def from_word2vec(cls, path: FilePath) -> Embeddings:
-        """Read word2vec or GloVe text from a file with any name. Raises DataError or SettingsError."""
+        """Read a word2vec or GloVe text file with any name. Raises DataError or SettingsError."""
         content = read_word2vec(path)
         return cls(content.vectors, content.vocabulary, details={"source": "word2vec text", "sha256": content.sha256})
 
@@ -146,7 +148,7 @@ class Embeddings:
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Embeddings:
-        """Build from an artifact. Raises CorruptError if its arrays are inconsistent."""
+        """Build the word vectors from an artifact. Raises CorruptError if its arrays are inconsistent."""
         details = dict(artifact.details)
         tokenizer = read_tokenizer(details)
         vocabulary = read_vocabulary(artifact, tokenizer)
@@ -170,7 +172,7 @@ class Embeddings:
 
 
 def load_embeddings(path: FilePath) -> Embeddings:
-    r"""Read word vectors from an artifact, or from word2vec or GloVe text; see :meth:`Embeddings.load`.
+    r"""Read word vectors from an artifact, or from a word2vec or GloVe text file; see :meth:`Embeddings.load`.
 
     Raises:
         ArtifactError: the file does not contain embeddings or is damaged.

@@ -17,14 +17,15 @@ from nlptx.io.whole_file import open_whole
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# Characters not allowed in words of this format. No tokenizer produces them, but an artifact may come from anyone.
+# Characters that a word in this format must not contain. The tokenizers never produce them, but an artifact that was
+# made by somebody else may contain them.
 _UNWRITABLE = re.compile("[ \n\ud800-\udfff]")
 _NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
 _HEADER = re.compile(rb"\d{1,18} \d{1,18} *\r?\n?")
 
 
 class WordVectors(NamedTuple):
-    """The content of a word-vector file: (V, R) float32 vectors, the vocabulary, and the SHA-256 of the file."""
+    """The content of a file of word vectors: (V, R) float32 vectors, the V words, and the SHA-256 of the file."""
 
     vectors: NDArray[np.float32]
     vocabulary: Vocabulary
@@ -32,7 +33,7 @@ class WordVectors(NamedTuple):
 
 
 def write_word2vec(path: FilePath, words: Sequence[str], vectors: NDArray[np.float32]) -> None:
-    """Write word2vec text: a first line with the numbers of words and components, then one line per word.
+    """Write a word2vec text file: a first line with the numbers of words and components, then one line per word.
 
     Raises:
         OutputError: the file cannot be written, or the format cannot represent a word.
@@ -46,7 +47,7 @@ def write_word2vec(path: FilePath, words: Sequence[str], vectors: NDArray[np.flo
 
 
 def read_word2vec(path: FilePath) -> WordVectors:
-    """Read word2vec or GloVe text.
+    """Read a word2vec or GloVe text file.
 
     Raises:
         SettingsError: the file does not exist.
@@ -66,17 +67,17 @@ def read_word2vec(path: FilePath) -> WordVectors:
         raise DataError(f"cannot be read: {error.strerror or error}", where=path) from error
 
 
-# A number beyond the range of float32 becomes infinite, which raises an error below, so NumPy's warning is not needed.
+# NumPy's warning is off: a number beyond the range of float32 becomes infinite, which causes an error below.
 @np.errstate(over="ignore")
 def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
     seen: set[str] = set()
-    expected = width = None  # numbers of words and components in the first line, which only word2vec text has
+    expected = width = None  # numbers of words and of components, as stated in the first line of word2vec text
     for number, line in enumerate(file, start=1):
         where = f"{path}:{number}"
         try:
-            # Once the width is known, a word may contain spaces, as some words in GloVe do.
+            # If the number of components is known, words may contain spaces, as some words in GloVe files do.
             text = line.decode("utf-8").rstrip("\r\n").rstrip(" ")
             word, *numbers = text.rsplit(" ", width) if width else text.split(" ")
             if _NUMBER.fullmatch(word.rpartition(" ")[2]) and " " in word:
@@ -103,7 +104,7 @@ def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
         raise DataError(
             f"found {len(rows)} words; the first line promises {expected}", where=path, hint="Download the file again."
         )
-    # These formats contain no word counts; the words are ordered by frequency.
+    # The formats contain no word counts, so the counts are 0. The words are expected to be ordered by frequency.
     vocabulary = Vocabulary(
         words, np.zeros(len(words), np.int64), Tokenizer(lowercase=words == [w.lower() for w in words])
     )

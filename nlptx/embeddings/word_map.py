@@ -8,23 +8,24 @@ from numpy.typing import NDArray
 from nlptx.embeddings.embeddings import Embeddings
 
 # Groups are chosen from the MAX_WORDS most frequent words or, in a small vocabulary, from the most frequent quarter,
-# because vectors of rare words are noisy. The STOP_WORDS most frequent words are left out: they carry little meaning.
+# because the vectors of rare words are noisy. The STOP_WORDS most frequent words are left out, because they carry
+# little meaning.
 MAX_WORDS, STOP_WORDS = 3000, 100
 
 
 def word_groups(embeddings: Embeddings, groups: int = 20, size: int = 12) -> list[list[int]]:
-    """Choose groups of frequent words that are close to each other, the tightest group first.
+    """Choose groups of frequent words in which the words are close to each other. The first group is the tightest.
 
     Each group is a word with its nearest neighbours. Each further group is chosen to be tight and far from the previous
-    groups so that, for example, names of people do not fill the map.
+    groups; otherwise, one kind of words, such as names of people, could fill the map.
 
     Args:
         embeddings: the word vectors.
         groups: maximum number of groups.
-        size: number of words per group; fewer if there are not enough words.
+        size: number of words per group. A group is smaller if there are not enough words.
 
     Returns:
-        Word ids of each group, the central word first.
+        The word ids of each group, in which the central word comes first.
     """
     ids = _content_words(embeddings)
     unit = _centred(embeddings, ids)
@@ -48,7 +49,10 @@ def word_groups(embeddings: Embeddings, groups: int = 20, size: int = 12) -> lis
 
 
 def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
-    """Return the ids of frequent alphabetic words except stop words, or of all frequent words if there are none."""
+    """Return the ids of the frequent words that are alphabetic and are not stop words.
+
+    If there are none, return the ids of all frequent words.
+    """
     words = embeddings.vocabulary.words
     words = words[: min(MAX_WORDS, max(len(words) // 4, 4 * STOP_WORDS))]
     first = min(STOP_WORDS, len(words) // 10)
@@ -57,7 +61,7 @@ def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
 
 
 def _centred(embeddings: Embeddings, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the unit vectors of these words minus their mean, normalised to length 1."""
+    """Return the unit vectors of the words ``ids`` after subtracting their mean, normalised to length 1 again."""
     unit = _unit(embeddings.vectors[ids].astype(np.float64))
     return _unit(unit - unit.mean(axis=0))
 
@@ -68,10 +72,11 @@ def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) -> NDArray[np.float64]:
-    r"""Return positions (n, 2) in the plane whose distances approximate 1 - cosine for the words ``ids``.
+    r"""Return positions (n, 2) in the plane for the n words ``ids``, whose distances approximate 1 - cosine.
 
-    This is multidimensional scaling by majorisation. It starts from the first two principal components, and each step
-    lowers the stress \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where w = 1/d^2, so that close pairs have the most weight.
+    The method is multidimensional scaling by majorisation. It starts from the first two principal components. Each step
+    lowers the stress \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where d_ij is 1 - cosine, x_i is a position, and the
+    weight w_ij is 1/d_ij^2, so that close pairs have the largest weights.
 
     Source: de Leeuw (1977), "Applications of convex analysis to multidimensional scaling".
     """
@@ -89,6 +94,6 @@ def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) ->
 
 
 def _laplacian(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the matrix with -w off the diagonal and rows that sum to 0."""
+    """Return the matrix that has the negative weights off its diagonal, and whose rows sum to 0."""
     off = weights - np.diag(np.diag(weights))
     return np.diag(off.sum(axis=1)) - off

@@ -1,1 +1,1 @@
-"""The classifier as a scikit-learn estimator: the main interface of nlptx for Python, as ``cli`` is for the shell."""
+"""The classifier as a scikit-learn estimator, which is the main interface of nlptx for Python programs."""

@@ -1,4 +1,4 @@
-"""The arguments of ``TextClassifier.fit``, checked before any work starts."""
+"""Checks the arguments of ``TextClassifier.fit`` before any work starts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nlptx.training.sample_weights import list_weights
 
 @dataclass(frozen=True)
 class FitArguments:
-    """Training data without texts of weight 0, with labels as Python objects.
+    """The training data that was passed to ``fit``. Labels are Python objects, and texts of weight 0 are set apart.
 
     Args:
         texts, labels: training texts and their labels.
@@ -29,7 +29,7 @@ class FitArguments:
         unlabelled: texts without labels.
         valid: texts and labels to validate on, or None.
         left_out: texts of weight 0.
-        source, corpus: numbers and digests of the texts; see :func:`describe_texts`.
+        source, corpus: numbers and digests of the texts, as returned by :func:`describe_texts`.
     """
 
     texts: list[str]
@@ -74,7 +74,10 @@ def list_plain_labels(y: Iterable[Label], name: str) -> list[Label]:
 
 
 def _labels_and_array(y: Iterable[Label]) -> tuple[list[Label], NDArray]:
-    """Return labels as Python objects, and as an array with the dtype of ``y``, or the one that NumPy would choose."""
+    """Return the labels as Python objects and as an array.
+
+    The array has the dtype of ``y``. If ``y`` has none, NumPy chooses the dtype.
+    """
     y = np.asarray(y) if hasattr(y, "__array__") else list(check_iterable(y, "y", "labels"))
     labels = list_plain_labels(y, "y")
     for position, label in enumerate(labels):
@@ -87,7 +90,7 @@ def _labels_and_array(y: Iterable[Label]) -> tuple[list[Label], NDArray]:
 
 
 def _classes(labels: NDArray) -> NDArray:
-    """Return the distinct labels, sorted. Raises LabelError if there is only one."""
+    """Return the distinct labels in ascending order. Raises LabelError if there is only one."""
     classes = np.unique(labels)
     if len(classes) == 1:
         raise LabelError(f"`y` has only one class, {classes.tolist()[0]!r}; expected two or more")

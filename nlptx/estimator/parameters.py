@@ -1,4 +1,4 @@
-"""Parameters of the estimator, following the conventions of scikit-learn: plain attributes, checked only by ``fit``."""
+"""The parameters of the estimator. As in scikit-learn, they are plain attributes, which only ``fit`` checks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LONGEST_REPR = 90
 
 
 class Parameters:
-    """Base class that stores each parameter, unchecked and unchanged, in an attribute of the same name."""
+    """Base class that stores each parameter in an attribute of the same name, without checking or changing it."""
 
     cooccur: CountSettings | None
     pca: PcaSettings | None
@@ -46,7 +46,7 @@ class Parameters:
         self._check_names(parameters, _DEFAULTS)
         vars(self).update(_DEFAULTS | parameters)
 
-    # For scikit-learn, help() and notebooks.
+    # scikit-learn, help() and notebooks read the names and defaults of the parameters from this signature.
     __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)]
         + [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in _DEFAULTS.items()]
@@ -64,7 +64,8 @@ class Parameters:
         """Return the parameters by name.
 
         Args:
-            deep: whether to include the fields of ``cooccur`` and ``pca``, if given, as ``pca__components``.
+            deep: whether to include the fields of ``cooccur`` and ``pca``, under names such as ``pca__components``. The
+                fields of a parameter that is None are not included.
         """
         parameters = {name: getattr(self, name) for name in _DEFAULTS}
         for stage in _STAGES if deep else ():
@@ -73,12 +74,12 @@ class Parameters:
         return parameters
 
     def set_params(self, **parameters: Any) -> Self:
-        """Change parameters and return the estimator, which stays fitted as before.
+        """Change parameters and return the estimator. If it is fitted, its model does not change.
 
         Fields of ``cooccur`` and ``pca`` have names such as ``pca__components``.
 
         Raises:
-            InputTypeError: there is no such parameter; the error is also a ValueError.
+            InputTypeError: there is no parameter of this name. The error is also a ValueError.
             SettingsError: a field of ``cooccur`` or ``pca`` has an impossible value.
         """
         stages: dict[str, dict[str, Any]] = {stage: {} for stage in _STAGES}
@@ -98,7 +99,7 @@ class Parameters:
         return self
 
     def _train_settings(self) -> TrainSettings:
-        """Return the training settings. Raises SettingsError if one has an impossible value."""
+        """Return the training settings. Raises SettingsError if one of them has an impossible value."""
         return TrainSettings(**{item.name: to_plain(getattr(self, item.name)) for item in fields(TrainSettings)})
 
     def _check_names(self, names: Iterable[str], known: Collection[str]) -> None:

@@ -1,4 +1,4 @@
-"""``TextClassifier``: all stages from raw texts to predictions, as a scikit-learn estimator without scikit-learn."""
+"""``TextClassifier``: all stages from raw texts to predictions, with the interface of a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from nlptx.training.sample_weights import list_weights
 if TYPE_CHECKING:
     import pandas as pd
 
-# Lower limit of the probabilities in the decision function, so that their logarithms are finite.
+# Smaller probabilities are replaced by this value in the decision function, so that their logarithms are finite.
 _SMALLEST = np.finfo(np.float64).tiny
 
 
 class TextClassifier(Parameters):
-    """Text classifier with the interface of a scikit-learn estimator; it does not need scikit-learn.
+    """Text classifier with the interface of a scikit-learn estimator. scikit-learn need not be installed.
 
     ``fit`` runs all stages: it counts words, makes word vectors and trains. With the same texts, labels and settings,
     its model is byte-identical to that of ``nlptx train``. The classifier works with ``clone``, pipelines,
-    ``cross_val_score``, ``GridSearchCV`` and pickle. To pass a model on, use ``model_.save``: unlike a pickle, such a
-    file cannot run code when it is loaded.
+    ``cross_val_score``, ``GridSearchCV`` and pickle. To give a model to other people, use ``model_.save``: unlike a
+    pickle, the saved file cannot run code when it is loaded.
 
     Args:
         cooccur: settings for counting, a :class:`nlptx.CountSettings`.
         pca: settings for PCA, a :class:`nlptx.PcaSettings`.
         embeddings: initial word vectors, an :class:`nlptx.Embeddings`; by default they are made from the texts.
         seed: seed for all random number generators.
-        jobs: number of threads; by default one per core. The number does not change the result.
-        verbose: whether ``fit`` shows progress and notes on standard error: bars in a terminal or notebook, otherwise
-            lines.
+        jobs: number of threads; by default, one per core. The number does not change the result.
+        verbose: whether ``fit`` shows progress and notes on standard error. Progress is shown as a bar in a terminal or
+            notebook, and otherwise as lines.
         **parameters: any field of :class:`nlptx.TrainSettings`, such as ``epochs``. ``set_params`` and parameter grids
             also accept fields of the other stages, such as ``pca__components``. ``fit`` checks the values.
 
@@ -75,12 +75,13 @@ class TextClassifier(Parameters):
         unlabelled: Iterable[str] = (),
         valid: tuple[Iterable[str], Iterable[Label]] | None = None,
     ) -> Self:
-        """Train on texts and their labels. If this fails or is interrupted, the classifier is not fitted.
+        """Train on texts and their labels. If training fails or is interrupted, the classifier is not fitted.
 
         Args:
             X: training texts: a list, tuple, array, Series or any other iterable of str.
             y: label of each text: str, bool, int or float, all of the same type.
-            sample_weight: weight of each text, see :func:`nlptx.fit`; texts of weight 0 are used only for word vectors.
+            sample_weight: weight of each text; see :func:`nlptx.fit`. Texts of weight 0 are used only for the word
+                vectors.
             unlabelled: texts without labels to learn from.
             valid: texts and labels to validate on; by default a part of the training data.
 
@@ -121,7 +122,7 @@ class TextClassifier(Parameters):
         return {"embeddings": OwnEmbeddings(cooccur, pca, more_texts=given.left_out, record=given.corpus)}
 
     def predict(self, X: Iterable[str]) -> NDArray:
-        """Return the predicted label of each text, (texts,) with the dtype of ``classes_``.
+        """Return the predicted label of each text, as an array (texts,) with the dtype of ``classes_``.
 
         Raises:
             InputTypeError: ``X`` is not a collection of str.
@@ -135,11 +136,11 @@ class TextClassifier(Parameters):
         return self._sort_columns(self._probabilities(X))
 
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
-        """Return log-probabilities, (texts, C); with two labels, the log-odds of the second label, (texts,).
+        """Return log-probabilities, (texts, C). If there are two labels, return the log-odds of the second, (texts,).
 
-        With ``class_weight="balanced"``, each probability is first divided by the fraction of training texts with that
-        label, as in :meth:`nlptx.Model.choose`. So the largest value belongs to the predicted label. Raises the same
-        errors as :meth:`predict`.
+        With ``class_weight="balanced"``, each probability is first divided by the fraction of training texts with the
+        same label, as in :meth:`nlptx.Model.choose`. Therefore, the predicted label always has the largest value.
+        Raises the same errors as :meth:`predict`.
         """
         probabilities = self._probabilities(X)
         if self.model_.is_balanced:
@@ -148,7 +149,9 @@ class TextClassifier(Parameters):
         return logarithms if len(self.classes_) > 2 else logarithms[:, 1] - logarithms[:, 0]
 
     def score(self, X: Iterable[str], y: Iterable[Label], sample_weight: Iterable[float] | None = None) -> float:
-        """Return the accuracy: the fraction of the texts, or of their weight, whose predicted label is correct.
+        """Return the accuracy: the fraction of the texts whose predicted label is correct.
+
+        With ``sample_weight``, it is the fraction of the total weight that belongs to such texts.
 
         Raises:
             DataError: there are no texts, or the numbers of texts, labels and weights differ.
@@ -171,7 +174,7 @@ class TextClassifier(Parameters):
         return self._fitted().predict_proba(iterate_texts(X, "X"), to_plain(self.jobs))
 
     def _sort_columns(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return columns that are in the order of the model's labels, reordered as in ``classes_``."""
+        """Return columns in the order of ``classes_``, given columns in the order of the model's labels."""
         return values[:, find_labels(self.classes_.tolist(), self.model_.labels)]
 
     def _fitted(self) -> Model:
@@ -183,7 +186,7 @@ class TextClassifier(Parameters):
         return hasattr(self, "model_")
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags by which scikit-learn, the only caller, recognises a classifier of texts."""
+        """Return the tags by which scikit-learn recognises a text classifier. Only scikit-learn calls this method."""
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
         return Tags(

@@ -1,1 +1,1 @@
-"""Files: atomic writing, locks, spilling to disk, strict JSON."""
+"""Reading and writing of files: atomic writing, locks, arrays that move to temporary files, and strict JSON."""

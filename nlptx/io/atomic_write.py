@@ -1,11 +1,13 @@
-"""Atomic writing: a reader finds the old file or the new one, never a partial file.
+"""Atomic writing: a program that reads the file finds the old content or the new one, never a partial file.
 
-The bytes are written to a temporary file in the same folder, which is flushed to disk and renamed over the target; then
-the folder is flushed, so that a file reported as written survives a power cut. The temporary file has a random name and
-stays locked (flock) while the process that writes it is running; the system releases the lock however the process ends.
-So the next process that writes the same target recognises leftovers because they are not locked. Process ids would not
-work: they are meaningless on a volume shared between hosts, whereas NFS, Lustre, CephFS and others propagate locks
-(unless mounted with host-local locks).
+The bytes are written to a temporary file in the same folder. This file is flushed to disk and renamed to the target;
+then the folder is flushed, so that a file that was reported as written survives a power cut.
+
+The temporary file has a random name and is locked (flock) while the process that writes it is running. However the
+process ends, the system releases the lock. Therefore, the next process that writes the same target recognises leftover
+temporary files: they are not locked. Process ids could not be used for this purpose, because they are meaningless on a
+volume that is shared between hosts. Locks work there: NFS, Lustre, CephFS and others propagate them, unless the volume
+is mounted with host-local locks.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from nlptx.io.lock import is_at
 from nlptx.io.output_path import STDOUT, check_writable, descriptor_of, failures, mode_of
 from nlptx.io.paths import FilePath, file_name
 
-# In bytes. File names may have 255 bytes; the rest is for dots, the random part and the suffix.
+# Maximum length, in bytes, of the part of a temporary name that is taken from the target. A file name may have 255
+# bytes, and the dots, the random part and the suffix need the rest.
 _LONGEST_STEM = 220
 _RANDOM = re.compile("[0-9a-f]{16}")
 _CUT_SHORT = "the output is incomplete"
@@ -39,12 +42,13 @@ _CUT_SHORT = "the output is incomplete"
 def atomic_output(path: FilePath) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the block ends without an error.
 
-    A symbolic link is kept, and the file it points to is replaced. The new file has the mode of the old one, if any;
-    otherwise the umask applies. Open files (``-``, /dev/stdout, /dev/fd/3), pipes and devices are not replaced; at the
-    end all bytes are copied to them. Unrelated errors raised in the block propagate unchanged.
+    If ``path`` is a symbolic link, the link is kept, and the file to which it points is replaced. If there is an old
+    file, the new one gets its mode; otherwise the umask determines the mode. Files that are already open (``-``,
+    /dev/stdout, /dev/fd/3), pipes and devices are not replaced; all bytes are copied to them at the end. Other errors
+    that are raised in the block propagate unchanged.
 
     Raises:
-        OutputError: the file cannot be written or is write-protected; the old file is untouched.
+        OutputError: the file cannot be written or is write-protected. The old file is not changed.
     """
     path = file_name(path)
     check_writable(path)
@@ -71,7 +75,10 @@ class _Reporting(io.FileIO):
 
 @contextmanager
 def _via_temporary_file(path: str) -> Iterator[BinaryIO]:
-    """Collect the bytes in an unnamed file, then copy them: writing a zip file requires a seekable file."""
+    """Collect the bytes in an unnamed temporary file, and copy them to ``path`` at the end.
+
+    The temporary file is needed because a zip file can only be written to a seekable file.
+    """
     folder = tempfile.gettempdir()
     with failures(folder), tempfile.TemporaryFile(buffering=0) as unnamed:
         descriptor = os.dup(unnamed.fileno())
@@ -90,12 +97,12 @@ def _via_temporary_file(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _beside(target: Path, mode: int | None, path: str) -> Iterator[BinaryIO]:
-    """Write a temporary file in the folder of ``target``, and rename it at the end.
+    """Open a temporary file in the folder of ``target``, and rename it to ``target`` at the end.
 
     Args:
         target: file to replace or create.
         mode: mode of the existing target, or None if there is none.
-        path: the target as the caller named it, for messages.
+        path: name of the target in error messages, as given by the caller.
     """
     with failures(path):
         remove_litter(target)
@@ -109,20 +116,20 @@ def _beside(target: Path, mode: int | None, path: str) -> Iterator[BinaryIO]:
                 if mode is not None:
                     os.fchmod(descriptor, stat.S_IMODE(mode))
                 os.fsync(descriptor)
-                os.replace(temporary, target)  # before closing the file, which releases its lock
+                os.replace(temporary, target)  # before the file is closed, because closing it releases its lock
     finally:
-        with suppress(OSError):  # it has been renamed, or an earlier failure is being reported
+        with suppress(OSError):  # the file has been renamed already, or an earlier failure is being reported
             temporary.unlink()
     with failures(path, "the new file is in place, but may not survive a power cut"):
         _sync_folder(target.parent)
 
 
 def _create(target: Path, mode: int) -> tuple[Path, int]:
-    """Create and lock a temporary file for ``target``; return its path and descriptor."""
+    """Create and lock a temporary file for ``target``, and return its path and descriptor."""
     while True:
         temporary = target.with_name(f".{stem_of(target)}.{os.urandom(8).hex()}.tmp")
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
-        with suppress(OSError):  # without locks on this file system, no process removes leftovers
+        with suppress(OSError):  # if the file system has no locks, no process removes leftover files
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         # Before the lock was taken, another process may have removed the file as a leftover.
         if is_at(temporary, descriptor):
@@ -131,7 +138,7 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
 
 
 def remove_litter(target: Path) -> None:
-    """Remove temporary files for ``target`` that are no longer locked, that is, whose writers were killed."""
+    """Remove the temporary files for ``target`` that are not locked any more, because their writers were killed."""
     stem = stem_of(target)
     for path in target.parent.glob(f".{glob.escape(stem)}.*.tmp"):
         if not _RANDOM.fullmatch(path.name[len(stem) + 2 : -len(".tmp")]):
@@ -146,7 +153,7 @@ def remove_litter(target: Path) -> None:
 
 
 def stem_of(target: Path) -> str:
-    """Return the name of ``target``, shortened so that the temporary name is not too long for a file system."""
+    """Return the name of ``target``, shortened so that the name of its temporary file is not too long."""
     stem = target.name
     while len(os.fsencode(stem)) > _LONGEST_STEM:
         stem = stem[:-1]
@@ -154,7 +161,7 @@ def stem_of(target: Path) -> str:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush the entries of ``folder`` to disk, where the file system supports it and permissions allow it."""
+    """Flush the entries of ``folder`` to disk, if the file system supports this and permissions allow it."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except PermissionError:

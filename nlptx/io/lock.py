@@ -10,16 +10,16 @@ from contextlib import contextmanager, suppress
 
 from nlptx.errors import OutputError
 
-# Errors raised on file systems without locks, such as some network drives.
+# Error codes on file systems without locks, such as some network drives.
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 
 
 @contextmanager
 def locked(path: str, taken: str) -> Iterator[None]:
-    """Hold the lock file ``path`` during a block, then remove it.
+    """Hold a lock on the file ``path`` during a block, and remove the file at the end.
 
-    The operating system releases the lock (flock) however the process ends, so a leftover file blocks no one. On a file
-    system without locks there is no protection.
+    However the process ends, the operating system releases the lock (flock), so a leftover file blocks no other
+    process. On a file system without locks, several processes can enter the block at the same time.
 
     Args:
         path: path of the lock file.
@@ -37,7 +37,7 @@ def locked(path: str, taken: str) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):  # a leftover empty file blocks no one
+        with suppress(OSError):  # a leftover empty file blocks no other process
             if is_at(path, descriptor):
                 os.unlink(path)
         os.close(descriptor)
@@ -53,7 +53,8 @@ def _open_locked(path: str) -> int:
                 return descriptor
             os.close(descriptor)
             raise
-        # Between opening and locking, the previous holder may have removed the file; then no one else sees this lock.
+        # Between opening and locking, the previous holder may have removed the file. Other processes would then open a
+        # new file and not see this lock, so try again.
         if is_at(path, descriptor):
             return descriptor
         os.close(descriptor)

@@ -1,4 +1,4 @@
-"""The path of an output: what it refers to, and whether it can be written."""
+"""Checks the path of an output: what kind of file it refers to, and whether the file can be written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNCHANGED = "nothing was changed"
 
 
 def check_writable(path: FilePath) -> None:
-    """Raise OutputError if ``path`` cannot be written. To be called before any other work is done."""
+    """Raise OutputError if ``path`` cannot be written. Call this function before any other work is done."""
     path = file_name(path)
     if path == STDOUT:
         return
@@ -38,7 +38,7 @@ def check_writable(path: FilePath) -> None:
     if mode is None and not os.path.isdir(folder):
         raise OutputError("its folder does not exist", where=path, hint=f"mkdir -p {folder}")
     if mode is not None and not os.access(path, os.W_OK):
-        # A rename would succeed, but a file without write permission is not meant to be replaced.
+        # Renaming a new file to this path would succeed, but a file without write permission should not be replaced.
         raise OutputError(
             "cannot be written: permission denied", where=path, hint=f"chmod u+w {path}, or name another file."
         )
@@ -71,7 +71,8 @@ def mode_of(path: str) -> int | None:
 def descriptor_of(path: str) -> int | None:
     """Return the file descriptor that a path such as /dev/stdout refers to, or None for any other path.
 
-    Opening such a path by name would overwrite the file from its start, even after ``>> FILE``.
+    If such a path were opened by its name, the file would be overwritten from its start, even if the shell opened it
+    with ``>> FILE`` to append to it.
     """
     for _ in range(_MAX_LINKS):
         folder, name = os.path.split(path)
@@ -87,7 +88,7 @@ def descriptor_of(path: str) -> int | None:
 
 @contextmanager
 def failures(where: str, state: str = _UNCHANGED) -> Iterator[None]:
-    """Turn system errors into OutputError, unless the reader of a pipe has closed it."""
+    """Turn system errors in a block into OutputError, except the error of a pipe that its reader has closed."""
     try:
         yield
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""Paths of files, given as str or pathlib.Path."""
+"""The type of file paths, which are given as str or pathlib.Path, and their conversion to str."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FilePath = str | os.PathLike[str]
 
 
 def file_name(path: FilePath) -> str:
-    """Return a path as a str. Raises TypeError for any other type.
+    """Return a path as a str. Raises TypeError if it is not a path.
 
     >>> from pathlib import Path
     >>> file_name(Path("models") / "model.npz")

@@ -1,6 +1,6 @@
-"""Growing arrays that spill to disk: they are in memory while they are small, and then move to a temporary file.
+"""Growing arrays that are in memory while they are small, and move to a temporary file when they become large.
 
-The files have no name, so the operating system removes them however the process ends.
+The temporary files have no names. Therefore, the operating system removes them, however the process ends.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from numpy.typing import DTypeLike, NDArray
 from nlptx.errors import OutputError
 from nlptx.settings import DEFAULT_MEMORY
 
-# Bytes read at a time when a whole array is iterated over.
+# Number of bytes that are read at a time when an array is read in parts.
 _PART = 8 << 20
-# Bytes to leave free on the disk, because other programs write to it too.
+# Number of bytes that must stay free on the disk, because other programs write to it too.
 _RESERVE = 64 << 20
 
 
@@ -31,11 +31,13 @@ def as_bytes(array: NDArray[Any]) -> memoryview:
 
 
 class MemoryBudget:
-    """The memory limit of a stage, and the folder for data beyond it; closes the files on exit from ``with``.
+    """The memory limit of a stage, and the folder for temporary files with the data that exceeds it.
+
+    The files are closed at the end of the ``with`` block.
 
     Args:
-        memory: bytes of memory for the data of a stage, not counting the interpreter and its libraries; None for the
-            default, if the caller has no such option.
+        memory: number of bytes of memory for the data of a stage, not including the interpreter and its libraries. None
+            means the default; it is passed by callers that have no option for the limit.
         folder: folder for temporary files; None for the system default (TMPDIR).
     """
 
@@ -99,12 +101,12 @@ class MemoryBudget:
 
 
 class SpilledArray:
-    """A one-dimensional array to which entries are appended; created by :meth:`MemoryBudget.spilled_array`.
+    """A one-dimensional array to which entries are appended. Create it with :meth:`MemoryBudget.spilled_array`.
 
     Args:
         dtype: dtype of the entries.
-        memory: bytes that the array may occupy in memory before it moves to a file.
-        budget: the budget that opens the file.
+        memory: number of bytes that the array may occupy in memory before it moves to a file.
+        budget: object that opens the file.
     """
 
     def __init__(self, dtype: np.dtype[Any], memory: int, budget: MemoryBudget) -> None:
@@ -134,7 +136,7 @@ class SpilledArray:
             self.leave_memory()
 
     def leave_memory(self) -> None:
-        """Move to a temporary file now. Raises OutputError if there is not enough disk space."""
+        """Move the array to a temporary file now. Raises OutputError if there is not enough disk space."""
         if self._file is None:
             self._budget.require(self._length * self.dtype.itemsize)
             self._file = self._budget.file()
@@ -143,7 +145,7 @@ class SpilledArray:
             self._parts = []
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return entries ``start`` to ``stop`` (exclusive). Several threads may call this at the same time."""
+        """Return the entries ``start`` to ``stop`` (exclusive). Several threads may do so at the same time."""
         result = np.empty(stop - start, self.dtype)
         if self._file is None:
             offset = 0
@@ -175,5 +177,5 @@ class SpilledArray:
             yield self.read(start, min(start + step, self._length))
 
     def array(self) -> NDArray[Any]:
-        """Return the whole array, in memory."""
+        """Return all entries as one array in memory."""
         return self.read(0, self._length)

@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any, NoReturn
 
-# Maximum nesting: far more than any table or header needs, but shallow enough for recursive functions.
+# Maximum number of nested levels. No table or header needs nearly as many, and recursive functions can process them.
 _MAX_DEPTH = 100
 
 
@@ -14,16 +14,16 @@ def loads(text: str) -> Any:
     """Parse a JSON text.
 
     Python's json module accepts NaN and infinities, keeps the last of several equal keys, and turns numbers that are
-    too large into infinities. Here all of these are errors, and so is deep nesting.
+    too large into infinities. This function raises an error in all of these cases, and for deep nesting.
 
     Raises:
-        ValueError: the text is not JSON, or contains one of the above.
+        ValueError: the text is not JSON, or one of these cases occurs.
     """
     try:
         value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique_keys)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    # Each level of nesting has an opening bracket, so a text with few of them needs no further check.
+    # Each level of nesting has an opening bracket, so a text with few brackets needs no further check.
     if text.count("[") + text.count("{") > _MAX_DEPTH and _depth(value) > _MAX_DEPTH:
         raise ValueError("nested too deeply")
     return value

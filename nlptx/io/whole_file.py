@@ -1,4 +1,4 @@
-"""Files whose truncation during reading is detected: they are read in full, or an error is raised."""
+"""Opens files so that they are either read in full or cause an error if they are truncated while they are read."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def open_whole(file: str | int, name: str | None = None) -> io.BufferedReader:
 
 
 class _WholeFile(io.FileIO):
-    """A file that remembers its size at the time it was opened.
+    """A file that is open for reading, and whose size at the time of opening is known.
 
-    If the file grows, the added data is read too. Some file systems do not report true sizes, so a file is considered
-    truncated only if its reported size has decreased.
+    If the file grows, the added data is read too. Because some file systems do not report true sizes, a file is
+    considered truncated only if its reported size has decreased.
     """
 
     def __init__(self, file: str | int, name: str) -> None:

@@ -7,6 +7,7 @@ sentences, which have no correct label, prints the fraction whose score is betwe
 from __future__ import annotations
 
 import argparse
+import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -37,11 +38,12 @@ def model_scores(path: str) -> Scores:
 
 
 def vader_scores() -> Scores | None:
+    """Return a function from texts to VADER's compound scores, or None if VADER is not installed."""
     try:
-        from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+        vader = importlib.import_module("vaderSentiment.vaderSentiment")
     except ImportError:
         return None
-    analyzer = SentimentIntensityAnalyzer()
+    analyzer = vader.SentimentIntensityAnalyzer()
     return lambda texts: np.array([analyzer.polarity_scores(text)["compound"] for text in texts])
 
 
