@@ -8,21 +8,21 @@ components of the texts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress, count
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.ngrams.extension import with_ngrams
-from nlptx.ngrams.features import NgramFeatures, TextFeatures
+from nlptx.ngrams.features import SHORT, NgramFeatures, TextFeatures
 from nlptx.ngrams.lexicon import LexiconPrior
-from nlptx.ngrams.logistic_regression import MAX_ITERATIONS, fit_dense, fit_linear
+from nlptx.ngrams.logistic_regression import MAX_ITERATIONS, fit_dense
 from nlptx.ngrams.lsa import TextComponents, find_components, importance, weighted_rows
-from nlptx.ngrams.naive_bayes import feature_width, find, log_count_ratios, ngram_keys
+from nlptx.ngrams.naive_bayes import feature_width, find, ngram_keys
 from nlptx.ngrams.occurrences import count_occurrences, distinct_ngrams, divided_by_root, presence
+from nlptx.ngrams.ratio_model import fit_ratio_model, need_short_slopes
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import Passage
@@ -30,8 +30,6 @@ from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
 # Progress callback: name of a step, its completed fraction, description of the progress. It is also called in threads.
 OnProgress = Callable[[str, float, str], None]
-# Prior standard deviation of the slope of the lexicon, relative to those of the n-gram ratios: nearly free.
-_LEXICON_SCALE = 10.0
 # The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two.
 _TEXTS_PER_OCCURRENCE = 3500
 # A text is used for the components only if it has at least this many distinct n-grams (a text of seven words has at
@@ -98,6 +96,7 @@ def fit_ngram_features(
     known, weights, components, row_of = _components(distinct, unread, shape, rng, workers, on_progress, text_weights)
     scaled = divided_by_root(presence(_look_up(distinct, on_progress), known), texts)
     of_lexicon = None if lexicon is None else lexicon.rows(distinct, texts)
+    is_short = np.array([len(ids) <= SHORT for ids in texts])
     width = feature_width(shape.classes)
     iterations = count(1)
 
@@ -107,35 +106,41 @@ def fit_ngram_features(
 
     def fit(rows: NDArray[np.intp]) -> tuple[NgramFeatures, NDArray[np.float32]]:
         """Fit on the texts ``rows``; also return (texts, M E), the contribution of each text to its own outputs."""
-        part, part_weights = scaled[rows], None if text_weights is None else text_weights[rows]
-        by_class = [_count_texts(part, targets[rows] == c, part_weights) for c in range(shape.classes)]
-        ratios = log_count_ratios(np.stack(by_class, axis=1), shape.min_texts)
-        # Leave out n-grams without a ratio to save time; their weights would remain 0.
-        informative = np.flatnonzero(ratios.any(axis=1))
-        products = np.zeros_like(ratios)
-        columns, scales = part[:, informative], ratios[informative]
-        if of_lexicon is not None:
-            columns = sp.hstack([columns, of_lexicon[rows]], format="csr")
-            scales = np.vstack([scales, np.full((1, width), _LEXICON_SCALE, np.float32)])
-        fitted, bias = fit_linear(columns, scales, targets[rows], on_iteration, part_weights)
-        products[informative] = fitted[: len(informative)]
+        of_rows = None if text_weights is None else text_weights[rows]
+        model = fit_ratio_model(
+            scaled[rows],
+            targets[rows],
+            shape.classes,
+            shape.min_texts,
+            is_short[rows] if need_short_slopes(is_short) else None,
+            None if of_lexicon is None else of_lexicon[rows],
+            of_rows,
+            on_iteration,
+        )
+        features = NgramFeatures(
+            shape.order, shape.words, known, model.ratios, model.slopes, model.bias, short_slopes=model.short_slopes
+        )
+        self_outputs = np.zeros((len(texts), width), np.float32)
+        if components is not None:
+            features, of_components = with_components(features, components, rows)
+            self_outputs = np.hstack([self_outputs, of_components])
+        if lexicon is not None:
+            features = with_ngrams(features, lexicon.keys, lexicon.values[:, None] * model.lexicon_slope)
+        return features, self_outputs
 
-        def with_lexicon(features: NgramFeatures) -> NgramFeatures:
-            return with_ngrams(features, lexicon.keys, lexicon.values[:, None] * fitted[-1]) if lexicon else features
-
-        shared = (shape.order, shape.words, known, ratios, products)
-        if components is None:
-            return with_lexicon(NgramFeatures(*shared, bias)), np.zeros((len(texts), width), np.float32)
+    def with_components(
+        features: NgramFeatures, components: TextComponents, rows: NDArray[np.intp]
+    ) -> tuple[NgramFeatures, NDArray[np.float32]]:
+        """Add the second linear model; also return (texts, E), the contribution of each text to its own output."""
         long = rows[row_of[rows] >= 0]
         of_long = None if text_weights is None else text_weights[long]
         slopes, start = fit_dense(components.scores[row_of[long]], targets[long], width, of_long)
         slopes = slopes.astype(np.float32)
         latent, offset = components.to_ngrams(slopes)
-        both = np.concatenate([bias, start + offset]).astype(np.float32)
-        self_outputs = np.zeros((len(texts), 2 * width), np.float32)
-        self_outputs[row_of >= 0, width:] = components.self_outputs(slopes)[row_of[row_of >= 0]]
-        features = with_lexicon(NgramFeatures(*shared, both, latent * weights[:, None], weights))
-        return features, self_outputs
+        bias = np.concatenate([features.bias, start + offset]).astype(np.float32)
+        self_outputs = np.zeros((len(texts), width), np.float32)
+        self_outputs[row_of >= 0] = components.self_outputs(slopes)[row_of[row_of >= 0]]
+        return replace(features, bias=bias, latent=latent * weights[:, None], importance=weights), self_outputs
 
     def overlaps() -> NDArray[np.float32]:
         """Return (passages,) the dot product of the row of each passage with the row of its text."""
@@ -206,10 +211,3 @@ def _counter(step: str, total: int, on_progress: OnProgress) -> Callable[[int], 
 def _look_up(distinct: list[NDArray[np.int64]], on_progress: OnProgress) -> Iterable[NDArray[np.int64]]:
     """Iterate over the n-grams of the texts, and report progress."""
     return counted(distinct, _counter("looking up n-grams", len(distinct), on_progress))
-
-
-def _count_texts(rows: sp.csr_matrix, chosen: NDArray[np.bool_], text_weights: NDArray[np.float64] | None) -> NDArray:
-    """Return, for each n-gram, the number of chosen texts that contain it, or the sum of their weights; shape (G,)."""
-    part = rows[chosen]
-    of_entry = None if text_weights is None else np.repeat(text_weights[chosen], np.diff(part.indptr))
-    return np.bincount(part.indices, of_entry, rows.shape[1])

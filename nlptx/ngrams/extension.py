@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -35,6 +36,7 @@ def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
     return replace(
         known,
         slopes=(known.slopes @ maps[0]).astype(np.float32),
+        short_slopes=None if known.short_slopes is None else (known.short_slopes @ maps[0]).astype(np.float32),
         latent=None if known.latent is None else (known.latent @ maps[1]).astype(np.float32),
         bias=np.concatenate([bias @ map_ for bias, map_ in zip(biases, maps, strict=True)]).astype(np.float32),
     )
@@ -58,25 +60,27 @@ def with_ngrams(known: NgramFeatures, keys: NDArray[np.int64], products: NDArray
         result[old] = values
         return result
 
-    slopes = spread(known.slopes)
-    slopes[new] += products
-    return replace(
-        known,
-        keys=every,
-        ratios=spread(known.ratios),
-        slopes=slopes,
-        latent=None if known.latent is None else spread(known.latent),
-        importance=None if known.importance is None else spread(known.importance),
-    )
+    extended = replace(_each_array(known, spread), keys=every)
+    extended.slopes[new] += products
+    return extended
 
 
 def _sorted(known: NgramFeatures) -> NgramFeatures:
     order = np.argsort(known.keys)
+    return replace(_each_array(known, lambda values: values[order]), keys=known.keys[order])
+
+
+def _each_array(known: NgramFeatures, change: Callable[[NDArray[np.float32]], NDArray[np.float32]]) -> NgramFeatures:
+    """Return features whose arrays with one row per n-gram are changed in the same way; the keys stay as they are."""
+
+    def changed(values: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
+        return None if values is None else change(values)
+
     return replace(
         known,
-        keys=known.keys[order],
-        ratios=known.ratios[order],
-        slopes=known.slopes[order],
-        latent=None if known.latent is None else known.latent[order],
-        importance=None if known.importance is None else known.importance[order],
+        ratios=change(known.ratios),
+        slopes=change(known.slopes),
+        short_slopes=changed(known.short_slopes),
+        latent=changed(known.latent),
+        importance=changed(known.importance),
     )
