@@ -70,7 +70,7 @@ def _smoothed(steps: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def plot_coverage(curve: CoverageCurve, path: FilePath) -> None:
-    """Plot accuracy against coverage: the accuracy on the texts with the highest confidence, against their fraction.
+    """Plot the accuracy on the most confident texts against coverage, their fraction of all texts.
 
     Args:
         curve: accuracy at every coverage.

@@ -20,7 +20,7 @@ from nlptx.training.sample_weights import list_weights
 
 @dataclass(frozen=True)
 class FitArguments:
-    """The training data that was passed to ``fit``. Labels are Python objects, and texts of weight 0 are set apart.
+    """The training data that was passed to ``fit``. Labels are Python objects. Texts of weight 0 are left out.
 
     Args:
         texts, labels: training texts and their labels.

@@ -42,8 +42,8 @@ def ngram_keys(
     counts = np.array([len(ids)] if lengths is None else lengths, np.int64)
     starts = np.cumsum(counts) - counts
     digits = np.insert(ids.astype(np.int64) + 1, starts, words + 1)
-    positions = np.arange(len(ids)) + np.repeat(np.arange(len(counts)), counts) + 1  # index of each word in digits
-    before = np.arange(len(ids)) - np.repeat(starts, counts) + 1  # number of digits of the text before each word
+    positions = np.arange(len(ids)) + np.repeat(np.arange(len(counts)), counts) + 1  # index of each word in `digits`
+    before = np.arange(len(ids)) - np.repeat(starts, counts) + 1  # entries of `digits` before each word that belong to its text
     keys = np.empty((len(ids), order), np.int64)
     key = np.zeros(len(ids), np.int64)
     for n in range(1, order + 1):

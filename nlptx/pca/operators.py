@@ -107,7 +107,7 @@ class RowOperator:
 
     In the second form each row has mean 0 and standard deviation 1 (a constant row becomes 0), and D is the diagonal
     matrix of the standard deviations. This X is dense, so it is never formed. Only the sparse matrix S = D^-1 M and the
-    vector shift = D^-1 mean are stored. Then X = S - shift 1^T, and
+    vector shift = D^-1 (row means) are stored. Then X = S - shift 1^T, and
 
         X b = S b - shift (1^T b),    X^T b = S^T b - 1 (shift^T b).
 

@@ -127,7 +127,8 @@ def test_writing_checkpoints_does_not_change_the_model(monkeypatch, tmp_path):
 def saves(monkeypatch, minutes, cost=0.0, step=1.0):
     """Simulate the clock: a step takes ``step`` seconds and a checkpoint ``cost``.
 
-    Returns a list of the steps at which checkpoints are written, a stop callback, and ``minutes``.
+    Returns three values: a list that receives the steps at which checkpoints are written, a stop callback, and
+    the argument ``minutes``.
     """
     clock, written = [0.0], []
     monkeypatch.setattr(checkpointing.time, "monotonic", lambda: clock[0])
