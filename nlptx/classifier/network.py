@@ -97,7 +97,7 @@ class Network(Layer):
     def apply(
         self, x: NDArray, layout: Layout, token_features: NDArray | None = None, text_features: NDArray | None = None
     ) -> NDArray:
-        """Return the outputs, (B, outputs), outside training. The arguments are those of :meth:`forward`."""
+        """Return the outputs, (B, outputs), without dropout. The arguments are those of :meth:`forward`."""
         pooled = self.pool.apply(self.encode(x, layout, token_features), layout)  # (B, pool.width)
         return self.decide(pooled, layout.pooled, text_features)
 

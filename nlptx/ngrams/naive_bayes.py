@@ -43,7 +43,8 @@ def ngram_keys(
     starts = np.cumsum(counts) - counts
     digits = np.insert(ids.astype(np.int64) + 1, starts, words + 1)
     positions = np.arange(len(ids)) + np.repeat(np.arange(len(counts)), counts) + 1  # index of each word in `digits`
-    before = np.arange(len(ids)) - np.repeat(starts, counts) + 1  # entries of `digits` before each word that belong to its text
+    # Number of entries of `digits` that belong to the text of each word and come before it.
+    before = np.arange(len(ids)) - np.repeat(starts, counts) + 1
     keys = np.empty((len(ids), order), np.int64)
     key = np.zeros(len(ids), np.int64)
     for n in range(1, order + 1):

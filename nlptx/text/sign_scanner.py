@@ -85,7 +85,7 @@ def _shout_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
     capital = (codes - np.uint8(ord("A"))) < 26  # smaller codes wrap around
     two = capital[1:] & capital[:-1]
     four = two[2:] & two[:-2]
-    four[1:] &= ~four[:-1]  # the first four of more
+    four[1:] &= ~four[:-1]  # keep only the first position in a longer word
     starts = set()
     for start in np.flatnonzero(four).tolist():
         starts.add(start)

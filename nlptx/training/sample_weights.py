@@ -48,7 +48,7 @@ def list_weights(weights: Iterable[float], texts: int) -> NDArray[np.float64]:
 
 
 def weight_notes(weights: NDArray[np.float64] | None) -> Iterator[str]:
-    """Yield a note if the weights do not seem to be numbers of texts."""
+    """Yield a note if the weights do not look like counts of texts."""
     if weights is not None and not _USUAL[0] <= weights.mean() <= _USUAL[1]:
         yield (
             f"the mean weight is {weights.mean():.3g}; weights count texts, and rare n-grams are dropped by that count:"
