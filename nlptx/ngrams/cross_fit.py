@@ -105,7 +105,7 @@ def fit_ngram_features(
         on_progress("linear models", min(done / (models * MAX_ITERATIONS), 1), f"{models} models, {done} iterations")
 
     def fit(rows: NDArray[np.intp]) -> tuple[NgramFeatures, NDArray[np.float32]]:
-        """Fit on the texts ``rows``; also return (texts, M E), how much of its outputs a text owes to being fitted on."""
+        """Fit on the texts ``rows``; also return (texts, M E), the influence of each text on its own outputs."""
         of_rows = None if text_weights is None else text_weights[rows]
         model = fit_ratio_model(
             scaled[rows],
