@@ -58,21 +58,26 @@ def cell(scores: np.ndarray, labels: list[str]) -> str:
     return f"{np.mean(right):.1%} ({low:.0%} to {high:.0%})"
 
 
+def rows_by_kind(path: Path = DATA) -> tuple[list[str], list[str], dict[str, list[int]]]:
+    """Return the texts, their labels, and the rows of each kind and of all kinds but the neutral one."""
+    texts, labels = read(path, "label")
+    _, kinds = read(path, "kind")
+    rows = {kind: [row for row, other in enumerate(kinds) if other == kind] for kind in sorted(set(kinds))}
+    return texts, labels, {**rows, "all but neutral": [row for row, label in enumerate(labels) if label != "neutral"]}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", default=["bundled"], help="model files, or bundled")
     parser.add_argument("--data", type=Path, default=DATA)
     arguments = parser.parse_args()
-    texts, labels = read(arguments.data, "label")
-    _, kinds = read(arguments.data, "kind")
+    texts, labels, rows_of = rows_by_kind(arguments.data)
     methods: dict[str, Scores] = {path: model_scores(path) for path in arguments.models}
     if vader := vader_scores():
         methods["VADER"] = vader
     scores = {name: method(texts) for name, method in methods.items()}
     table = Table("kind", "texts", *scores)
-    polar = [row for row, label in enumerate(labels) if label != "neutral"]
-    rows_of = {kind: [row for row, other in enumerate(kinds) if other == kind] for kind in dict.fromkeys(kinds)}
-    for kind, rows in {**rows_of, "all but neutral": polar}.items():
+    for kind, rows in rows_of.items():
         of_kind = [labels[row] for row in rows]
         table.add_row(kind, str(len(rows)), *(cell(values[rows], of_kind) for values in scores.values()))
     Console().print(table)

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from kinds import cell, rows_by_kind
 
 from nlptx.classifier.model import Model
 from nlptx.corpus.corpus import Corpus
@@ -67,6 +68,12 @@ def main() -> None:
         name, _, path = item.partition("=")
         kind_texts, kind_labels = read(path)
         kinds[name] = share(report_on(model, model.predict_proba(kind_texts), kind_labels))
+    hard_texts, hard_labels, rows_of = rows_by_kind()
+    scores = model.predict_proba(hard_texts) @ np.array([-1.0, 1.0])
+    by_kind = {
+        kind: f"{cell(scores[rows], [hard_labels[row] for row in rows])} of {len(rows)}"
+        for kind, rows in rows_of.items()
+    }
     card = {
         "purpose": "Classify English opinions as positive or negative; made for film reviews.",
         "data": "All reviews of the archive (IMDB, Maas et al. 2011), labelled or not; and synthetic opinions,"
@@ -75,6 +82,8 @@ def main() -> None:
         "evaluation": "The same model trained without the test part: accuracy with 95 % interval.",
         "accuracy": {"film reviews, films unseen in training": share(report), **kinds},
         "by_length": by_length,
+        "hard sentences": by_kind,
+        "neutral": "Fraction of the neutral sentences whose score is between -0.5 and 0.5.",
         "calibration": {
             "temperature": fitted,
             "expected calibration error": f"{before.ece:.2%} before, {report.ece:.2%} after",
