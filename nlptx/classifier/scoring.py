@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.inference import TrainedNetwork
+from nlptx.classifier.surprise import SurpriseMeter, TypicalSurprise
 from nlptx.runtime.prefetch import prefetch
 from nlptx.runtime.workers import Workers
 from nlptx.text.blocks import BLOCK, in_blocks
@@ -39,6 +40,10 @@ class Scored:
         known_words: number of known words that the model read; if it is 0, the probabilities are the priors.
         truncated: whether the model read only the beginning of the text.
         tokens: number of tokens in the text, known or unknown.
+        surprise: how much rarer the words of the text are than those of the training texts, in standard deviations of
+            texts of its length; None for a text without tokens, or if the model does not store how frequent words are.
+        unlike: whether the surprise is above the threshold of the model, which is at least that of 99 % of the training
+            texts, or the text has no known word; None as for ``surprise``.
     """
 
     probabilities: list[float]
@@ -47,6 +52,8 @@ class Scored:
     known_words: int
     truncated: bool
     tokens: int
+    surprise: float | None = None
+    unlike: bool | None = None
 
     @property
     def confidence(self) -> float:
@@ -62,6 +69,7 @@ class ScoringModel(TrainedNetwork, Protocol):
     """Interface of the models that can be scored; see :class:`nlptx.classifier.model.Model`."""
 
     vocabulary: Vocabulary
+    typical_surprise: TypicalSurprise | None
 
     def overflow_safe(self) -> Self:
         """Return a model for scoring whose computations do not overflow."""
@@ -97,17 +105,19 @@ def score(
     """
     overflow_safe = model.overflow_safe()
     scanner = Scanner(model.vocabulary.tokenizer)
+    meter = SurpriseMeter(model.vocabulary, model.typical_surprise)
 
     def work(texts: list[str]) -> list[Scored]:
-        return _score_batch(overflow_safe, texts, scanner)
+        return _score_batch(overflow_safe, texts, scanner, meter)
 
     with closing(prefetch(pairs, batch)) as groups:
         for kept, scored in workers.map_pairs(work, groups, isolated=True):
             yield list(zip(kept, scored, strict=True))
 
 
-def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner) -> list[Scored]:
-    encoded, tokens = _encode(model, texts, scanner)
+def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner, meter: SurpriseMeter) -> list[Scored]:
+    tokens = encode_tokens(model.vocabulary, texts, scanner)
+    encoded = tokens.known_ids()
     read = [ids[: model.settings.most_words] for ids in encoded]
     probabilities = model.probabilities(read)
     scores = model.scores(probabilities)
@@ -117,28 +127,54 @@ def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner) ->
         [None] * len(texts) if scores is None else scores.tolist(),
         map(len, read),
         [len(ids) < len(all_ids) for ids, all_ids in zip(read, encoded, strict=True)],
-        tokens.tolist(),
+        tokens.lengths.tolist(),
+        meter.measure(tokens.ids, tokens.repeated, tokens.lengths),
     )
-    return [Scored(*row) for row in zip(*columns, strict=True)]
+    return [Scored(*row, *surprise) for *row, surprise in zip(*columns, strict=True)]
 
 
-def _encode(
-    model: ScoringModel, texts: Sequence[str], scanner: Scanner
-) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
-    """Return the ids of the known words of each text, and its number of tokens.
+@dataclass(frozen=True)
+class TokenIds:
+    """The tokens of B texts, one text after the other.
+
+    Args:
+        ids: (N,) int32 word ids; -1 for unknown words.
+        repeated: (N,) whether each token, known or not, equals the one before it in the same text.
+        lengths: (B,) int64 number of tokens of each text.
+    """
+
+    ids: NDArray[np.int32]
+    repeated: NDArray[np.bool_]
+    lengths: NDArray[np.int64]
+
+    def known_ids(self) -> list[NDArray[np.int32]]:
+        """Return the ids of the known words of each text."""
+        return self._of_each_text(self.ids >= 0)
+
+    def without_repetitions(self) -> list[NDArray[np.int32]]:
+        """Return the ids of each text, -1 for unknown words, without tokens that equal the one before them."""
+        return self._of_each_text(~self.repeated)
+
+    def _of_each_text(self, chosen: NDArray[np.bool_]) -> list[NDArray[np.int32]]:
+        positions = np.flatnonzero(chosen)
+        ends = np.searchsorted(positions, np.cumsum(self.lengths))
+        return np.split(self.ids[positions], ends[:-1])
+
+
+def encode_tokens(vocabulary: Vocabulary, texts: Sequence[str], scanner: Scanner) -> TokenIds:
+    """Return the word ids of all tokens of at least one text.
 
     A huge text is processed in pieces, because its tokens take far more memory than the text itself.
     """
     parts = [list(pieces(text)) for text in texts]
     chunk = words_to_ids(in_blocks(part for cut in parts for part in cut), scanner)
-    index = model.vocabulary.index
+    index = vocabulary.index
     known = np.array([index.get(as_text(word), -1) for word in chunk.words], np.int32)
-    ids = known[chunk.ids]
     text = np.repeat(np.arange(len(texts)), [len(cut) for cut in parts])
     lengths = np.bincount(text, chunk.lengths, len(texts)).astype(np.int64)
-    positions = np.flatnonzero(ids >= 0)
-    ends = np.searchsorted(positions, np.cumsum(lengths))
-    return np.split(ids[positions], ends[:-1]), lengths
+    repeated = np.diff(chunk.ids, prepend=-1) == 0
+    repeated[(np.cumsum(lengths) - lengths)[lengths > 0]] = False  # the first token of a text
+    return TokenIds(known[chunk.ids], repeated, lengths)
 
 
 def pieces(text: str, size: int = BLOCK) -> Iterator[str]:

@@ -33,7 +33,7 @@ _LONGEST_QUOTED = 60
     help="Format of the scores; auto: that of the output's name, else that of the input.",
 )
 @abstention_options
-@option("--details", is_flag=True, help="Add n_tokens, known_words and truncated (true or false).")
+@option("--details", is_flag=True, help="Add n_tokens, known_words, truncated, surprise and unlike (see above).")
 @option(
     "--csv-safe",
     is_flag=True,
@@ -61,9 +61,13 @@ def predict(
 
     For plain text (one document per line), each output line contains label, score and text (confidence instead of score
     if labels have no order). For a folder or archive (one document per file), it contains the path instead of the text.
-    Tables keep their format and columns, and gain label, confidence, score and prob_<label>. --details adds n_tokens,
-    known_words and truncated; in plain text they come before the last column. An output named *.csv, *.tsv, *.jsonl or
-    *.txt has that format; .gz, .bz2 or .xz at the end of the name compresses it.
+    Tables keep their format and columns, and gain label, confidence, score and prob_<label>. An output named *.csv,
+    *.tsv, *.jsonl or *.txt has that format; .gz, .bz2 or .xz at the end of the name compresses it.
+
+    --details adds n_tokens, known_words, truncated, surprise and unlike, in plain text before the last column. surprise
+    is how much rarer the words of a text are than those of the training texts, in standard deviations of texts of its
+    length. unlike is true for a surprise above that of 99 % of the training texts, and at least 3, and for a text
+    without a known word: it is probably in another language. A note reports if there are many such texts.
 
     Input is scored as it arrives, in bounded memory. Texts without a known word get the label ? and, as their
     probabilities, the fraction of each label in the training data. With --abstain P, texts with a confidence below

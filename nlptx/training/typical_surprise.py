@@ -1,0 +1,20 @@
+"""Last step of training: measure how rare the words of the training texts are, to recognise texts unlike them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nlptx.classifier.scoring import encode_tokens
+from nlptx.classifier.surprise import TypicalSurprise
+from nlptx.text.scanner import Scanner
+from nlptx.text.vocabulary import Vocabulary
+
+# Maximum number of texts to measure: enough for a precise quantile.
+_MAX_TEXTS = 5000
+
+
+def measure_typical_surprise(vocabulary: Vocabulary, texts: Sequence[str]) -> TypicalSurprise | None:
+    """Measure training texts, spread evenly over all of them; see :meth:`TypicalSurprise.measure`."""
+    chosen = texts[:: -(-len(texts) // _MAX_TEXTS)]
+    tokens = encode_tokens(vocabulary, chosen, Scanner(vocabulary.tokenizer))
+    return TypicalSurprise.measure(vocabulary, tokens.without_repetitions())
