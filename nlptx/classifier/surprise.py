@@ -39,6 +39,8 @@ _LONGEST = 128
 _MIN_WITHIN = 1.0
 # Minimum threshold: a quantile of a few texts may be too low, and texts about new subjects are more surprising.
 _MIN_THRESHOLD = 3.0
+# Maximum absolute value of a stored number; real ones are below 100.
+_MAX_STORED = 1e4
 # Variance between texts of models that do not store it: that of English reviews.
 _BETWEEN = 0.2
 
@@ -98,7 +100,7 @@ class TypicalSurprise:
     @classmethod
     def estimate(cls, counts: NDArray[np.int64], surprise: NDArray[np.float64]) -> Self:
         """Estimate the distribution from the counts (V,) and s (V + 1,) of the words, as if they were independent."""
-        p = counts / counts.sum()
+        p = counts / counts.sum(dtype=np.float64)
         mean = float((p * surprise[:-1]).sum())
         within = max(float((p * (surprise[:-1] - mean) ** 2).sum()), _MIN_WITHIN)
         return cls(mean, _BETWEEN, within, _MIN_THRESHOLD)
@@ -118,9 +120,9 @@ class TypicalSurprise:
         if (
             not isinstance(values, dict)
             or sorted(values) != sorted(names)
-            or not all(type(value) is float and math.isfinite(value) for value in values.values())
+            or not all(type(value) is float and abs(value) <= _MAX_STORED for value in values.values())
             or values["between"] < 0
-            or values["within"] <= 0
+            or values["within"] < _MIN_WITHIN
         ):
             raise CorruptError(f"its typical surprise is {values!r}")
         return cls(**values)
