@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,20 +12,16 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.inference import TrainedNetwork
 from nlptx.classifier.surprise import SurpriseMeter, TypicalSurprise
+from nlptx.classifier.token_ids import encode_tokens
 from nlptx.runtime.prefetch import prefetch
 from nlptx.runtime.workers import Workers
-from nlptx.text.blocks import BLOCK, in_blocks
 from nlptx.text.scanner import Scanner
-from nlptx.text.vocabulary import Vocabulary, as_text
-from nlptx.text.word_ids import words_to_ids
+from nlptx.text.vocabulary import Vocabulary
 
 K = TypeVar("K")
 
 # Maximum number of texts that are scored together.
 BATCH = 512
-# A text may be cut at white space before a letter or digit, so that the parts can be tokenised separately. Such a
-# position is never inside an HTML line break, however the tag is written.
-_GAP = re.compile(r"(?<!\s)\s++(?=[^\W_])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,59 +123,6 @@ def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner, me
         map(len, read),
         [len(ids) < len(all_ids) for ids, all_ids in zip(read, encoded, strict=True)],
         tokens.lengths.tolist(),
-        meter.measure(tokens.ids, tokens.repeated, tokens.lengths),
+        meter.measure(tokens),
     )
     return [Scored(*row, *surprise) for *row, surprise in zip(*columns, strict=True)]
-
-
-@dataclass(frozen=True)
-class TokenIds:
-    """The tokens of B texts, one text after the other.
-
-    Args:
-        ids: (N,) int32 word ids; -1 for unknown words.
-        repeated: (N,) whether each token, known or not, equals the one before it in the same text.
-        lengths: (B,) int64 number of tokens of each text.
-    """
-
-    ids: NDArray[np.int32]
-    repeated: NDArray[np.bool_]
-    lengths: NDArray[np.int64]
-
-    def known_ids(self) -> list[NDArray[np.int32]]:
-        """Return the ids of the known words of each text."""
-        return self._of_each_text(self.ids >= 0)
-
-    def without_repetitions(self) -> list[NDArray[np.int32]]:
-        """Return the ids of each text, -1 for unknown words, without tokens that equal the one before them."""
-        return self._of_each_text(~self.repeated)
-
-    def _of_each_text(self, chosen: NDArray[np.bool_]) -> list[NDArray[np.int32]]:
-        positions = np.flatnonzero(chosen)
-        ends = np.searchsorted(positions, np.cumsum(self.lengths))
-        return np.split(self.ids[positions], ends[:-1])
-
-
-def encode_tokens(vocabulary: Vocabulary, texts: Sequence[str], scanner: Scanner) -> TokenIds:
-    """Return the word ids of all tokens of at least one text.
-
-    A huge text is processed in pieces, because its tokens take far more memory than the text itself.
-    """
-    parts = [list(pieces(text)) for text in texts]
-    chunk = words_to_ids(in_blocks(part for cut in parts for part in cut), scanner)
-    index = vocabulary.index
-    known = np.array([index.get(as_text(word), -1) for word in chunk.words], np.int32)
-    text = np.repeat(np.arange(len(texts)), [len(cut) for cut in parts])
-    lengths = np.bincount(text, chunk.lengths, len(texts)).astype(np.int64)
-    repeated = np.diff(chunk.ids, prepend=-1) == 0
-    repeated[(np.cumsum(lengths) - lengths)[lengths > 0]] = False  # the first token of a text
-    return TokenIds(known[chunk.ids], repeated, lengths)
-
-
-def pieces(text: str, size: int = BLOCK) -> Iterator[str]:
-    """Cut a text into one or more parts of about ``size`` characters that together have the same tokens."""
-    start = 0
-    while gap := _GAP.search(text, start + size):
-        yield text[start : gap.start()]
-        start = gap.start()
-    yield text[start:]

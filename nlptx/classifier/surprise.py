@@ -8,11 +8,12 @@ p is the distribution of the words in the texts that were counted; an unknown wo
 rarest known one. q is a background that belongs to no language: with equal probability it draws a symbol (a token
 without a letter or a digit) or a word, and all symbols, and all words, are equally probable. Symbols are frequent in
 every language, so without q a line of program code would seem familiar. Only differences of s matter, so constants are
-left out: s(w) = -log count(w), plus log(words / symbols) if w is a symbol.
+left out: s(w) = -log count(w), plus log(words / symbols) if w is a symbol. For an unknown word, s also depends on its
+spelling; see :class:`nlptx.classifier.spelling.Spelling`.
 
 The surprise of a text is the mean of s over its T tokens, without immediate repetitions ("!!!" counts as one token),
 standardised by the mean m and the variance a + b/T of the training texts: b is the variance of the words of a text, and
-a that of the subjects and styles of the texts. Training measures m, a and b, and the threshold that 1 % of the texts
+a that of the subjects and styles of the texts. Training measures m, a and b, and the threshold that 0.5 % of the texts
 exceed, on texts and passages of several lengths. Each text is left out of the counts when it is measured, so it is as
 surprising as a new text.
 """
@@ -20,29 +21,78 @@ surprising as a new text.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.spelling import Spelling
+from nlptx.classifier.token_ids import TokenIds
 from nlptx.errors import CorruptError
 from nlptx.text.vocabulary import Vocabulary
 
-# Fraction of the training texts that are unlike the rest by definition.
-FALSE_ALARMS = 0.01
+# Fraction of the training texts that are called unlike the rest; among new texts, about other subjects, it is higher.
+FALSE_ALARMS = 0.005
 # Lengths, in tokens, of the passages that are measured besides the texts, and the maximum length of a measured text.
 _PASSAGES = (4, 8, 16, 32, 64)
 _LONGEST = 128
 # Minimum variance of the words of a text: repetitive texts must not make every other text unlike them.
 _MIN_WITHIN = 1.0
-# Minimum threshold: a quantile of a few texts may be too low, and texts about new subjects are more surprising.
-_MIN_THRESHOLD = 3.0
+# Minimum threshold, because a quantile of a few texts may be too low: the 99 % quantile of the normal distribution.
+_MIN_THRESHOLD = 2.33
 # Maximum absolute value of a stored number; real ones are below 100.
 _MAX_STORED = 1e4
-# Variance between texts of models that do not store it: that of English reviews.
-_BETWEEN = 0.2
+# Variance between texts, and threshold, of English reviews; used for models that store none.
+_BETWEEN, _THRESHOLD = 0.2, 3.0
+
+
+class WordSurprise:
+    """Computes s for known and unknown words.
+
+    Args:
+        vocabulary: known words and their counts, which are all positive.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        counts, words = vocabulary.counts, vocabulary.words
+        self.counts = counts
+        self.rarest = int(counts.min())
+        self.known = -np.log(counts)
+        mixed = [number for number, plain in enumerate(map(str.isalnum, words)) if not plain]
+        symbols = [number for number in mixed if _is_symbol(words[number])]
+        if 0 < len(symbols) < len(words):
+            self.known[symbols] += math.log((len(words) - len(symbols)) / len(symbols))
+        self._words = words
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> Self | None:
+        """Return s for the words of a vocabulary, or None if it has a word without a count."""
+        return cls(vocabulary) if len(vocabulary) and vocabulary.counts.min() > 0 else None
+
+    @cached_property
+    def _spelling(self) -> Spelling:
+        return Spelling(self._words)  # takes a few milliseconds, and many inputs have no unknown word
+
+    def unknown(self, words: list[str]) -> NDArray[np.float64]:
+        """Return s of each word, as if it was unknown, in nats."""
+        surprise = np.full(len(words), -math.log(self.rarest / 2))
+        spelled = [number for number, word in enumerate(words) if not _is_symbol(word)]
+        if spelled:
+            surprise[spelled] += self._spelling.surprise([words[number] for number in spelled])
+        return surprise
+
+    def of_tokens(self, tokens: TokenIds) -> NDArray[np.float64]:
+        """Return s of each distinct word (W,) of some texts, in nats."""
+        surprise = self.known[tokens.known]
+        new = np.flatnonzero(tokens.known < 0)
+        surprise[new] = self.unknown([tokens.words[number] for number in new])
+        return surprise
+
+
+def _is_symbol(word: str) -> bool:
+    return not any(map(str.isalnum, word))
 
 
 @dataclass(frozen=True)
@@ -53,7 +103,7 @@ class TypicalSurprise:
         mean: m, in nats.
         between: a, in square nats.
         within: b, in square nats.
-        threshold: number of standard deviations above the mean that 1 % of the texts exceed.
+        threshold: number of standard deviations above the mean that 0.5 % of the texts exceed.
     """
 
     mean: float
@@ -62,24 +112,31 @@ class TypicalSurprise:
     threshold: float
 
     @classmethod
-    def measure(cls, vocabulary: Vocabulary, texts: Sequence[NDArray[np.int32]]) -> Self | None:
+    def measure(cls, vocabulary: Vocabulary, tokens: TokenIds) -> Self | None:
         """Measure texts that the vocabulary was counted on. Return None if it has no counts, or if there is no token.
 
         Args:
             vocabulary: words and their counts.
-            texts: (T,) word ids of each text without immediate repetitions; -1 for unknown words.
+            tokens: the tokens of the texts.
         """
-        surprise = word_surprise(vocabulary)
-        if surprise is None:
+        surprise = WordSurprise.of(vocabulary)
+        numbers, text = tokens.without_repetitions()
+        if surprise is None or not len(numbers):
             return None
+        known, unknown = surprise.of_tokens(tokens), surprise.unknown(tokens.words)
+        counts = np.where(tokens.known >= 0, surprise.counts[tokens.known], 0)
         means, lengths = [], []
-        for ids in texts:
-            sums = np.cumsum(np.append(0, _surprise_without(ids, vocabulary.counts, surprise)))
-            for length in {min(len(ids), _LONGEST), *(size for size in _PASSAGES if size < len(ids))} - {0}:
-                start = (len(ids) - length) // 2
+        for part in np.split(numbers, np.flatnonzero(np.diff(text)) + 1):
+            words, place, inside = np.unique(part, return_inverse=True, return_counts=True)
+            # Without this text, a word whose count is lower than those of all known words would be unknown.
+            rest = counts[words] - inside
+            corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
+            sums = np.cumsum(np.append(0, np.where(rest >= surprise.rarest, corrected, unknown[words])[place]))
+            for length in {min(len(part), _LONGEST), *(size for size in _PASSAGES if size < len(part))}:
+                start = (len(part) - length) // 2
                 means.append((sums[start + length] - sums[start]) / length)
                 lengths.append(length)
-        return cls._fit(np.array(means), np.array(lengths)) if means else None
+        return cls._fit(np.array(means), np.array(lengths))
 
     @classmethod
     def _fit(cls, means: NDArray[np.float64], lengths: NDArray[np.int64]) -> Self:
@@ -98,12 +155,12 @@ class TypicalSurprise:
         return cls(typical.mean, typical.between, typical.within, round(max(threshold, _MIN_THRESHOLD), 6))
 
     @classmethod
-    def estimate(cls, counts: NDArray[np.int64], surprise: NDArray[np.float64]) -> Self:
-        """Estimate the distribution from the counts (V,) and s (V + 1,) of the words, as if they were independent."""
-        p = counts / counts.sum(dtype=np.float64)
-        mean = float((p * surprise[:-1]).sum())
-        within = max(float((p * (surprise[:-1] - mean) ** 2).sum()), _MIN_WITHIN)
-        return cls(mean, _BETWEEN, within, _MIN_THRESHOLD)
+    def estimate(cls, surprise: WordSurprise) -> Self:
+        """Estimate the distribution from the counts of the known words alone, as if words were independent."""
+        p = surprise.counts / surprise.counts.sum(dtype=np.float64)
+        mean = float((p * surprise.known).sum())
+        within = max(float((p * (surprise.known - mean) ** 2).sum()), _MIN_WITHIN)
+        return cls(mean, _BETWEEN, within, _THRESHOLD)
 
     def standardize(self, means: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return how many standard deviations the means (B,) of texts of ``lengths`` (B,) tokens are above typical."""
@@ -137,9 +194,9 @@ class SurpriseMeter:
     """
 
     def __init__(self, vocabulary: Vocabulary, typical: TypicalSurprise | None) -> None:
-        self._words = word_surprise(vocabulary)
+        self._words = WordSurprise.of(vocabulary)
         if typical is None and self._words is not None:
-            typical = TypicalSurprise.estimate(vocabulary.counts, self._words)
+            typical = TypicalSurprise.estimate(self._words)
         self._typical = typical
 
     @property
@@ -147,56 +204,19 @@ class SurpriseMeter:
         """Surprise above which a text is unlike the training texts; None if the vocabulary has no counts."""
         return None if self._typical is None else self._typical.threshold
 
-    def measure(
-        self, ids: NDArray[np.int32], repeated: NDArray[np.bool_], lengths: NDArray[np.int64]
-    ) -> list[tuple[float, bool] | tuple[None, None]]:
+    def measure(self, tokens: TokenIds) -> list[tuple[float, bool] | tuple[None, None]]:
         """Return the surprise of each text, in standard deviations, and whether it is unlike the training texts.
 
         A text is unlike them if its surprise exceeds the threshold, or if it has no known word. Both values are None
         for a text without tokens, and if the vocabulary has no counts.
-
-        Args:
-            ids: (N,) word ids of B texts, one text after the other; -1 for unknown words.
-            repeated: (N,) whether each token equals the one before it in the same text.
-            lengths: (B,) number of tokens of each text.
         """
+        texts = len(tokens.lengths)
         if self._words is None or self._typical is None:
-            return [(None, None)] * len(lengths)
-        text, ids = np.repeat(np.arange(len(lengths)), lengths)[~repeated], ids[~repeated]
-        counted = np.bincount(text, minlength=len(lengths))
-        means = np.bincount(text, self._words[ids], len(lengths)) / np.maximum(counted, 1)
-        surprise = self._typical.standardize(means, np.maximum(counted, 1))
-        unlike = (surprise > self._typical.threshold) | (np.bincount(text[ids >= 0], minlength=len(lengths)) == 0)
-        columns = surprise.tolist(), unlike.tolist(), counted.tolist()
-        return [(value, flag) if count else (None, None) for value, flag, count in zip(*columns, strict=True)]
-
-
-def word_surprise(vocabulary: Vocabulary) -> NDArray[np.float64] | None:
-    """Return (V + 1,) s of each word, in nats, and of unknown words; None if a word has no count."""
-    counts = vocabulary.counts
-    rarest = counts.min(initial=np.iinfo(np.int64).max)
-    if not len(counts) or rarest < 1:
-        return None
-    surprise = -np.log(np.append(counts, rarest / 2))
-    mixed = [number for number, plain in enumerate(map(str.isalnum, vocabulary.words)) if not plain]
-    symbols = [number for number in mixed if not any(map(str.isalnum, vocabulary.words[number]))]
-    if 0 < len(symbols) < len(counts):
-        surprise[symbols] += math.log((len(counts) - len(symbols)) / len(symbols))
-    return surprise
-
-
-def _surprise_without(
-    ids: NDArray[np.int32], counts: NDArray[np.int64], surprise: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return s of each token of a text with the text left out of the counts.
-
-    A word whose remaining count is lower than that of every known word is unknown without the text.
-    """
-    words, place, inside = np.unique(ids, return_inverse=True, return_counts=True)
-    known = words >= 0
-    total = counts[words[known]]
-    rest = total - inside[known]
-    kept = rest >= counts.min()
-    result = np.full(len(words), surprise[-1])
-    result[np.flatnonzero(known)[kept]] = surprise[words[known][kept]] + np.log(total[kept] / rest[kept])
-    return result[place]
+            return [(None, None)] * texts
+        numbers, text = tokens.without_repetitions()
+        lengths = np.bincount(text, minlength=texts)
+        means = np.bincount(text, self._words.of_tokens(tokens)[numbers], texts) / np.maximum(lengths, 1)
+        surprise = self._typical.standardize(means, np.maximum(lengths, 1))
+        known = np.bincount(text[tokens.known[numbers] >= 0], minlength=texts)
+        columns = surprise.tolist(), ((surprise > self._typical.threshold) | (known == 0)).tolist(), lengths.tolist()
+        return [(value, flag) if length else (None, None) for value, flag, length in zip(*columns, strict=True)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nlptx.classifier.scoring import encode_tokens
 from nlptx.classifier.surprise import TypicalSurprise
+from nlptx.classifier.token_ids import encode_tokens
 from nlptx.text.scanner import Scanner
 from nlptx.text.vocabulary import Vocabulary
 
@@ -16,5 +16,4 @@ _MAX_TEXTS = 5000
 def measure_typical_surprise(vocabulary: Vocabulary, texts: Sequence[str]) -> TypicalSurprise | None:
     """Measure training texts, spread evenly over all of them; see :meth:`TypicalSurprise.measure`."""
     chosen = texts[:: -(-len(texts) // _MAX_TEXTS)]
-    tokens = encode_tokens(vocabulary, chosen, Scanner(vocabulary.tokenizer))
-    return TypicalSurprise.measure(vocabulary, tokens.without_repetitions())
+    return TypicalSurprise.measure(vocabulary, encode_tokens(vocabulary, chosen, Scanner(vocabulary.tokenizer)))

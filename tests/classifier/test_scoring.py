@@ -14,7 +14,8 @@ from tricky_texts import tricky_texts
 
 from nlptx.classifier import inference, scoring
 from nlptx.classifier.explain import explain
-from nlptx.classifier.scoring import pieces, score
+from nlptx.classifier.scoring import score
+from nlptx.classifier.token_ids import pieces
 from nlptx.cli.prediction_writer import guarded, rounded
 from nlptx.errors import ArtifactError
 from nlptx.nn import POOLS, Layout

@@ -12,11 +12,14 @@ from reviews import make_reviews, small_fit
 import nlptx
 from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import score
-from nlptx.classifier.surprise import SurpriseMeter, TypicalSurprise, word_surprise
+from nlptx.classifier.spelling import Spelling
+from nlptx.classifier.surprise import SurpriseMeter, TypicalSurprise, WordSurprise
+from nlptx.classifier.token_ids import TokenIds, encode_tokens
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import CorruptError
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
+from nlptx.text.scanner import Scanner
 from nlptx.text.vocabulary import Vocabulary
 from nlptx.training.typical_surprise import measure_typical_surprise
 
@@ -31,12 +34,8 @@ def scored(model, texts):
 
 def unlike(vocabulary, typical, texts):
     """Return the fraction of texts that are unlike the training texts."""
-    tokens = [vocabulary.tokenizer(text) for text in texts]
-    ids = np.array([vocabulary.index.get(token, -1) for part in tokens for token in part], np.int32)
-    found = SurpriseMeter(vocabulary, typical).measure(
-        ids, np.zeros(len(ids), bool), np.array([len(part) for part in tokens])
-    )
-    return np.mean([flag for _, flag in found])
+    tokens = encode_tokens(vocabulary, texts, Scanner(vocabulary.tokenizer))
+    return np.mean([flag for _, flag in SurpriseMeter(vocabulary, typical).measure(tokens)])
 
 
 def words_of(consonants, count=3000):
@@ -65,22 +64,33 @@ def trained(words, count):
 
 
 def test_the_surprise_of_a_word_is_that_of_its_frequency_and_symbols_are_compared_with_symbols():
-    surprise = word_surprise(Vocabulary(["the", ".", "film", "..."], np.array([100, 50, 20, 4])))
-    assert_allclose(surprise, [-np.log(100), -np.log(50), -np.log(20), -np.log(4), -np.log(2)])  # as many symbols
-    surprise = word_surprise(Vocabulary(["the", ".", "film", "n't"], np.array([100, 50, 20, 4])))
-    assert_allclose(surprise, [-np.log(100), np.log(3) - np.log(50), -np.log(20), -np.log(4), -np.log(2)])
+    surprise = WordSurprise(Vocabulary(["the", ".", "film", "..."], np.array([100, 50, 20, 4])))
+    assert_allclose(surprise.known, -np.log([100, 50, 20, 4]))  # as many symbols as words
+    surprise = WordSurprise(Vocabulary(["the", ".", "film", "n't"], np.array([100, 50, 20, 4])))
+    assert_allclose(surprise.known, [-np.log(100), np.log(3) - np.log(50), -np.log(20), -np.log(4)])
+    assert_allclose(surprise.unknown(["~"]), -np.log(4 / 2))  # symbols have no spelling
+
+
+def test_the_surprise_of_an_unknown_word_depends_on_its_spelling():
+    words = ["the", "then", "there", "this", "that", "\u00e4iti"]
+    surprise = WordSurprise(Vocabulary(words, np.array([100, 50, 20, 4, 4, 4]))).unknown(["thathat", "zq", "qzqz" * 99])
+    assert surprise[0] < -np.log(2) < surprise[1] < surprise[2] == 8 - np.log(2)
+    assert_allclose(Spelling(words).surprise(words), [Spelling(words).surprise([word])[0] for word in words])
+    sizes = [len(word.encode()) + 1 for word in words]  # one pair more than bytes
+    assert_allclose(Spelling(words).surprise(words).sum() / sum(sizes), 0, atol=1e-12)
 
 
 def test_the_surprise_of_a_text_is_a_standardised_mean():
     vocabulary = Vocabulary(["the", "film"], np.array([100, 20]))
     typical = TypicalSurprise(mean=-4.0, between=0.5, within=6.0, threshold=2.0)
-    ids, lengths = np.array([0, 1, -1, 0, 0, -1, -1, 1], np.int32), np.array([3, 0, 4, 1])
-    repeated = np.array([False, False, False, False, True, False, False, False])
-    found = SurpriseMeter(vocabulary, typical).measure(ids, repeated, lengths)
+    numbers, lengths = np.array([0, 1, 2, 0, 0, 3, 2, 1], np.int32), np.array([3, 0, 4, 1])
+    tokens = TokenIds(["the", "film", "~", "#"], np.array([0, 1, -1, -1], np.int32), numbers, lengths)
+    found = SurpriseMeter(vocabulary, typical).measure(tokens)
     s = -np.log([100, 20, 10])
     assert_allclose(found[0][0], (s.mean() + 4) / np.sqrt(0.5 + 6 / 3))
     assert found[1] == (None, None)
     assert_allclose(found[2][0], ((s[0] + 2 * s[2]) / 3 + 4) / np.sqrt(0.5 + 6 / 3))
+    assert_allclose(found[3][0], (s[1] + 4) / np.sqrt(0.5 + 6))
     assert [flag for _, flag in found] == [False, None, False, False]
 
 
@@ -98,9 +108,9 @@ def test_a_text_without_a_known_word_is_unlike_the_training_texts():
 
 
 def test_a_text_is_left_out_of_the_counts_when_it_is_measured():
-    texts = ["aa bb cc", "bb cc aa", "aa bb dd"]
-    vocabulary = nlptx.count(texts, CountSettings(min_count=1), 1).vocabulary
-    # Without their text, the counts are 2 for aa and bb, 1 for cc and 0 for dd, which counts as half.
+    texts = ["aa bb ~", "bb ~ aa", "aa bb #"]
+    vocabulary = Vocabulary(["aa", "bb", "~", "#"], np.array([3, 3, 2, 1]))
+    # Without their text, the counts are 2 for aa and bb, 1 for ~ and 0 for #, which counts as half.
     expected = -(6 * np.log(2) + 2 * np.log(1) + np.log(0.5)) / 9
     assert_allclose(measure_typical_surprise(vocabulary, texts).mean, expected, atol=1e-6)
 
@@ -109,7 +119,7 @@ def test_identical_texts_do_not_make_all_others_unlike():
     texts = ["good1 w1 w2"] * 20 + ["bad1 w1 w2"] * 20
     vocabulary = nlptx.count(texts, CountSettings(min_count=1), 1).vocabulary
     typical = measure_typical_surprise(vocabulary, texts)
-    assert (typical.within, typical.threshold) == (1, 3)
+    assert (typical.within, typical.threshold) == (1, 2.33)
     assert unlike(vocabulary, typical, ["good1 w1", "bad1 w2 w1", "w2"]) == 0
 
 
@@ -124,13 +134,13 @@ def test_new_texts_are_like_the_training_texts_and_those_in_another_language_are
     if swapped:
         ours, theirs = theirs, ours
     vocabulary, typical = trained(ours, count)
-    assert unlike(vocabulary, typical, make_texts(ours, 1000, seed=2)) <= 0.01
+    assert unlike(vocabulary, typical, make_texts(ours, 1000, seed=2)) <= 0.02
     assert unlike(vocabulary, typical, make_texts(theirs, 300, seed=3)) >= 0.95
 
 
 def test_the_estimate_from_counts_is_close_to_the_measured_distribution():
     vocabulary, typical = trained(words_of("bdklm"), 3000)
-    estimate = TypicalSurprise.estimate(vocabulary.counts, word_surprise(vocabulary))
+    estimate = TypicalSurprise.estimate(WordSurprise(vocabulary))
     assert abs(estimate.mean - typical.mean) < 0.3
     assert 0.8 < estimate.within / typical.within < 1.25
 
@@ -163,11 +173,10 @@ def test_without_a_stored_distribution_it_is_estimated(tmp_path):
     model = small_fit()
     model.typical_surprise = None
     model.save(tmp_path / "model.npz")
-    (one,) = scored(Model.load(tmp_path / "model.npz"), ["good1 w1 zz"])
-    expected = TypicalSurprise.estimate(model.vocabulary.counts, word_surprise(model.vocabulary))
-    assert one.surprise == pytest.approx(
-        float(expected.standardize(word_surprise(model.vocabulary)[[*model.encode("good1 w1"), -1]].mean(), 3))
-    )
+    (one,) = scored(Model.load(tmp_path / "model.npz"), ["good1 w1"])
+    surprise = WordSurprise(model.vocabulary)
+    mean = surprise.known[model.encode("good1 w1")].mean()
+    assert one.surprise == pytest.approx(float(TypicalSurprise.estimate(surprise).standardize(mean, 2)))
 
 
 def test_vectors_without_counts_give_no_surprise():
