@@ -37,8 +37,8 @@ class Scored:
         tokens: number of tokens in the text, known or unknown.
         surprise: how much rarer the words of the text are than those of the training texts, in standard deviations of
             texts of its length; None for a text without tokens, or if the model does not store how frequent words are.
-        unlike: whether the surprise is above the threshold of the model, which is at least that of 99 % of the training
-            texts, or the text has no known word; None as for ``surprise``.
+        unlike: whether the surprise is above that of 99.5 % of the training texts, or the text has no known word; None
+            as for ``surprise``.
     """
 
     probabilities: list[float]

@@ -66,8 +66,8 @@ def predict(
 
     --details adds n_tokens, known_words, truncated, surprise and unlike, in plain text before the last column. surprise
     is how much rarer the words of a text are than those of the training texts, in standard deviations of texts of its
-    length. unlike is true for a surprise above that of 99 % of the training texts, and at least 3, and for a text
-    without a known word: it is probably in another language. A note reports if there are many such texts.
+    length. unlike is true if the surprise is above that of 99.5 % of the training texts, or if the text has no known
+    word: it is probably in another language. A note reports if there are many such texts.
 
     Input is scored as it arrives, in bounded memory. Texts without a known word get the label ? and, as their
     probabilities, the fraction of each label in the training data. With --abstain P, texts with a confidence below

@@ -294,8 +294,8 @@ def test_details_count_tokens_and_known_words(model, tmp_path):
 def test_details_precede_the_text(model, tmp_path):
     line = predict_here(model, "--details", stdin="great zzz\tfilm\n").text.rstrip()
     label, _, *details, text = line.split("\t", 7)
-    assert (label, details[:3], details[4], text) == ("pos", ["3", "2", "false"], "false", "great zzz\tfilm")
-    assert -5 < float(details[3]) < 5
+    assert (label, details[:3], details[4], text) == ("pos", ["3", "2", "false"], "true", "great zzz\tfilm")
+    assert 2.33 < float(details[3]) < 10
     (tmp_path / "a.txt").write_text("great zzz film")
     line = predict_here(model, "--details", tmp_path).text
     assert line.split("\t")[2:] == [*details, f"{tmp_path}/a.txt\n"]
