@@ -120,19 +120,21 @@ class TypicalSurprise:
             tokens: the tokens of the texts.
         """
         surprise = WordSurprise.of(vocabulary)
-        numbers, text = tokens.without_repetitions()
-        if surprise is None or not len(numbers):
+        if surprise is None or not len(tokens.numbers):
             return None
         known, unknown = surprise.of_tokens(tokens), surprise.unknown(tokens.words)
         counts = np.where(tokens.known >= 0, surprise.counts[tokens.known], 0)
+        first = tokens.first_of_runs()
         means, lengths = [], []
-        for part in np.split(numbers, np.flatnonzero(np.diff(text)) + 1):
+        ends = np.cumsum(tokens.lengths)[:-1]
+        for numbers, kept in zip(np.split(tokens.numbers, ends), np.split(first, ends), strict=True):
+            part = numbers[kept]
             words, place, inside = np.unique(part, return_inverse=True, return_counts=True)
             # Without this text, a word whose count is lower than those of all known words would be unknown.
             rest = counts[words] - inside
             corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
             sums = np.cumsum(np.append(0, np.where(rest >= surprise.rarest, corrected, unknown[words])[place]))
-            for length in {min(len(part), _LONGEST), *(size for size in _PASSAGES if size < len(part))}:
+            for length in {min(len(part), _LONGEST), *(size for size in _PASSAGES if size < len(part))} - {0}:
                 start = (len(part) - length) // 2
                 means.append((sums[start + length] - sums[start]) / length)
                 lengths.append(length)
@@ -210,13 +212,14 @@ class SurpriseMeter:
         A text is unlike them if its surprise exceeds the threshold, or if it has no known word. Both values are None
         for a text without tokens, and if the vocabulary has no counts.
         """
-        texts = len(tokens.lengths)
         if self._words is None or self._typical is None:
-            return [(None, None)] * texts
-        numbers, text = tokens.without_repetitions()
-        lengths = np.bincount(text, minlength=texts)
-        means = np.bincount(text, self._words.of_tokens(tokens)[numbers], texts) / np.maximum(lengths, 1)
-        surprise = self._typical.standardize(means, np.maximum(lengths, 1))
-        known = np.bincount(text[tokens.known[numbers] >= 0], minlength=texts)
-        columns = surprise.tolist(), ((surprise > self._typical.threshold) | (known == 0)).tolist(), lengths.tolist()
+            return [(None, None)] * len(tokens.lengths)
+        first = tokens.first_of_runs()
+        lengths = tokens.sums(first, np.int64)
+        values = self._words.of_tokens(tokens)[tokens.numbers]
+        values *= first
+        totals = tokens.sums(values)
+        surprise = self._typical.standardize(totals / np.maximum(lengths, 1), np.maximum(lengths, 1))
+        has_known = tokens.sums((tokens.known >= 0)[tokens.numbers], np.int64) > 0
+        columns = surprise.tolist(), ((surprise > self._typical.threshold) | ~has_known).tolist(), lengths.tolist()
         return [(value, flag) if length else (None, None) for value, flag, length in zip(*columns, strict=True)]

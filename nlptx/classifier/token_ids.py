@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from nlptx.text.blocks import BLOCK, in_blocks
 from nlptx.text.scanner import Scanner
@@ -42,11 +42,19 @@ class TokenIds:
         ends = np.searchsorted(positions, np.cumsum(self.lengths))
         return np.split(ids[positions], ends[:-1])
 
-    def without_repetitions(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the numbers of the tokens that differ from the one before them in their text, and the text of each."""
-        new = np.diff(self.numbers, prepend=-1) != 0
-        new[(np.cumsum(self.lengths) - self.lengths)[self.lengths > 0]] = True  # the first token of a text
-        return self.numbers[new], np.repeat(np.arange(len(self.lengths)), self.lengths)[new]
+    def first_of_runs(self) -> NDArray[np.bool_]:
+        """Return (N,) whether each token differs from the one before it in its text."""
+        first = np.diff(self.numbers, prepend=-1) != 0
+        first[(np.cumsum(self.lengths) - self.lengths)[self.lengths > 0]] = True
+        return first
+
+    def sums(self, values: NDArray, dtype: DTypeLike | None = None) -> NDArray:
+        """Return the sum of values (N,) over the tokens of each text, (B,); it does not depend on the other texts."""
+        result = np.zeros(len(self.lengths), dtype or values.dtype)
+        full = self.lengths > 0
+        if full.any():
+            result[full] = np.add.reduceat(values, (np.cumsum(self.lengths) - self.lengths)[full], dtype=dtype)
+        return result
 
 
 def encode_tokens(vocabulary: Vocabulary, texts: Sequence[str], scanner: Scanner) -> TokenIds:
