@@ -34,20 +34,20 @@ class Spelling:
     """
 
     def __init__(self, words: Sequence[str]) -> None:
-        counts = np.bincount(_pairs(words), minlength=1 << 16).reshape(256, 256)
+        encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+        counts = np.bincount(_pairs(encoded), minlength=1 << 16).reshape(256, 256)
         smoothed = counts + _PSEUDO_COUNT
         surprise = np.log(smoothed.sum(axis=1, keepdims=True) / smoothed)
         self._surprise = _DEPENDENCE * (surprise - (counts * surprise).sum() / counts.sum()).ravel()
 
-    def surprise(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return the surprise of each word of at least one, in nats."""
+    def surprise(self, words: Sequence[bytes]) -> NDArray[np.float64]:
+        """Return the surprise of each of at least one word, given in UTF-8, in nats."""
         pairs = _pairs(words)
         starts = np.flatnonzero(pairs >> 8 == _SEPARATOR)
         return np.clip(np.add.reduceat(self._surprise[pairs], starts), -_MAX_SURPRISE, _MAX_SURPRISE)
 
 
-def _pairs(words: Sequence[str]) -> NDArray[np.int64]:
+def _pairs(words: Sequence[bytes]) -> NDArray[np.int32]:
     """Return the pairs of neighbouring bytes of some words, as the numbers 256 first + second."""
-    text = "\n".join(["", *words, ""]).encode("utf-8", "surrogatepass")
-    codes = np.frombuffer(text, np.uint8).astype(np.int64)
+    codes = np.frombuffer(b"\n".join([b"", *words, b""]), np.uint8).astype(np.int32)
     return codes[:-1] << 8 | codes[1:]

@@ -21,6 +21,7 @@ surprising as a new text.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -31,7 +32,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.spelling import Spelling
 from nlptx.classifier.token_ids import TokenIds
 from nlptx.errors import CorruptError
-from nlptx.text.vocabulary import Vocabulary
+from nlptx.text.vocabulary import Vocabulary, as_text
 
 # Fraction of the training texts that are called unlike the rest; among new texts, about other subjects, it is higher.
 FALSE_ALARMS = 0.005
@@ -42,6 +43,8 @@ _LONGEST = 128
 _MIN_WITHIN = 1.0
 # Minimum threshold, because a quantile of a few texts may be too low: the 99 % quantile of the normal distribution.
 _MIN_THRESHOLD = 2.33
+# Number of words whose spelling is examined together; this limits the memory.
+_WORDS = 1 << 14
 # Maximum absolute value of a stored number; real ones are below 100.
 _MAX_STORED = 1e4
 # Variance between texts, and threshold, of English reviews; used for models that store none.
@@ -75,12 +78,13 @@ class WordSurprise:
     def _spelling(self) -> Spelling:
         return Spelling(self._words)  # takes a few milliseconds, and many inputs have no unknown word
 
-    def unknown(self, words: list[str]) -> NDArray[np.float64]:
-        """Return s of each word, as if it was unknown, in nats."""
+    def unknown(self, words: Sequence[bytes]) -> NDArray[np.float64]:
+        """Return s of each word, given in UTF-8, in nats, as if it was unknown."""
         surprise = np.full(len(words), -math.log(self.rarest / 2))
-        spelled = [number for number, word in enumerate(words) if not _is_symbol(word)]
-        if spelled:
-            surprise[spelled] += self._spelling.surprise([words[number] for number in spelled])
+        spelled = [number for number, word in enumerate(words) if not _is_symbol(as_text(word))]
+        for start in range(0, len(spelled), _WORDS):
+            part = spelled[start : start + _WORDS]
+            surprise[part] += self._spelling.surprise([words[number] for number in part])
         return surprise
 
     def of_tokens(self, tokens: TokenIds) -> NDArray[np.float64]:

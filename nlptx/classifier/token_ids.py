@@ -24,13 +24,13 @@ class TokenIds:
     """The tokens of B texts, one text after the other, with W distinct words.
 
     Args:
-        words: the distinct words.
+        words: the distinct words, in UTF-8.
         known: (W,) int32 id of each of them in the vocabulary; -1 for unknown words.
         numbers: (N,) int32 index of each token in ``words``.
         lengths: (B,) int64 number of tokens of each text.
     """
 
-    words: list[str]
+    words: list[bytes]
     known: NDArray[np.int32]
     numbers: NDArray[np.int32]
     lengths: NDArray[np.int64]
@@ -64,11 +64,10 @@ def encode_tokens(vocabulary: Vocabulary, texts: Sequence[str], scanner: Scanner
     """
     parts = [list(pieces(text)) for text in texts]
     chunk = words_to_ids(in_blocks(part for cut in parts for part in cut), scanner)
-    words = list(map(as_text, chunk.words))
-    known = np.array([vocabulary.index.get(word, -1) for word in words], np.int32)
+    known = np.array([vocabulary.index.get(as_text(word), -1) for word in chunk.words], np.int32)
     text = np.repeat(np.arange(len(texts)), [len(cut) for cut in parts])
     lengths = np.bincount(text, chunk.lengths, len(texts)).astype(np.int64)
-    return TokenIds(words, known, chunk.ids, lengths)
+    return TokenIds(chunk.words, known, chunk.ids, lengths)
 
 
 def pieces(text: str, size: int = BLOCK) -> Iterator[str]:
