@@ -18,6 +18,7 @@ from nlptx.classifier.model_file import arrays_of, bundled_path, details_of, rea
 from nlptx.classifier.network import Network
 from nlptx.classifier.prediction_frame import predict_frame
 from nlptx.classifier.scoring import Scored, score
+from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import ArtifactError
 from nlptx.io.paths import FilePath
@@ -60,6 +61,7 @@ class Model:
         temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
         held_out: numbers of answers and errors on the held-out texts, used by :meth:`threshold`; None if unknown.
+        typical_surprise: how rare the words of the training texts are; None if unknown.
     """
 
     vocabulary: Vocabulary
@@ -78,6 +80,7 @@ class Model:
     temperature: float = 1.0
     card: dict[str, Any] = field(default_factory=dict)
     held_out: ErrorCurve | None = None
+    typical_surprise: TypicalSurprise | None = None
 
     def __repr__(self) -> str:
         labels = ", ".join(map(repr, self.labels[:_LABELS_SHOWN]))

@@ -14,6 +14,7 @@ from nlptx.artifacts.validation import need_array, read_history, read_tokenizer,
 from nlptx.classifier.abstention import ErrorCurve
 from nlptx.classifier.label_types import label_name, restore_labels, type_names
 from nlptx.classifier.network import feature_widths, unset_network
+from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.errors import CorruptError, SettingsError
 from nlptx.ngrams.serialization import feature_arrays, need_floats, read_ngram_features
 from nlptx.nn import flatten
@@ -35,6 +36,7 @@ def details_of(model: Model) -> dict[str, Any]:
         "source": model.source,
         "temperature": model.temperature,
         **({} if model.held_out is None else {"held_out": model.held_out.to_dict()}),
+        **({} if model.typical_surprise is None else {"typical_surprise": model.typical_surprise.to_dict()}),
         "card": model.card,
         "tokenizer": tokenizer.name,
         "lowercase": tokenizer.lowercase,
@@ -67,6 +69,9 @@ def read_details(details: dict[str, Any]) -> dict[str, Any]:
         "temperature": temperature,
         "card": card,
         "held_out": ErrorCurve.from_dict(details["held_out"]) if "held_out" in details else None,
+        "typical_surprise": TypicalSurprise.from_dict(details["typical_surprise"])
+        if "typical_surprise" in details
+        else None,
     }
 
 

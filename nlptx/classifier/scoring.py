@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,21 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.inference import TrainedNetwork
+from nlptx.classifier.surprise import SurpriseMeter, TypicalSurprise
+from nlptx.classifier.token_ids import encode_tokens
 from nlptx.runtime.prefetch import prefetch
 from nlptx.runtime.workers import Workers
-from nlptx.text.blocks import BLOCK, in_blocks
 from nlptx.text.scanner import Scanner
-from nlptx.text.vocabulary import Vocabulary, as_text
-from nlptx.text.word_ids import words_to_ids
+from nlptx.text.vocabulary import Vocabulary
 
 K = TypeVar("K")
 
 # Maximum number of texts that are scored together.
 BATCH = 512
-# A text may be cut at this white space, because the parts, tokenised separately, have the same tokens as the text. The
-# position is never inside an HTML line break, however the tag is written, nor inside the signs of the expressive
-# tokenizer that contain spaces: phrases in capitals, and ratings such as "8 out of 10".
-_GAP = re.compile(r"(?<!\s)\s++(?=[^\W_0-9A-Zo])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +35,10 @@ class Scored:
         known_words: number of known words that the model read. If there are none, the probabilities are the priors.
         truncated: whether the model read only the beginning of the text.
         tokens: number of tokens in the text, known or unknown.
+        surprise: how much rarer the words of the text are than those of the training texts, in standard deviations of
+            texts of its length; None for a text without tokens, or if the model does not store how frequent words are.
+        unlike: whether the surprise is above that of 99.5 % of the training texts, or the text has no known word; None
+            as for ``surprise``.
     """
 
     probabilities: list[float]
@@ -48,6 +47,8 @@ class Scored:
     known_words: int
     truncated: bool
     tokens: int
+    surprise: float | None = None
+    unlike: bool | None = None
 
     @property
     def confidence(self) -> float:
@@ -63,6 +64,7 @@ class ScoringModel(TrainedNetwork, Protocol):
     """Interface of the models that can score texts; see :class:`nlptx.classifier.model.Model`."""
 
     vocabulary: Vocabulary
+    typical_surprise: TypicalSurprise | None
 
     def overflow_safe(self) -> Self:
         """Return a model for scoring whose computations do not overflow."""
@@ -99,17 +101,19 @@ def score(
     """
     overflow_safe = model.overflow_safe()
     scanner = Scanner(model.vocabulary.tokenizer)
+    meter = SurpriseMeter(model.vocabulary, model.typical_surprise)
 
     def work(texts: list[str]) -> list[Scored]:
-        return _score_batch(overflow_safe, texts, scanner)
+        return _score_batch(overflow_safe, texts, scanner, meter)
 
     with closing(prefetch(pairs, batch)) as groups:
         for kept, scored in workers.map_pairs(work, groups, isolated=True):
             yield list(zip(kept, scored, strict=True))
 
 
-def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner) -> list[Scored]:
-    encoded, tokens = _encode(model, texts, scanner)
+def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner, meter: SurpriseMeter) -> list[Scored]:
+    tokens = encode_tokens(model.vocabulary, texts, scanner)
+    encoded = tokens.known_ids()
     read = [ids[: model.settings.most_words] for ids in encoded]
     probabilities = model.probabilities(read)
     scores = model.scores(probabilities)
@@ -119,34 +123,7 @@ def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner) ->
         [None] * len(texts) if scores is None else scores.tolist(),
         map(len, read),
         [len(ids) < len(all_ids) for ids, all_ids in zip(read, encoded, strict=True)],
-        tokens.tolist(),
+        tokens.lengths.tolist(),
+        meter.measure(tokens),
     )
-    return [Scored(*row) for row in zip(*columns, strict=True)]
-
-
-def _encode(
-    model: ScoringModel, texts: Sequence[str], scanner: Scanner
-) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
-    """Return the ids of the known words of each text, and the number of tokens of each text.
-
-    A huge text is tokenised in pieces, because its tokens take far more memory than the text itself.
-    """
-    parts = [list(pieces(text)) for text in texts]
-    chunk = words_to_ids(in_blocks(part for cut in parts for part in cut), scanner)
-    index = model.vocabulary.index
-    known = np.array([index.get(as_text(word), -1) for word in chunk.words], np.int32)
-    ids = known[chunk.ids]
-    text = np.repeat(np.arange(len(texts)), [len(cut) for cut in parts])
-    lengths = np.bincount(text, chunk.lengths, len(texts)).astype(np.int64)
-    positions = np.flatnonzero(ids >= 0)
-    ends = np.searchsorted(positions, np.cumsum(lengths))
-    return np.split(ids[positions], ends[:-1]), lengths
-
-
-def pieces(text: str, size: int = BLOCK) -> Iterator[str]:
-    """Cut a text into one or more parts of about ``size`` characters. The tokens of the parts are those of the text."""
-    start = 0
-    while gap := _GAP.search(text, start + size):
-        yield text[start : gap.start()]
-        start = gap.start()
-    yield text[start:]
+    return [Scored(*row, *surprise) for *row, surprise in zip(*columns, strict=True)]

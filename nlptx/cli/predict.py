@@ -33,7 +33,7 @@ _LONGEST_QUOTED = 60
     help="Format of the scores; auto: as the suffix of the output says, or else as the input.",
 )
 @abstention_options
-@option("--details", is_flag=True, help="Add n_tokens, known_words and truncated (true or false).")
+@option("--details", is_flag=True, help="Add n_tokens, known_words, truncated, surprise and unlike (see above).")
 @option(
     "--csv-safe",
     is_flag=True,
@@ -62,9 +62,13 @@ def predict(
     For plain text (one document per line), each output line contains label, score and text. If the labels have no
     order, it contains the confidence instead of the score. For a folder or archive (one document per file), it contains
     the path instead of the text. Tables keep their format and columns, and the columns label, confidence, score and
-    prob_<label> are added. --details adds n_tokens, known_words and truncated; in plain text they come before the last
-    column. The suffix of the output (.csv, .tsv, .jsonl or .txt) selects its format; a further suffix .gz, .bz2 or .xz
-    compresses it.
+    prob_<label> are added. The suffix of the output (.csv, .tsv, .jsonl or .txt) selects its format; a further suffix
+    .gz, .bz2 or .xz compresses it.
+
+    --details adds n_tokens, known_words, truncated, surprise and unlike, in plain text before the last column. surprise
+    is how much rarer the words of a text are than those of the training texts, in standard deviations of texts of its
+    length. unlike is true if the surprise is above that of 99.5 % of the training texts, or if the text has no known
+    word: it is probably in another language. A note reports if there are many such texts.
 
     Input is scored as it arrives, in bounded memory. A text without a known word gets the label ?, and its
     probabilities are the fractions of the labels in the training data. With --abstain P, texts with a confidence below

@@ -31,6 +31,7 @@ _LAYOUTS = {"document": "text", "parquet": "csv"}
 
 # Decimal places of probabilities and scores in tables.
 _DIGITS = 6
+_DIGITS_OF_SURPRISE = 2
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _TSV_BREAKS = str.maketrans("\t\r\n", "   ")
 _CSV_END = "\r\n"
@@ -46,7 +47,7 @@ class PredictionWriter:
         out: binary output stream.
         layout: format: auto, text, csv, tsv or jsonl.
         model: model that made the predictions; it provides the labels.
-        details: whether to add ``n_tokens``, ``known_words`` and ``truncated``.
+        details: whether to add ``n_tokens``, ``known_words``, ``truncated``, ``surprise`` and ``unlike``.
         guard: whether to prevent spreadsheets from evaluating text as formulas, see :func:`guarded`.
         abstain: minimum confidence; a text with a lower one gets no label.
         live: whether :meth:`flush` flushes the output, because another program may be waiting for the rows.
@@ -129,7 +130,14 @@ class PredictionWriter:
     def _details(self, scored: Scored) -> dict[str, Any]:
         if not self.details:
             return {}
-        return {"n_tokens": scored.tokens, "known_words": scored.known_words, "truncated": scored.truncated}
+        surprise = None if scored.surprise is None else round(scored.surprise, _DIGITS_OF_SURPRISE)
+        return {
+            "n_tokens": scored.tokens,
+            "known_words": scored.known_words,
+            "truncated": scored.truncated,
+            "surprise": surprise,
+            "unlike": scored.unlike,
+        }
 
     def _label(self, scored: Scored) -> str:
         return self.labels[scored.best] if scored.is_answered(self.abstain) else NO_LABEL

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.ngrams.extension import with_ngrams
-from nlptx.ngrams.features import SHORT, NgramFeatures, TextFeatures
+from nlptx.ngrams.features import NgramFeatures, TextFeatures
 from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.logistic_regression import MAX_ITERATIONS, fit_dense
 from nlptx.ngrams.lsa import TextComponents, find_components, importance, weighted_rows
 from nlptx.ngrams.naive_bayes import feature_width, find, ngram_keys
 from nlptx.ngrams.occurrences import count_occurrences, distinct_ngrams, divided_by_root, presence
-from nlptx.ngrams.ratio_model import fit_ratio_model, need_short_slopes
+from nlptx.ngrams.ratio_model import fit_ratio_model
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import Passage
@@ -96,7 +96,6 @@ def fit_ngram_features(
     known, weights, components, row_of = _components(distinct, unread, shape, rng, workers, on_progress, text_weights)
     scaled = divided_by_root(presence(_look_up(distinct, on_progress), known), texts)
     of_lexicon = None if lexicon is None else lexicon.rows(distinct, texts)
-    is_short = np.array([len(ids) <= SHORT for ids in texts])
     width = feature_width(shape.classes)
     iterations = count(1)
 
@@ -112,14 +111,11 @@ def fit_ngram_features(
             targets[rows],
             shape.classes,
             shape.min_texts,
-            is_short[rows] if need_short_slopes(is_short) else None,
             None if of_lexicon is None else of_lexicon[rows],
             of_rows,
             on_iteration,
         )
-        features = NgramFeatures(
-            shape.order, shape.words, known, model.ratios, model.slopes, model.bias, short_slopes=model.short_slopes
-        )
+        features = NgramFeatures(shape.order, shape.words, known, model.ratios, model.slopes, model.bias)
         self_outputs = np.zeros((len(texts), width), np.float32)
         if components is not None:
             features, of_components = with_components(features, components, rows)

@@ -36,7 +36,6 @@ def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
     return replace(
         known,
         slopes=(known.slopes @ maps[0]).astype(np.float32),
-        short_slopes=None if known.short_slopes is None else (known.short_slopes @ maps[0]).astype(np.float32),
         latent=None if known.latent is None else (known.latent @ maps[1]).astype(np.float32),
         bias=np.concatenate([bias @ map_ for bias, map_ in zip(biases, maps, strict=True)]).astype(np.float32),
     )
@@ -80,7 +79,6 @@ def _each_array(known: NgramFeatures, change: Callable[[NDArray[np.float32]], ND
         known,
         ratios=change(known.ratios),
         slopes=change(known.slopes),
-        short_slopes=changed(known.short_slopes),
         latent=changed(known.latent),
         importance=changed(known.importance),
     )

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from nlptx.ngrams.naive_bayes import find, ngram_keys
 from nlptx.runtime.radix_sort import radix_argsort
 
-# Maximum number of words of a short text.
-SHORT = 64
 Lengths = Sequence[int] | NDArray[np.integer]
 
 
@@ -51,8 +49,6 @@ class NgramFeatures:
         latent: (G, E) float32 weights of the n-grams in the second model; their sum over a text is divided by the norm
             of the importances of its n-grams. None if there is no second model.
         importance: (G,) float32 importance of each n-gram in the second model; None if there is no second model.
-        short_slopes: (G, E) float32 weights that are added to ``slopes`` in texts of at most SHORT words; None if short
-            texts have no weights of their own.
     """
 
     order: int
@@ -63,7 +59,6 @@ class NgramFeatures:
     bias: NDArray[np.float32]
     latent: NDArray[np.float32] | None = None
     importance: NDArray[np.float32] | None = None
-    short_slopes: NDArray[np.float32] | None = None
 
     def __repr__(self) -> str:
         return f"<NgramFeatures: {len(self.keys):,} n-grams of up to {self.order} words>"
@@ -120,12 +115,8 @@ class NgramFeatures:
         def sums(values: NDArray) -> NDArray:
             return np.bincount(text, values, len(lengths))
 
-        sizes = np.asarray(lengths if words is None else words)
-        root = np.sqrt(np.maximum(sizes, 1))
+        root = np.sqrt(np.maximum(lengths if words is None else words, 1))
         outputs = [sums(column[place]) / root for column in self.slopes.T]
-        if self.short_slopes is not None:
-            short = [sums(column[place]) / root for column in self.short_slopes.T]
-            outputs = [both + more * (sizes <= SHORT) for both, more in zip(outputs, short, strict=True)]
         if self.latent is not None and self.importance is not None:
             squared = sums(np.square(self.importance[place], dtype=np.float64))
             norms = np.sqrt(np.where(squared > 0, squared, 1))

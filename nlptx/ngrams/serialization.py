@@ -16,8 +16,6 @@ from nlptx.settings import TrainSettings
 def feature_arrays(known: NgramFeatures, dtype: DTypeLike) -> dict[str, NDArray]:
     """Return the arrays that represent n-gram features in an artifact, with ratios and weights as ``dtype``."""
     floats = {"ratios": known.ratios, "slopes": known.slopes}
-    if known.short_slopes is not None:
-        floats["short_slopes"] = known.short_slopes
     if known.latent is not None and known.importance is not None:
         floats |= {"latent": known.latent, "importance": known.importance}
     stored = {name: array.astype(dtype, copy=False) for name, array in floats.items()}
@@ -32,16 +30,14 @@ def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int,
     width = feature_width(classes)
     ratios = need_floats(artifact, "ratios", settings.float16, (len(keys), None))
     slopes = need_floats(artifact, "slopes", settings.float16, (len(keys), width))
-    latent = importance = short_slopes = None
-    if "short_slopes" in artifact.arrays:
-        short_slopes = need_floats(artifact, "short_slopes", settings.float16, (len(keys), width))
+    latent = importance = None
     if "latent" in artifact.arrays:
         latent = need_floats(artifact, "latent", settings.float16, (len(keys), width))
         importance = need_floats(artifact, "importance", settings.float16, (len(keys),))
     bias = need_array(artifact, "bias", "float32", (width if latent is None else 2 * width,))
     if settings.ngrams == 0 or (keys[1:] <= keys[:-1]).any() or (keys < 0).any():
         raise CorruptError("its n-grams are unsorted, or should not be there")
-    return NgramFeatures(settings.ngrams, words, keys, ratios, slopes, bias, latent, importance, short_slopes)
+    return NgramFeatures(settings.ngrams, words, keys, ratios, slopes, bias, latent, importance)
 
 
 def need_floats(artifact: Artifact, name: str, half: bool, shape: tuple[int | None, ...]) -> NDArray[np.float32]:

@@ -29,6 +29,7 @@ from nlptx.training.pretraining import pretrain
 from nlptx.training.progress import Progress
 from nlptx.training.start import settings_from, start_from
 from nlptx.training.supervised import SupervisedTrainer
+from nlptx.training.typical_surprise import measure_typical_surprise
 
 
 def fit(
@@ -145,6 +146,7 @@ def fit(
         model.history, model.settings = trainer.history(), settings
         if model.history["best_epoch"] and len(data.valid):
             _measure(model, data, context)
+    model.typical_surprise = measure_typical_surprise(model.vocabulary, given.texts)
     model.made_from = origin.to_artifact().header
     return model
 

@@ -14,7 +14,8 @@ from tricky_texts import tricky_texts
 
 from nlptx.classifier import inference, scoring
 from nlptx.classifier.explain import explain
-from nlptx.classifier.scoring import pieces, score
+from nlptx.classifier.scoring import score
+from nlptx.classifier.token_ids import pieces
 from nlptx.cli.prediction_writer import guarded, rounded
 from nlptx.errors import ArtifactError
 from nlptx.nn import POOLS, Layout
@@ -263,11 +264,11 @@ def test_no_batch_after_a_failed_one_is_returned(jobs, monkeypatch):
     texts[7] = "bad"
     score_batch = scoring._score_batch
 
-    def fails(model, part, scanner):
+    def fails(model, part, *tools):
         if "bad" in part:
             time.sleep(0.2)  # the following batches finish first
             raise ArtifactError("overflow")
-        return score_batch(model, part, scanner)
+        return score_batch(model, part, *tools)
 
     monkeypatch.setattr(scoring, "_score_batch", fails)
     seen = []

@@ -293,11 +293,12 @@ def test_details_count_tokens_and_known_words(model, tmp_path):
 
 def test_details_precede_the_text(model, tmp_path):
     line = predict_here(model, "--details", stdin="great zzz\tfilm\n").text.rstrip()
-    label, _, *details, text = line.split("\t", 5)
-    assert (label, details, text) == ("pos", ["3", "2", "false"], "great zzz\tfilm")
+    label, _, *details, text = line.split("\t", 7)
+    assert (label, details[:3], details[4], text) == ("pos", ["3", "2", "false"], "true", "great zzz\tfilm")
+    assert 2.33 < float(details[3]) < 10
     (tmp_path / "a.txt").write_text("great zzz film")
     line = predict_here(model, "--details", tmp_path).text
-    assert line.split("\t")[2:] == ["3", "2", "false", f"{tmp_path}/a.txt\n"]
+    assert line.split("\t")[2:] == [*details, f"{tmp_path}/a.txt\n"]
 
 
 def test_csv_safe_text_contains_no_formula(model):

@@ -1,4 +1,7 @@
-"""Texts with no or few known words: predict and evaluate report them instead of silently assigning labels."""
+"""Texts with no or few known words: predict and evaluate report them, and do not silently assign labels.
+
+Texts with known words that are unlike the training texts are reported too.
+"""
 
 import json
 
@@ -93,6 +96,55 @@ def test_number_of_notes(texts, notes):
     for number, text in enumerate(texts):
         counted.add(f"a.txt:{number}", text)
     assert len(list(counted.notes("labelled ?"))) == notes
+
+
+def unlike(known=3):
+    return Scored([0.5, 0.5], 0, 0.0, known, False, 4, 5.0, True)
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ([scored(9, 9)] * 2 + [unlike()] * 3, ["3 of 5 texts are unlike", "(first: a.txt:2)"]),
+        ([scored(9, 9)] * 27 + [unlike()] * 3, []),  # not more than 10 %
+        ([scored(9, 9)] * 26 + [unlike()] * 3, ["3 of 29 texts"]),
+        ([scored(9, 9)] * 2 + [unlike()] * 2, []),  # fewer than three
+        ([unlike(0)] * 3, ["no known word in 3 texts"]),
+        ([unlike(0)] * 2 + [unlike()], ["no known word in 2 texts", "3 of 3 texts are unlike", "(first: a.txt:2)"]),
+        ([unlike(1)] * 3, ["3 of 3 texts"]),  # instead of the note about few known words
+        ([unlike(1)] * 2, ["knows only 2 of the 8 words"]),
+    ],
+)
+def test_notes_on_texts_unlike_the_training_texts(texts, expected):
+    counted = KnownWords()
+    for number, text in enumerate(texts):
+        counted.add(f"a.txt:{number}", text)
+    notes = " ".join(counted.notes("labelled ?"))
+    assert all(part in notes for part in expected)
+    assert bool(notes) == bool(expected)
+
+
+def test_predict_marks_and_reports_other_languages():
+    english = [
+        "A dull film with a good cast.",
+        "The room was clean and the staff were lovely.",
+        "I would buy it again.",
+    ]
+    german = [
+        "Der Film war leider viel zu lang und ziemlich langweilig.",
+        "Das Zimmer roch nach Rauch und die Klimaanlage war kaputt.",
+        "Ich habe selten so gelacht wie in dieser Komödie.",
+    ]
+    lines = "".join(f"{text}\n" for text in (*english, "", *german))
+    result = call("predict", "--details", "--format", "jsonl", stdin=lines)
+    rows = [json.loads(line) for line in result.text.splitlines()]
+    assert [row["unlike"] for row in rows] == [False] * 3 + [None] + [True] * 3
+    assert rows[3]["surprise"] is None
+    assert all(row["surprise"] < 2 for row in rows[:3])
+    assert all(row["surprise"] > 3 for row in rows[4:])
+    _, note = result.stderr.splitlines()
+    assert "3 of 7 texts are unlike the texts that the model was trained on (first: <stdin>:5)" in note
+    assert call("predict", stdin="".join(f"{text}\n" for text in english * 3)).stderr == ""
 
 
 # ---------------------------------------------------------------- evaluate

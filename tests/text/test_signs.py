@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tricky_texts import tricky_texts
 
-from nlptx.classifier.scoring import pieces
+from nlptx.classifier.token_ids import pieces
 from nlptx.settings import CountSettings
 from nlptx.text.tokenizer import TOKENIZERS, Tokenizer
 

@@ -1,0 +1,53 @@
+"""How unlike the spelling of a word is to the spelling of the words that a model knows.
+
+The known words, each counted once, give the probability p of a byte (of UTF-8) after another one. Averaged over the
+known words, the logarithm of q/p, where q is a uniform background, is a negative number c: languages prefer some pairs
+of letters. The surprise of a word is
+
+    1/2 sum over its bytes of (log q - log p - c)
+
+so it is 0 for a word that is spelled as typically as the known words. The factor 1/2 allows for the dependence of
+neighbouring pairs of letters, which the sum ignores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Byte before the first and after the last byte of a word.
+_SEPARATOR = ord("\n")
+# Number added to the count of every pair of bytes.
+_PSEUDO_COUNT = 0.5
+_DEPENDENCE = 0.5
+# Maximum absolute surprise of a word, in nats, so that a single strange token does not decide about a text.
+_MAX_SURPRISE = 8.0
+
+
+class Spelling:
+    """Surprise of words by their spelling.
+
+    Args:
+        words: known words.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+        counts = np.bincount(_pairs(encoded), minlength=1 << 16).reshape(256, 256)
+        smoothed = counts + _PSEUDO_COUNT
+        surprise = np.log(smoothed.sum(axis=1, keepdims=True) / smoothed)
+        self._surprise = _DEPENDENCE * (surprise - (counts * surprise).sum() / counts.sum()).ravel()
+
+    def surprise(self, words: Sequence[bytes]) -> NDArray[np.float64]:
+        """Return the surprise of each of at least one word, given in UTF-8, in nats."""
+        pairs = _pairs(words)
+        starts = np.flatnonzero(pairs >> 8 == _SEPARATOR)
+        return np.clip(np.add.reduceat(self._surprise[pairs], starts), -_MAX_SURPRISE, _MAX_SURPRISE)
+
+
+def _pairs(words: Sequence[bytes]) -> NDArray[np.int32]:
+    """Return the pairs of neighbouring bytes of some words, as the numbers 256 first + second."""
+    codes = np.frombuffer(b"\n".join([b"", *words, b""]), np.uint8).astype(np.int32)
+    return codes[:-1] << 8 | codes[1:]

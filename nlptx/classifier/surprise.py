@@ -1,0 +1,230 @@
+"""How unlike a text is to the training texts of a model, measured by how rare its words are. Labels play no part.
+
+The surprise of a word w is a log-likelihood ratio:
+
+    s(w) = log q(w) - log p(w)
+
+p is the distribution of the words in the texts that were counted; an unknown word counts as half as frequent as the
+rarest known one. q is a background that belongs to no language: with equal probability it draws a symbol (a token
+without a letter or a digit) or a word, and all symbols, and all words, are equally probable. Symbols are frequent in
+every language, so without q a line of program code would seem familiar. Only differences of s matter, so constants are
+left out: s(w) = -log count(w), plus log(words / symbols) if w is a symbol. For an unknown word, s also depends on its
+spelling; see :class:`nlptx.classifier.spelling.Spelling`.
+
+The surprise of a text is the mean of s over its T tokens, without immediate repetitions ("!!!" counts as one token),
+standardised by the mean m and the variance a + b/T of the training texts: b is the variance of the words of a text, and
+a that of the subjects and styles of the texts. Training measures m, a and b, and the threshold that 0.5 % of the texts
+exceed, on texts and passages of several lengths. Each text is left out of the counts when it is measured, so it is as
+surprising as a new text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.spelling import Spelling
+from nlptx.classifier.token_ids import TokenIds
+from nlptx.errors import CorruptError
+from nlptx.text.vocabulary import Vocabulary, as_text
+
+# Fraction of the training texts that are called unlike the rest; among new texts, about other subjects, it is higher.
+FALSE_ALARMS = 0.005
+# Lengths, in tokens, of the passages that are measured besides the texts, and the maximum length of a measured text.
+_PASSAGES = (4, 8, 16, 32, 64)
+_LONGEST = 128
+# Minimum variance of the words of a text: repetitive texts must not make every other text unlike them.
+_MIN_WITHIN = 1.0
+# Minimum threshold, because a quantile of a few texts may be too low: the 99 % quantile of the normal distribution.
+_MIN_THRESHOLD = 2.33
+# Number of words whose spelling is examined together; this limits the memory.
+_WORDS = 1 << 14
+# Maximum absolute value of a stored number; real ones are below 100.
+_MAX_STORED = 1e4
+# Variance between texts, and threshold, of English reviews; used for models that store none.
+_BETWEEN, _THRESHOLD = 0.2, 3.0
+
+
+class WordSurprise:
+    """Computes s for known and unknown words.
+
+    Args:
+        vocabulary: known words and their counts. A word without a count, from a lexicon, is as surprising as an unknown
+            one.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        counts, words = vocabulary.counts, vocabulary.words
+        self.counts = counts
+        self.rarest = int(counts[counts > 0].min())
+        self.known = -np.log(np.where(counts > 0, counts, self.rarest / 2))
+        mixed = [number for number, plain in enumerate(map(str.isalnum, words)) if not plain]
+        symbols = [number for number in mixed if _is_symbol(words[number])]
+        if 0 < len(symbols) < len(words):
+            self.known[symbols] += math.log((len(words) - len(symbols)) / len(symbols))
+        self._words = words
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> Self | None:
+        """Return s for the words of a vocabulary, or None if it has no counts."""
+        return cls(vocabulary) if len(vocabulary) and vocabulary.counts.max() > 0 else None
+
+    @cached_property
+    def _spelling(self) -> Spelling:
+        return Spelling(self._words)  # takes a few milliseconds, and many inputs have no unknown word
+
+    def unknown(self, words: Sequence[bytes]) -> NDArray[np.float64]:
+        """Return s of each word, given in UTF-8, in nats, as if it was unknown."""
+        surprise = np.full(len(words), -math.log(self.rarest / 2))
+        spelled = [number for number, word in enumerate(words) if not _is_symbol(as_text(word))]
+        for start in range(0, len(spelled), _WORDS):
+            part = spelled[start : start + _WORDS]
+            surprise[part] += self._spelling.surprise([words[number] for number in part])
+        return surprise
+
+    def of_tokens(self, tokens: TokenIds) -> NDArray[np.float64]:
+        """Return s of each distinct word (W,) of some texts, in nats."""
+        surprise = self.known[tokens.known]
+        new = np.flatnonzero(tokens.known < 0)
+        surprise[new] = self.unknown([tokens.words[number] for number in new])
+        return surprise
+
+
+def _is_symbol(word: str) -> bool:
+    return not any(map(str.isalnum, word))
+
+
+@dataclass(frozen=True)
+class TypicalSurprise:
+    """Distribution of the mean of s over a text like the training texts.
+
+    Args:
+        mean: m, in nats.
+        between: a, in square nats.
+        within: b, in square nats.
+        threshold: number of standard deviations above the mean that 0.5 % of the texts exceed.
+    """
+
+    mean: float
+    between: float
+    within: float
+    threshold: float
+
+    @classmethod
+    def measure(cls, vocabulary: Vocabulary, tokens: TokenIds) -> Self | None:
+        """Measure texts that the vocabulary was counted on. Return None if it has no counts, or if there is no token.
+
+        Args:
+            vocabulary: words and their counts.
+            tokens: the tokens of the texts.
+        """
+        surprise = WordSurprise.of(vocabulary)
+        if surprise is None or not len(tokens.numbers):
+            return None
+        known, unknown = surprise.of_tokens(tokens), surprise.unknown(tokens.words)
+        counts = np.where(tokens.known >= 0, surprise.counts[tokens.known], 0)
+        first = tokens.first_of_runs()
+        means, lengths = [], []
+        ends = np.cumsum(tokens.lengths)[:-1]
+        for numbers, kept in zip(np.split(tokens.numbers, ends), np.split(first, ends), strict=True):
+            part = numbers[kept]
+            words, place, inside = np.unique(part, return_inverse=True, return_counts=True)
+            # Without this text, a word whose count is lower than those of all known words would be unknown.
+            rest = counts[words] - inside
+            corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
+            sums = np.cumsum(np.append(0, np.where(rest >= surprise.rarest, corrected, unknown[words])[place]))
+            for length in {min(len(part), _LONGEST), *(size for size in _PASSAGES if size < len(part))} - {0}:
+                start = (len(part) - length) // 2
+                means.append((sums[start + length] - sums[start]) / length)
+                lengths.append(length)
+        return cls._fit(np.array(means), np.array(lengths))
+
+    @classmethod
+    def _fit(cls, means: NDArray[np.float64], lengths: NDArray[np.int64]) -> Self:
+        """Fit the distribution to the means of texts with these numbers of tokens.
+
+        The expected value of T (mean - m)^2 is b + a T, a straight line.
+        """
+        centre = float(means.mean())
+        squares = lengths * (means - centre) ** 2
+        spread = float(lengths.var())
+        slope = float(((lengths - lengths.mean()) * squares).mean()) / spread if spread else 0.0
+        between = max(slope, 0.0)
+        within = max(float(squares.mean() - between * lengths.mean()), _MIN_WITHIN)
+        typical = cls(round(centre, 6), round(between, 6), round(within, 6), 0.0)
+        threshold = float(np.quantile(typical.standardize(means, lengths), 1 - FALSE_ALARMS))
+        return cls(typical.mean, typical.between, typical.within, round(max(threshold, _MIN_THRESHOLD), 6))
+
+    @classmethod
+    def estimate(cls, surprise: WordSurprise) -> Self:
+        """Estimate the distribution from the counts of the known words alone, as if words were independent."""
+        p = surprise.counts / surprise.counts.sum(dtype=np.float64)
+        mean = float((p * surprise.known).sum())
+        within = max(float((p * (surprise.known - mean) ** 2).sum()), _MIN_WITHIN)
+        return cls(mean, _BETWEEN, within, _THRESHOLD)
+
+    def standardize(self, means: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how many standard deviations the means (B,) of texts of ``lengths`` (B,) tokens are above typical."""
+        return (means - self.mean) / np.sqrt(self.between + self.within / lengths)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the numbers as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Self:
+        """Build from :meth:`to_dict`. Raises CorruptError if the values are invalid."""
+        names = ["mean", "between", "within", "threshold"]
+        if (
+            not isinstance(values, dict)
+            or sorted(values) != sorted(names)
+            or not all(type(value) is float and abs(value) <= _MAX_STORED for value in values.values())
+            or values["between"] < 0
+            or values["within"] < _MIN_WITHIN
+        ):
+            raise CorruptError(f"its typical surprise is {values!r}")
+        return cls(**values)
+
+
+class SurpriseMeter:
+    """Measures the surprise of texts.
+
+    Args:
+        vocabulary: words and their counts.
+        typical: distribution of the surprise; by default it is estimated from the counts.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, typical: TypicalSurprise | None) -> None:
+        self._words = WordSurprise.of(vocabulary)
+        if typical is None and self._words is not None:
+            typical = TypicalSurprise.estimate(self._words)
+        self._typical = typical
+
+    @property
+    def threshold(self) -> float | None:
+        """Surprise above which a text is unlike the training texts; None if the vocabulary has no counts."""
+        return None if self._typical is None else self._typical.threshold
+
+    def measure(self, tokens: TokenIds) -> list[tuple[float, bool] | tuple[None, None]]:
+        """Return the surprise of each text, in standard deviations, and whether it is unlike the training texts.
+
+        A text is unlike them if its surprise exceeds the threshold, or if it has no known word. Both values are None
+        for a text without tokens, and if the vocabulary has no counts.
+        """
+        if self._words is None or self._typical is None:
+            return [(None, None)] * len(tokens.lengths)
+        first = tokens.first_of_runs()
+        lengths = tokens.sums(first, np.int64)
+        values = self._words.of_tokens(tokens)[tokens.numbers]
+        values *= first
+        totals = tokens.sums(values)
+        surprise = self._typical.standardize(totals / np.maximum(lengths, 1), np.maximum(lengths, 1))
+        has_known = tokens.sums((tokens.known >= 0)[tokens.numbers], np.int64) > 0
+        columns = surprise.tolist(), ((surprise > self._typical.threshold) | ~has_known).tolist(), lengths.tolist()
+        return [(value, flag) if length else (None, None) for value, flag, length in zip(*columns, strict=True)]

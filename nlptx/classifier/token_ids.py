@@ -1,0 +1,80 @@
+"""All tokens of a batch of texts, known to a model or not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from nlptx.text.blocks import BLOCK, in_blocks
+from nlptx.text.scanner import Scanner
+from nlptx.text.vocabulary import Vocabulary, as_text
+from nlptx.text.word_ids import words_to_ids
+
+# A text may be cut at this white space, because the parts, tokenised separately, have the same tokens as the text. The
+# position is never inside an HTML line break, however the tag is written, nor inside the signs of the expressive
+# tokenizer that contain spaces: phrases in capitals, and ratings such as "8 out of 10".
+_GAP = re.compile(r"(?<!\s)\s++(?=[^\W_0-9A-Zo])")
+
+
+@dataclass(frozen=True)
+class TokenIds:
+    """The tokens of B texts, one text after the other, with W distinct words.
+
+    Args:
+        words: the distinct words, in UTF-8.
+        known: (W,) int32 id of each of them in the vocabulary; -1 for unknown words.
+        numbers: (N,) int32 index of each token in ``words``.
+        lengths: (B,) int64 number of tokens of each text.
+    """
+
+    words: list[bytes]
+    known: NDArray[np.int32]
+    numbers: NDArray[np.int32]
+    lengths: NDArray[np.int64]
+
+    def known_ids(self) -> list[NDArray[np.int32]]:
+        """Return the ids of the known words of each text."""
+        ids = self.known[self.numbers]
+        positions = np.flatnonzero(ids >= 0)
+        ends = np.searchsorted(positions, np.cumsum(self.lengths))
+        return np.split(ids[positions], ends[:-1])
+
+    def first_of_runs(self) -> NDArray[np.bool_]:
+        """Return (N,) whether each token differs from the one before it in its text."""
+        first = np.diff(self.numbers, prepend=-1) != 0
+        first[(np.cumsum(self.lengths) - self.lengths)[self.lengths > 0]] = True
+        return first
+
+    def sums(self, values: NDArray, dtype: DTypeLike | None = None) -> NDArray:
+        """Return the sum of values (N,) over the tokens of each text, (B,); it does not depend on the other texts."""
+        result = np.zeros(len(self.lengths), dtype or values.dtype)
+        full = self.lengths > 0
+        if full.any():
+            result[full] = np.add.reduceat(values, (np.cumsum(self.lengths) - self.lengths)[full], dtype=dtype)
+        return result
+
+
+def encode_tokens(vocabulary: Vocabulary, texts: Sequence[str], scanner: Scanner) -> TokenIds:
+    """Encode at least one text.
+
+    A huge text is processed in pieces, because its tokens take far more memory than the text itself.
+    """
+    parts = [list(pieces(text)) for text in texts]
+    chunk = words_to_ids(in_blocks(part for cut in parts for part in cut), scanner)
+    known = np.array([vocabulary.index.get(as_text(word), -1) for word in chunk.words], np.int32)
+    text = np.repeat(np.arange(len(texts)), [len(cut) for cut in parts])
+    lengths = np.bincount(text, chunk.lengths, len(texts)).astype(np.int64)
+    return TokenIds(chunk.words, known, chunk.ids, lengths)
+
+
+def pieces(text: str, size: int = BLOCK) -> Iterator[str]:
+    """Cut a text into one or more parts of about ``size`` characters that together have the same tokens."""
+    start = 0
+    while gap := _GAP.search(text, start + size):
+        yield text[start : gap.start()]
+        start = gap.start()
+    yield text[start:]
