@@ -22,7 +22,7 @@ from nlptx.nn.losses import CrossEntropy
 # C in the penalty |w|^2 / (2 C) that is added to the summed log-loss, for the ratios and for the components.
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
-MAX_ITERATIONS = 40
+MAX_ITERATIONS = 100
 
 
 def fit_linear(
