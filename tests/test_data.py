@@ -165,6 +165,9 @@ def test_varied_vocabulary(texts):
 # ---------------------------------------------------------------- opinions.tsv, for the bundled model
 
 
+OPINION_KINDS = ("sentence", "phrase", "word", "news", "critic")
+
+
 @pytest.fixture(scope="module")
 def opinions():
     return read_rows("opinions")
@@ -178,7 +181,7 @@ def test_opinions_have_three_columns(opinions):
         assert re.fullmatch(r"(?!\")[\x21-\x7e]+( [\x21-\x7e]+)*", text), row
         assert words(text), row
         assert label in LABELS, row
-        assert kind in {"sentence", "phrase", "word"}, row
+        assert kind in OPINION_KINDS, row
 
 
 def test_opinions_have_no_duplicates(opinions):
@@ -187,7 +190,7 @@ def test_opinions_have_no_duplicates(opinions):
 
 
 def test_opinions_are_balanced_and_shuffled(opinions):
-    for kind in ("sentence", "phrase", "word"):
+    for kind in OPINION_KINDS:
         labels = Counter(label for _, label, other in opinions if other == kind)
         assert 0.4 < labels["pos"] / labels.total() < 0.6
     labels = [label for _, label, _ in opinions]
@@ -198,3 +201,43 @@ def test_no_opinion_is_similar_to_a_test_text(opinions, rows):
     tests = [row[0] for row in rows["test"]]
     others = [text for text, _, _ in opinions if len(words(text)) >= 4]
     assert [(tests[i], others[j]) for i, j in similar_pairs(tests, others, MAX_JACCARD)] == []
+
+
+# ---------------------------------------------------------------- kinds of sentences that models often get wrong
+
+
+@pytest.fixture(scope="module")
+def kinds():
+    return {part: read_rows(f"kinds_{part}") for part in ("train", "test")}
+
+
+def test_kinds_have_three_columns(kinds):
+    for part, rows_of_part in kinds.items():
+        assert read_lines(f"kinds_{part}")[0] == "text\tlabel\tkind"
+        for row in rows_of_part:
+            text, label, kind = row
+            assert text == text.strip() != "", row
+            assert label in ({"neutral"} if (part, kind) == ("test", "neutral") else LABELS), row
+
+
+def test_a_third_of_each_kind_is_kept_for_the_test(kinds):
+    train, test = (Counter(kind for _, _, kind in rows_of_part) for rows_of_part in kinds.values())
+    train["neutral"] //= 2
+    assert train.keys() == test.keys()
+    for kind, count in test.items():
+        assert 0.3 < count / (count + train[kind]) < 0.36, kind
+
+
+def test_neutral_sentences_occur_once_with_each_label(kinds):
+    labels = Counter((text, label) for text, label, kind in kinds["train"] if kind == "neutral")
+    assert set(labels.values()) == {1}
+    assert {text for text, label in labels if label == "neg"} == {text for text, label in labels if label == "pos"}
+
+
+def test_no_training_text_is_similar_to_a_test_text_of_the_same_kinds(kinds, opinions):
+    tests = [text for text, _, _ in kinds["test"]]
+    assert not {text.lower() for text in tests} & {text.lower() for text, _, _ in [*opinions, *kinds["train"]]}
+    long = [text for text in tests if len(words(text)) >= 4]
+    new = [text for text, _, kind in opinions if kind in ("news", "critic") and len(words(text)) >= 4]
+    others = [*new, *(text for text, _, _ in kinds["train"] if len(words(text)) >= 4)]
+    assert [(long[i], others[j]) for i, j in similar_pairs(long, others, MAX_JACCARD)] == []
