@@ -60,7 +60,8 @@ class Model:
         source: number of documents and digests of the training data, if known.
         temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
-        held_out: numbers of answers and errors on the held-out texts, used by :meth:`threshold`; None if unknown.
+        held_out: for every confidence, how many held-out texts have at least this confidence and how many of them are
+            classified wrongly; used by :meth:`threshold`. None if unknown.
         typical_surprise: how rare the words of the training texts are; None if unknown.
     """
 

@@ -130,8 +130,9 @@ def _name_of_cause(error: OSError, closed: bool) -> str | None:
 def _leave(code: int) -> NoReturn:
     """Exit without waiting for a thread that may still be reading standard input.
 
-    After Ctrl-C, os._exit() is used: if the signal arrived inside exec(), which dataclasses call, CPython would
-    terminate itself with this signal although it was handled, and the exit status would be -2 instead of 130.
+    After Ctrl-C, this function calls os._exit(). If the signal arrives inside Python's built-in exec(), which the
+    dataclasses module calls, CPython ends by killing itself with SIGINT, even though KeyboardInterrupt was caught. The
+    exit status would then be -2 instead of 130.
     """
     if code == INTERRUPTED or any(thread.daemon for thread in threading.enumerate()):
         with contextlib.suppress(OSError, ValueError):

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     type=PATH,
     show_default="made from DATA",
     metavar="FILE",
-    help="Word vectors: nlptx pca, a model, word2vec.",
+    help="Word vectors, from nlptx pca, a model or word2vec.",
 )
 @option(
     "--start",
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Validate on this, not on DATA; of an archive, the test part.",
+    help="Validate on this file, or the test part of this archive.",
 )
 @option(
     "--lexicon",

@@ -34,7 +34,7 @@ class Pool(Layer):
         """Return the logarithm of the weight of each part relative to the other parts of its text.
 
         Args:
-            x: (N, D) the token vectors of the parts.
+            x: (N, D) token vectors of the parts that long texts are split into.
             layout: the layout of the B parts.
 
         Returns:

@@ -23,7 +23,7 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True)
 class EpochProgress(Progress):
-    """Progress of a step that trains in epochs, reported after an optimiser step or a validation.
+    """How far training, pre-training or distillation has come, reported after an optimiser step or a validation.
 
     Args:
         phase: ``pretrain``, ``distill`` or ``train``.
