@@ -195,7 +195,7 @@ def guarded(text: str) -> str:
 
 
 def _place(document: Document) -> dict[str, Any]:
-    """Return the columns for a text that is not from a table: the text, after the name of the file it is from, if any."""
+    """Return the columns for a text that is not from a table: the text, after the name of its file, if any."""
     return {"text": document.text} if document.line else {"file": document.source, "text": document.text}
 
 
