@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 
 class CoveragePoint(NamedTuple):
-    """The result of answering only the texts with at least a given confidence.
+    """The result of labelling only the texts with at least a given confidence.
 
     Args:
-        coverage: fraction of the texts that are answered.
-        confidence: smallest confidence of an answered text.
-        accuracy: fraction of the answers that are correct.
-        texts: number of answered texts.
+        coverage: fraction of the texts that get a label.
+        confidence: lowest confidence of a text that gets a label.
+        accuracy: fraction of these labels that are correct.
+        texts: number of texts that get a label.
     """
 
     coverage: float
@@ -53,9 +53,9 @@ class CoverageCurve:
         return float(1 - self.accuracy.mean())
 
     def at(self, coverage: float) -> CoveragePoint:
-        """Return the result of answering this fraction of the texts, those with the highest confidence.
+        """Return the result of labelling only this fraction of the texts, those with the highest confidence.
 
-        Texts that have the same confidence as the last of them are answered too.
+        Texts that have the same confidence as the last of them get a label too.
         """
         count = max(math.ceil(round(coverage * len(self.confidence), 6)), 1)
         confidence = float(self.confidence[count - 1])

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     type=PATH,
     show_default="made from DATA",
     metavar="FILE",
-    help="Word vectors: of nlptx pca, a model or word2vec.",
+    help="Word vectors (nlptx pca, word2vec) or a model.",
 )
 @option(
     "--start",

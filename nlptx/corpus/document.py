@@ -87,8 +87,8 @@ class ReadOptions:
 def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[str, Any]:
     """Return the reading options that differ from a command's defaults, to be recorded in the artifact.
 
-    The format and the delimiter are not included, because they do not change the texts. Therefore, a corpus gives the
-    same artifact whether its format is known from the name of a file, or must be given because it is read from a pipe.
+    The format and the delimiter are not included, because they do not change the texts. Therefore, the
+    result is the same whether the format is recognised from a file name or must be given because a pipe is read.
     """
     defaults = ReadOptions(splits=splits)
     kept = {name: value for name, value in vars(reading).items() if name not in ("format", "delimiter")}

@@ -21,7 +21,7 @@ from nlptx.training.progress import Progress
 
 @dataclass(frozen=True)
 class OwnEmbeddings:
-    """Instructions for making word vectors from the training texts and the texts without labels.
+    """Settings for making word vectors from the training texts and the texts without labels.
 
     The result is the same as that of :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus the settings are
     adjusted: there are at most as many components as words, and if no word occurs as often as the default of

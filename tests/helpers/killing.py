@@ -120,7 +120,7 @@ def survives(fractions, words, output, cwd):
 
     Args:
         fractions: fractions of the time of an uninterrupted run, each from 0 to 1.
-        words: arguments of the command, without its output.
+        words: arguments of the command, except for its output file.
         output: name of the output file.
         cwd: working directory, which must be empty.
     """
