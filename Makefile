@@ -273,8 +273,8 @@ results: $(foreach name,imdb sst2 sst5,$(SEEDS:%=build/$(name)/seed-%/evaluate.j
 # card were measured with a model that was trained in the same way but without the test part (sister.npz).
 default_TRAIN = --passages 1 --new-word-min-count 0 --ngram-min-texts 6 --float16 --valid-share 0.04 --valid-max 10000
 default_TEXTS = $(DATA) data/train.tsv data/opinions.tsv data/kinds_train.tsv
-# The lexicon of VADER (Hutto and Gilbert 2014; MIT licence), from its package.
-default_LEXICON = $(shell $(VENV)/bin/python -c 'import importlib.util as u; print(u.find_spec("vaderSentiment").submodule_search_locations[0])')/vader_lexicon.txt
+# The lexicon of VADER (Hutto and Gilbert 2014; MIT licence), from its package, and values of emoji and ratings.
+default_LEXICONS = $(shell $(VENV)/bin/python -c 'import importlib.util as u; print(u.find_spec("vaderSentiment").submodule_search_locations[0])')/vader_lexicon.txt data/emoji.tsv
 DEFAULT := build/default
 # Use BLAS kernels that all x86-64 processors of the last ten years support, so that all of them give the same bytes.
 default-model: export OPENBLAS_CORETYPE = Haswell
@@ -283,10 +283,11 @@ default-model: $(INSTALLED) $(DATA)  ## Retrain the bundled model, which predict
 	nlptx cooccur $(default_TEXTS) --max-words 27000 -o $(DEFAULT)/cooccur.npz
 	nlptx pca $(DEFAULT)/cooccur.npz --components 64 -o $(DEFAULT)/embeddings.npz
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) vaderSentiment
-	nlptx train $(default_TEXTS) -e $(DEFAULT)/embeddings.npz $(default_TRAIN) --lexicon $(default_LEXICON) --resume \
+	cut -f1,2 $(default_LEXICONS) | grep -v '^emoji' > $(DEFAULT)/lexicon.tsv
+	nlptx train $(default_TEXTS) -e $(DEFAULT)/embeddings.npz $(default_TRAIN) --lexicon $(DEFAULT)/lexicon.tsv --resume \
 	  -o $(DEFAULT)/sister.npz
 	$(VENV)/bin/python tests/benchmarks/model_card.py $(DEFAULT)/sister.npz $(DATA) \
 	  --kind 'short texts of six kinds (bundled)=data/test.tsv' \
 	  $(if $(wildcard $(CR)),--kind 'customer reviews of gadgets=$(CR)') --output $(DEFAULT)/card.json
 	nlptx train $(default_TEXTS) --split train --split test --split unsup -e $(DEFAULT)/embeddings.npz \
-	  $(default_TRAIN) --lexicon $(default_LEXICON) --card $(DEFAULT)/card.json --resume -o nlptx/default_model.npz
+	  $(default_TRAIN) --lexicon $(DEFAULT)/lexicon.tsv --card $(DEFAULT)/card.json --resume -o nlptx/default_model.npz
