@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from nlptx.corpus.lexicon import read_lexicon
+from nlptx.text.tokenizer import Tokenizer
+
 DATA = Path(__file__).resolve().parents[1] / "data"
 FILES = ("train", "test")
 LABELS = {"neg", "pos"}
@@ -241,3 +244,10 @@ def test_no_training_text_is_similar_to_a_test_text_of_the_same_kinds(kinds, opi
     new = [text for text, _, kind in opinions if kind in ("news", "critic") and len(words(text)) >= 4]
     others = [*new, *(text for text, _, _ in kinds["train"] if len(words(text)) >= 4)]
     assert [(long[i], others[j]) for i, j in similar_pairs(long, others, MAX_JACCARD)] == []
+
+
+def test_each_emoji_with_a_value_is_one_token():
+    lexicon = read_lexicon(DATA / "emoji.tsv")
+    tokenizer = Tokenizer("expressive")
+    assert [emoji for emoji in lexicon if tokenizer(emoji) != [emoji]] == []
+    assert lexicon["👍"] > 0 > lexicon["👎"]
