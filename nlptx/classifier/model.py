@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact, load, write
 from nlptx.classifier.abstention import ErrorCurve, check_abstain, find_threshold
+from nlptx.classifier.decision import Answer, Decision, LabelSets, OneLabel
 from nlptx.classifier.inference import infer
 from nlptx.classifier.label_types import Label, label_name
 from nlptx.classifier.model_file import arrays_of, bundled_path, details_of, read_arrays, read_details
@@ -34,8 +35,6 @@ KIND = "model"
 _LARGEST_WEIGHT = 1e4
 # Maximum number of labels, and of their characters, in the repr of a model.
 _LABELS_SHOWN, _LONGEST_LABELS = 10, 50
-# Maximum relative difference between two ratios of probabilities that are treated as equal.
-_ROUNDING = 1e-9
 
 
 @dataclass
@@ -59,6 +58,8 @@ class Model:
         temperature: number that the outputs are divided by to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
         held_out: numbers of answers and errors on the held-out texts, used by :meth:`threshold`; None if unknown.
+        label_sets: how the labels of a text are chosen and written if it may have any number of them; None if every
+            text has exactly one label.
     """
 
     vocabulary: Vocabulary
@@ -77,6 +78,7 @@ class Model:
     temperature: float = 1.0
     card: dict[str, Any] = field(default_factory=dict)
     held_out: ErrorCurve | None = None
+    label_sets: LabelSets | None = None
 
     def __repr__(self) -> str:
         labels = ", ".join(map(repr, self.labels[:_LABELS_SHOWN]))
@@ -115,7 +117,7 @@ class Model:
         Raises:
             ArtifactError: the weights are so large that the outputs are not finite.
         """
-        result = np.tile(self.priors / self.priors.sum(), (len(encoded), 1))
+        result = np.tile(self.decision.normalized(self.priors[None]), (len(encoded), 1))
         known = [row for row, ids in enumerate(encoded) if len(ids)]
         if known:
             with np.errstate(all="ignore"):  # overflow is detected in the outputs
@@ -134,24 +136,27 @@ class Model:
         p = self.network.loss.probabilities(outputs)
         if self.is_balanced:
             p = p * self.priors
-        return p / p.sum(axis=1, keepdims=True)
+        return self.decision.normalized(p)
+
+    @property
+    def decision(self) -> Decision:
+        """How probabilities become labels."""
+        return OneLabel(self.priors, self.is_balanced) if self.label_sets is None else self.label_sets
 
     @property
     def is_balanced(self) -> bool:
         """Whether every class had the same total weight in the loss."""
         return self.settings.class_weight == "balanced"
 
-    def choose(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the predicted class of each text, (B,), for probabilities (B, C).
+    def choose(self, probabilities: NDArray[np.float64]) -> NDArray:
+        """Return the predicted class of each text, (B,) int64, for probabilities (B, C).
 
         This is the most probable class, which maximises accuracy. For a balanced model it is the class with the largest
         p_c / pi_c, where pi are the priors, which maximises mean recall; among ties it is the most probable class.
+
+        If texts may have several labels, return instead whether each class reaches its threshold, (B, C) bool.
         """
-        if not self.is_balanced:
-            return probabilities.argmax(axis=1)
-        lift = probabilities / self.priors
-        largest = lift >= lift.max(axis=1, keepdims=True) * (1 - _ROUNDING)
-        return np.where(largest, probabilities, 0).argmax(axis=1)
+        return self.decision.choose(probabilities)
 
     def predict_proba(self, texts: Iterable[str], jobs: int | Workers | None = None) -> NDArray[np.float64]:
         """Return (texts, C) probabilities, with columns in the order of ``labels``.
@@ -169,25 +174,25 @@ class Model:
 
     def predict(
         self, texts: Iterable[str], jobs: int | Workers | None = None, *, abstain: float | None = None
-    ) -> list[Label | None]:
-        """Return the predicted label of each text, see :meth:`choose`.
+    ) -> list[Answer | None]:
+        """Return the predicted label of each text, see :meth:`choose`; a list of labels if there may be several.
 
         Args:
             texts: as in :meth:`predict_proba`.
             jobs: as in :meth:`predict_proba`.
-            abstain: minimum confidence, P(label), of a label. Texts with a lower confidence, or without a known word,
-                get None. By default every text gets a label, even one without a known word (``nlptx predict`` prints ?
-                for it).
+            abstain: minimum confidence, P(label), of a label; with several labels, of the list of labels. Texts with a
+                lower confidence, or without a known word, get None. By default every text gets a label, even one
+                without a known word (``nlptx predict`` prints ? for it).
 
         Raises:
             ArtifactError, InputTypeError: as for :meth:`predict_proba`.
             SettingsError: ``abstain`` is not from 0 to 1.
         """
-        if abstain is None:
-            return [self.labels[scored.best] for scored in self._score(texts, jobs)]
-        check_abstain(abstain)
+        if abstain is not None:
+            check_abstain(abstain)
         return [
-            self.labels[scored.best] if scored.is_answered(abstain) else None for scored in self._score(texts, jobs)
+            self.decision.answer(self.labels, scored.chosen) if abstain is None or scored.is_answered(abstain) else None
+            for scored in self._score(texts, jobs)
         ]
 
     def threshold(self, max_error: float) -> float:

@@ -30,7 +30,8 @@ def predict_frame(
     """Return a copy of a pandas DataFrame with the columns that ``nlptx predict`` adds to a table.
 
     The columns are ``label``, ``confidence``, ``score`` (if the labels have an order) and one ``prob_<label>`` per
-    label. If a name is taken, the new column gets the prefix ``predicted_``. Labels have the same type as in training.
+    label. If a name is taken, the new column gets the prefix ``predicted_``. Labels have the same type as in training;
+    if texts may have several, ``label`` contains lists.
     If a text is missing or has no known word, or if the confidence is less than ``abstain``, the label is missing
     (``nlptx predict`` prints ? in this case).
 
@@ -70,9 +71,9 @@ def predict_frame(
     with Workers.of(jobs) as workers:
         rows = [one for batch in score(model, ((None, text) for text in texts), workers) for _, one in batch]
     probabilities = np.array([one.probabilities for one in rows]).reshape(len(rows), len(model.labels))
-    labels = [model.labels[one.best] if one.is_answered(abstain) else None for one in rows]
+    labels = [model.decision.answer(model.labels, one.chosen) if one.is_answered(abstain) else None for one in rows]
     # pandas would convert numbers to floats if there is a None among them.
-    with_none = None in labels and not isinstance(model.labels[0], str)
+    with_none = model.label_sets is not None or (None in labels and not isinstance(model.labels[0], str))
     columns = prediction_columns(
         model.label_names,
         pd.Series(labels, frame.index, object if with_none else None),

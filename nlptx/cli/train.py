@@ -85,7 +85,7 @@ if TYPE_CHECKING:
 @preset_option
 @settings_options(TrainSettings)
 @seed_option
-@reading_options(SPLITS, skip_bad=True, labelled=True, weighted=True)
+@reading_options(SPLITS, skip_bad=True, labelled=True, training=True)
 @run_options()
 def train(
     data: tuple[str, ...],
@@ -108,9 +108,8 @@ def train(
     nlptx train reviews.csv -o model.npz
     nlptx train reviews.csv --start bundled --epochs 3 --lr 5e-4 -o model.npz
 
-    DATA is a table with the columns text and label, or a folder or archive with a sub-folder per label (unsup: no
-    label). Without -e, nlptx cooccur and nlptx pca run on these texts first. The best weights on held-out texts are
-    kept, even after Ctrl-C; --resume gives an identical model.
+    DATA is a table with the columns text and label, or a folder or archive with a folder per label. Without -e,
+    cooccur and pca run first. The best weights are kept, even after Ctrl-C.
     """
     data = inputs_or_stdin(data)
     if embeddings is not None and start is not None:
@@ -160,6 +159,7 @@ def train(
                     valid=found.valid,
                     unlabelled=found.unlabelled,
                     sample_weight=found.weights,
+                    label_separator=reading.label_separator,
                     seed=seed,
                     jobs=Workers(run.jobs, processes=True),
                     on_progress=lambda progress: show(progress, meter),

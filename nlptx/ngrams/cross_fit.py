@@ -56,7 +56,7 @@ class FeatureSettings:
 
 def fit_ngram_features(
     texts: Sequence[NDArray[np.integer]],
-    targets: NDArray[np.int64],
+    targets: NDArray[np.int64] | NDArray[np.bool_],
     shape: FeatureSettings,
     rng: np.random.Generator,
     unlabelled: Sequence[NDArray[np.integer]] = (),
@@ -69,7 +69,7 @@ def fit_ngram_features(
 
     Args:
         texts: (T,) word ids of each training text.
-        targets: (texts,) class of each text.
+        targets: (texts,) class of each text, or (texts, C) whether it has each class.
         shape: shape and size of the features.
         rng: source of randomness for the folds and for the initial vectors of the power iteration.
         unlabelled: word ids of texts without a label.
@@ -90,7 +90,8 @@ def fit_ngram_features(
     unread = counted(unlabelled, on_count, len(texts))
     known, weights, components, row_of = _components(distinct, unread, shape, rng, workers, on_progress, text_weights)
     scaled = divided_by_root(presence(_look_up(distinct, on_progress), known), texts)
-    width = feature_width(shape.classes)
+    independent = targets.ndim == 2
+    width = feature_width(shape.classes, independent)
     iterations = count(1)
 
     def on_iteration() -> None:
@@ -100,8 +101,10 @@ def fit_ngram_features(
     def fit(rows: NDArray[np.intp]) -> tuple[NgramFeatures, NDArray[np.float32]]:
         """Fit on the texts ``rows``; also return (texts, M E), the contribution of each text to its own outputs."""
         part, part_weights = scaled[rows], None if text_weights is None else text_weights[rows]
-        by_class = [_count_texts(part, targets[rows] == c, part_weights) for c in range(shape.classes)]
-        ratios = log_count_ratios(np.stack(by_class, axis=1), shape.min_texts)
+        has_class = targets[rows] if independent else targets[rows, None] == np.arange(shape.classes)
+        counts = np.stack([_count_texts(part, column, part_weights) for column in has_class.T], axis=1)
+        seen = _count_texts(part, np.ones(len(rows), bool), part_weights) if independent else None
+        ratios = log_count_ratios(counts, shape.min_texts, seen)
         # Leave out n-grams without a ratio to save time; their weights would remain 0.
         informative = np.flatnonzero(ratios.any(axis=1))
         products = np.zeros_like(ratios)

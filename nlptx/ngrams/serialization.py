@@ -10,6 +10,7 @@ from nlptx.artifacts.validation import need_array
 from nlptx.errors import CorruptError
 from nlptx.ngrams.features import NgramFeatures
 from nlptx.ngrams.naive_bayes import feature_width
+from nlptx.nn.losses import LOSSES
 from nlptx.settings import TrainSettings
 
 
@@ -27,7 +28,7 @@ def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int,
     if "ngrams" not in artifact.arrays:
         return None
     keys = need_array(artifact, "ngrams", "int64", (None,))
-    width = feature_width(classes)
+    width = feature_width(classes, LOSSES[settings.loss].independent)
     ratios = need_floats(artifact, "ratios", settings.float16, (len(keys), None))
     slopes = need_floats(artifact, "slopes", settings.float16, (len(keys), width))
     latent = importance = None

@@ -13,6 +13,7 @@ from nlptx.settings import TrainSettings
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.encoding import EncodedTexts
+from nlptx.training.targets import count_labels
 
 # Maximum number of labels with which n-gram features are used, because each label adds a column to them.
 _MAX_LABELS = 20
@@ -64,6 +65,9 @@ def _obstacle(texts: Examples, labels: int, words: int) -> str:
         return f"there are {words:,} words, and at most {LARGEST_VOCABULARY:,} are possible"
     # The features of a text are fitted on other texts. If a label has only one text, that text's features come from
     # texts with other labels only, so they would point away from its label.
-    if np.sum(np.bincount(texts.targets) >= 2) < 2:
+    with_label = count_labels(texts.targets, labels)
+    if texts.targets.ndim == 2 and not ((with_label >= 2) & (len(texts) - with_label >= 2)).any():
+        return "they need a label that two texts have and two texts do not have"
+    if texts.targets.ndim == 1 and np.sum(with_label >= 2) < 2:
         return "they need two labels with two texts each"
     return ""
