@@ -19,8 +19,8 @@ _SETS = (list, tuple, set, frozenset)
 
 
 def are_label_sets(labels: Sequence[Any]) -> bool:
-    """Return whether an element is a collection of labels rather than a label."""
-    return any(isinstance(label, _SETS) for label in labels)
+    """Return whether the elements are collections of labels rather than labels, judging by the first one."""
+    return bool(labels) and isinstance(labels[0], _SETS)
 
 
 def list_label_sets(labels: Iterable[Any], separator: str, name: str = "labels") -> list[tuple[str, ...]]:

@@ -163,8 +163,10 @@ def unset_network(
         CorruptError: the network needs a different number of parameters; raised before memory is allocated for them.
     """
     width = settings.width or components
-    outputs = 1 if settings.loss == "squared-error" else classes
-    min_parameters = settings.blocks * 2 * width * (settings.hidden or 4 * width) + feature_widths[1] * outputs
+    # Each text feature has a weight for every output, or for only one if the classes are independent.
+    one_output = settings.loss == "squared-error" or LOSSES[settings.loss].independent
+    text_weights = feature_widths[1] * (1 if one_output else classes)
+    min_parameters = settings.blocks * 2 * width * (settings.hidden or 4 * width) + text_weights
     if not components or min_parameters > parameters:
         raise CorruptError(f"it has {parameters} parameters; its settings need at least {min_parameters}")
     network = Network(settings, components, classes, cast("np.random.Generator", _Unset()), *feature_widths)

@@ -98,7 +98,10 @@ def log_count_ratios(counts: NDArray, min_texts: int, seen: NDArray | None = Non
     share = of_class.sum(axis=0) / (total or 1)
     defined = (share > 0) & (share < 1)
     ratios = np.zeros((len(frequent), len(share)), np.float32)
-    ratios[np.ix_(frequent, defined)] = np.log(of_class[:, defined] / share[defined] + _PSEUDO_COUNT) - np.log(
-        rest[:, defined] / (1 - share[defined]) + _PSEUDO_COUNT
-    )
+    ratios[np.ix_(frequent, defined)] = count_ratios(of_class[:, defined], rest[:, defined], share[defined])
     return ratios
+
+
+def count_ratios(of_class: NDArray, rest: NDArray, share: NDArray | float) -> NDArray[np.float64]:
+    """Return log(n_c / s_c + 2) - log(n_r / s_r + 2) for counts n_c and n_r, and a share s_c between 0 and 1."""
+    return np.log(of_class / share + _PSEUDO_COUNT) - np.log(rest / (1 - share) + _PSEUDO_COUNT)

@@ -8,6 +8,7 @@ import numpy as np
 
 from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures
 from nlptx.ngrams.cross_fit import FeatureSettings, fit_ngram_features
+from nlptx.ngrams.sparse_cross_fit import fit_sparse_features
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import TrainSettings
 from nlptx.training.context import TrainingContext
@@ -15,7 +16,8 @@ from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.encoding import EncodedTexts
 from nlptx.training.targets import count_labels
 
-# Maximum number of labels with which n-gram features are used, because each label adds a column to them.
+# Maximum number of labels with which n-grams have a number for every label. If texts may have several labels, n-gram
+# features for more labels are sparse; otherwise there are none.
 _MAX_LABELS = 20
 # Default of ``--ngram-min-texts``.
 _MIN_TEXTS = 2
@@ -43,23 +45,18 @@ def add_ngram_features(
         min_texts=settings.ngram_min_texts or _MIN_TEXTS,
         components=settings.lsa_components,
     )
-    ngram_features, of_examples = fit_ngram_features(
-        texts.ids,
-        texts.targets,
-        shape,
-        generator(context.seed, Stream.FOLDS),
-        encoded.unlabelled,
-        context.workers,
-        data.passages,
-        context.report,
-        texts.weights,
-    )
+    given = texts.ids, texts.targets, shape, generator(context.seed, Stream.FOLDS)
+    more = context.workers, data.passages, context.report, texts.weights
+    if shape.classes > _MAX_LABELS:
+        ngram_features, of_examples = fit_sparse_features(*given, *more)
+    else:
+        ngram_features, of_examples = fit_ngram_features(*given, encoded.unlabelled, *more)
     return replace(data, train=replace(data.train, ngram_features=of_examples)), ngram_features
 
 
 def _obstacle(texts: Examples, labels: int, words: int) -> str:
     """Return the reason why n-gram features are impossible, or an empty string."""
-    if labels > _MAX_LABELS:
+    if labels > _MAX_LABELS and texts.targets.ndim == 1:
         return f"there are {labels:,} labels, and at most {_MAX_LABELS} are possible"
     if words > LARGEST_VOCABULARY:
         return f"there are {words:,} words, and at most {LARGEST_VOCABULARY:,} are possible"
