@@ -1,8 +1,11 @@
 """Thresholds of the labels of a model that gives texts any number of labels.
 
-For each label, the threshold is the one with the highest F1 on the held-out texts. Of few texts with a label, this one
-would be mostly noise. So it is averaged with a common threshold, the one with the highest F1 over all labels together
-(micro-F1), where the common threshold counts as much as PRIOR_TEXTS texts with the label.
+The threshold of a label is meant to maximise its F1 on new texts. There are two estimates of that threshold on the
+held-out texts: the one with the highest F1, and the one with the highest F1 that is expected if the calibrated
+probabilities are right, which is about half of that F1 (Lipton, Elkan & Naryanaswamy 2014, "Optimal Thresholding of
+Classifiers to Maximize F1 Measure"). With few texts that have the label, the first one is mostly noise; with many it
+does not need the probabilities to be right. So the threshold is their average, in which the first estimate has as much
+weight as there are held-out texts with the label, and the second as much as PRIOR_TEXTS texts.
 """
 
 from __future__ import annotations
@@ -10,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# Number of held-out texts with a label for which its own threshold counts as much as the common one.
-PRIOR_TEXTS = 20.0
-# Range of the thresholds.
-_LOWEST, _HIGHEST = 0.01, 0.99
+# Number of held-out texts with a label for which both estimates count the same.
+PRIOR_TEXTS = 100.0
+# Range of the thresholds. A label is never given to a text that probably does not have it by nine to one.
+_LOWEST, _HIGHEST = 0.1, 0.9
 
 
 def choose_thresholds(
@@ -27,16 +30,21 @@ def choose_thresholds(
         weights: (texts,) weight of each text, or None.
     """
     of_text = np.ones(len(p)) if weights is None else weights
-    common = best_threshold(p.ravel(), targets.ravel(), np.repeat(of_text, p.shape[1]))
-    own = np.array([best_threshold(p[:, c], targets[:, c], of_text) for c in range(p.shape[1])])
+    measured = np.array([best_threshold(p[:, c], targets[:, c], of_text) for c in range(p.shape[1])])
+    expected = np.array([best_threshold(p[:, c], p[:, c], of_text) for c in range(p.shape[1])])
     texts = of_text @ targets
-    return np.round((texts * own + PRIOR_TEXTS * common) / (texts + PRIOR_TEXTS), 4)
+    return np.round((texts * measured + PRIOR_TEXTS * expected) / (texts + PRIOR_TEXTS), 4)
 
 
-def best_threshold(p: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
+def best_threshold(p: NDArray[np.float64], positive: NDArray, weights: NDArray[np.float64]) -> float:
     """Return the threshold with the highest F1; 0.5 if nothing is positive.
 
-    It lies halfway between the probabilities that it separates. All arguments have the shape (N,).
+    It lies halfway between the probabilities that it separates.
+
+    Args:
+        p: (N,) probabilities.
+        positive: (N,) whether each text has the label, or the probability that it does.
+        weights: (N,) weight of each text.
     """
     if not positive.any():
         return 0.5
