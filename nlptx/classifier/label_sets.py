@@ -20,7 +20,7 @@ _SETS = (list, tuple, set, frozenset)
 
 def are_label_sets(labels: Sequence[Any]) -> bool:
     """Return whether the elements are collections of labels rather than labels, judging by the first one."""
-    return bool(labels) and isinstance(labels[0], _SETS)
+    return len(labels) > 0 and isinstance(labels[0], _SETS)
 
 
 def list_label_sets(labels: Iterable[Any], separator: str, name: str = "labels") -> list[tuple[str, ...]]:

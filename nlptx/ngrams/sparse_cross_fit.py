@@ -40,9 +40,14 @@ def fit_sparse_features(
     """Count and fit the n-gram features of labelled texts that may have any number of labels.
 
     Args:
-        texts, rng, workers, passages, on_progress, text_weights: as for :func:`.cross_fit.fit_ngram_features`.
+        texts: (T,) word ids of each training text.
         targets: (texts, C) whether each text has each class.
         shape: shape and size of the features; the components are ignored.
+        rng: source of randomness for the folds.
+        workers: threads or processes to use; they do not change the result.
+        passages: passages of the training texts.
+        on_progress: callback for progress; see OnProgress.
+        text_weights: (texts,) weight of each text, or None.
 
     Returns:
         The same as :func:`.cross_fit.fit_ngram_features`.
