@@ -10,6 +10,7 @@ pairs of a text and a label, not with the product of the numbers of texts, n-gra
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,6 +35,19 @@ class LabelModels:
 
     products: sp.csr_matrix
     bias: NDArray[np.float32]
+
+    def to_bytes(self) -> list[bytes]:
+        """Return the arrays as bytes, which a process can send to another one without referring to any class."""
+        arrays = (self.products.indptr.astype(np.int64), self.products.indices.astype(np.int32))
+        floats = (self.products.data.astype(np.float32), self.bias.astype(np.float32))
+        return [array.tobytes() for array in (*arrays, *floats)]
+
+    @classmethod
+    def from_bytes(cls, parts: list[bytes], shape: tuple[int, int]) -> Self:
+        """Restore the result of :meth:`to_bytes`; ``shape``: (G, C)."""
+        dtypes = (np.int64, np.int32, np.float32, np.float32)
+        indptr, indices, data, bias = (np.frombuffer(part, dtype) for part, dtype in zip(parts, dtypes, strict=True))
+        return cls(sp.csr_matrix((data, indices, indptr), shape), bias)
 
 
 def fit_labels(

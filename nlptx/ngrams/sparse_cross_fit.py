@@ -64,14 +64,15 @@ def fit_sparse_features(
     fold = assign_folds(len(texts), folds, rng)
     parts = training_parts(fold, folds)
 
-    def fit(part: NDArray[np.intp]) -> LabelModels:
-        return fit_labels(
-            rows[part], labels[part], shape.min_texts, None if text_weights is None else text_weights[part]
-        )
+    def fit(number: int) -> list[bytes]:
+        part = parts[number]
+        weights = None if text_weights is None else text_weights[part]
+        return fit_labels(rows[part], labels[part], shape.min_texts, weights).to_bytes()
 
     found = []
-    for done, models in enumerate(workers.map(fit, parts, isolated=True), start=1):
-        found.append(models)
+    # L-BFGS holds the interpreter lock, so processes are faster than threads.
+    for done, fitted in enumerate(workers.map(fit, range(len(parts)), isolated=True), start=1):
+        found.append(LabelModels.from_bytes(fitted, (len(known), shape.classes)))
         on_progress("linear models", done / len(parts), f"{done} of {len(parts)} times {shape.classes:,} models")
     final, *out_of_fold = found
     outputs = np.empty((len(texts), shape.classes), np.float32)
@@ -96,7 +97,7 @@ def _text_features(words: int, outputs: NDArray[np.float32]) -> TextFeatures:
 
 def _as_features(models: LabelModels, known: NDArray[np.int64], shape: FeatureSettings) -> SparseNgramFeatures:
     """Return the features for other texts, with only those n-grams that have a weight."""
-    products = models.products
+    products = models.products.copy()
     products.eliminate_zeros()
     used = np.flatnonzero(np.diff(products.indptr))
     products = products[used]
