@@ -18,8 +18,8 @@ LabelSet = list[str] | tuple[str, ...] | set[str] | frozenset[str]
 _SETS = (list, tuple, set, frozenset)
 
 
-def are_label_sets(labels: Sequence[Any]) -> bool:
-    """Return whether the elements are collections of labels rather than labels, judging by the first one."""
+def are_label_sets(labels: Any) -> bool:
+    """Return whether the elements of a sequence are collections of labels rather than labels, judging by the first."""
     return len(labels) > 0 and isinstance(labels[0], _SETS)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -169,8 +169,8 @@ class Model:
             ArtifactError: the model's weights are so large that a probability is not a number.
             InputTypeError: ``texts`` is not a collection of str.
         """
-        rows = [scored.probabilities for scored in self._score(texts, jobs)]
-        return np.array(rows).reshape(len(rows), len(self.labels))
+        rows = [np.array([scored.probabilities for scored in batch]) for batch in self._score(texts, jobs)]
+        return np.concatenate([np.zeros((0, len(self.labels))), *rows])
 
     def predict(
         self, texts: Iterable[str], jobs: int | Workers | None = None, *, abstain: float | None = None
@@ -192,7 +192,8 @@ class Model:
             check_abstain(abstain)
         return [
             self.decision.answer(self.labels, scored.chosen) if abstain is None or scored.is_answered(abstain) else None
-            for scored in self._score(texts, jobs)
+            for batch in self._score(texts, jobs)
+            for scored in batch
         ]
 
     def threshold(self, max_error: float) -> float:
@@ -205,11 +206,11 @@ class Model:
         """
         return find_threshold(self.held_out, max_error).confidence
 
-    def _score(self, texts: Iterable[str], jobs: int | Workers | None) -> list[Scored]:
+    def _score(self, texts: Iterable[str], jobs: int | Workers | None) -> Iterator[list[Scored]]:
         texts = iterate_texts(texts)
         with Workers.of(jobs) as workers:
-            batches = score(self, ((None, text) for text in texts), workers)
-            return [scored for batch in batches for _, scored in batch]
+            for batch in score(self, ((None, text) for text in texts), workers):
+                yield [scored for _, scored in batch]
 
     predict_frame = predict_frame
 

@@ -21,6 +21,8 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, QualityGateError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from nlptx.classifier.model import Model
 
 # Notes for the case that the model has seen the data before.
@@ -105,14 +107,14 @@ def evaluate(
         raise DataError("there is nothing to evaluate: no text was found")
     targets = find_targets(read_labels(cells, reading, run.reporter.note), classifier, positions, run.reporter.note)
     known_words = KnownWords()
-    probabilities: list[list[float]] = []
+    probabilities: list[NDArray[np.float64]] = []
     confidence: list[float] = []
     answered: list[bool] = []
     with Workers(run.jobs, processes=True) as workers:
         for batch in score(classifier, zip(positions, texts, strict=True), workers):
+            probabilities.append(np.array([scored.probabilities for _, scored in batch]))
             for where, scored in batch:
                 known_words.add(where, scored)
-                probabilities.append(scored.probabilities)
                 confidence.append(scored.confidence if scored.known_words else 0.0)
                 answered.append(scored.is_answered(threshold) or not abstention.is_given)
     if not any(answered):
@@ -120,7 +122,7 @@ def evaluate(
             f"there is nothing to evaluate: no text has a confidence of {threshold:g}",
             hint="Lower `abstain`, or raise `max_error`.",
         )
-    p = np.array(probabilities)
+    p = np.concatenate(probabilities)
     correct = classifier.decision.correct(classifier.choose(p), targets)
     curve = CoverageCurve.of(np.array(confidence), correct)
     report = compare(classifier, p[answered], targets[answered], classifier.label_names)

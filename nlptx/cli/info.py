@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _FIRST = ("purpose", "accuracy", "labels")
 # Maximum number of labels that the purpose of a model lists.
 _NAMED = 6
+# Maximum number of labels whose thresholds are shown.
+_MAX_THRESHOLDS = 20
 
 
 @command()
@@ -99,7 +101,7 @@ def _draw(
         for title, entries in (("card", card), ("calibration", _calibration(found))):
             if entries:
                 reporter.facts(title, _rows(entries))
-        if "thresholds" in found.details:
+        if 0 < len(found.details.get("thresholds", ())) <= _MAX_THRESHOLDS:
             chosen = zip(found.details["labels"], found.details["thresholds"], strict=True)
             reporter.facts("threshold of each label", ((label, f"{value:.4f}") for label, value in chosen))
         if "held_out" in found.details:

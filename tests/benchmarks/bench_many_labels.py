@@ -70,7 +70,7 @@ def main() -> None:
 def micro_f1(model: Path, test: Path) -> float:
     classifier = nlptx.Model.load(model)
     data = nlptx.read_training_data(test, options=ReadOptions(label_separator=";"))
-    known = set(classifier.labels)
+    known = set(classifier.label_names)
     report = nlptx.evaluate(classifier, data.texts, [known & set(labels) for labels in data.labels])
     assert isinstance(report, LabelSetReport)
     return report.micro_f1
