@@ -34,7 +34,7 @@ from nlptx.text.tokenizer import Tokenizer
 # Number of the most frequent words and marks of the questions that are not content words.
 FUNCTION_WORDS = 40
 TEST_SHARE, HELD_OUT = 0.25, 0.1
-GRID = [(order, c) for order in (1, 2) for c in (1.0, 3.0, 10.0, 30.0, 100.0)]
+GRID = [(order, c) for order in (1, 2) for c in (1.0, 10.0, 30.0, 100.0)]
 THRESHOLDS = np.linspace(0.1, 0.9, 33)
 TOKENIZER = Tokenizer()
 
@@ -122,7 +122,7 @@ def one_vs_rest(train: list[str], true: np.ndarray, test: list[str], order: int,
     vectorizer = TfidfVectorizer(tokenizer=TOKENIZER, token_pattern=None, lowercase=False, ngram_range=(1, order))
     vectorizer.set_params(sublinear_tf=True)
     rows = vectorizer.fit_transform(train)
-    model = OneVsRestClassifier(LogisticRegression(C=c, max_iter=1000)).fit(rows, true.astype(int))
+    model = OneVsRestClassifier(LogisticRegression(C=c, solver="liblinear")).fit(rows, true.astype(int))
     probabilities: np.ndarray = model.predict_proba(vectorizer.transform(test))
     return probabilities
 
