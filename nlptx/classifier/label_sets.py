@@ -13,6 +13,8 @@ from nlptx.text.arguments import check_iterable, with_type
 
 # Separator of the labels of a text in tables, unless the caller gives another one.
 DEFAULT_SEPARATOR = ";"
+# Maximum number of labels that a message lists.
+_NAMED = 20
 # The labels of a text.
 LabelSet = list[str] | tuple[str, ...] | set[str] | frozenset[str]
 _SETS = (list, tuple, set, frozenset)
@@ -78,6 +80,8 @@ def find_label_sets(sets: Sequence[tuple[str, ...]], known: Sequence[Any], name:
     for row, labels in enumerate(sets):
         for label in labels:
             if label not in columns:
-                raise LabelError(f"`{name}[{row}]` contains {label!r}; expected some of {', '.join(map(repr, known))}")
+                more = ", ..." if len(known) > _NAMED else ""
+                named = ", ".join(map(repr, known[:_NAMED]))
+                raise LabelError(f"`{name}[{row}]` contains {label!r}; expected some of {named}{more}")
             result[row, columns[label]] = True
     return result

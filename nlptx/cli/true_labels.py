@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # Maximum number of label spellings in a note.
 _MAX_LISTED = 10
+# Maximum number of labels of the model in an error.
+_MAX_NAMED = 20
 
 
 def find_targets(
@@ -45,9 +47,10 @@ def find_targets(
     matches = match_labels(distinct, known)
     if matches is None:
         wrong = next(label for label in distinct if label not in known)
+        more = ", ..." if len(known) > _MAX_NAMED else ""
         row = next(row for row, each in enumerate(sets) if wrong in each)
         raise LabelError(
-            f"label {wrong!r} is not one of the model's: {', '.join(known)}",
+            f"label {wrong!r} is not one of the model's: {', '.join(known[:_MAX_NAMED])}{more}",
             where=positions[row],
             hint=f"Map it to one of these: `label_map={wrong}=NEW`.",
         )
