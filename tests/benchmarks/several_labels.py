@@ -56,7 +56,7 @@ def read_questions(path: Path) -> list[tuple[str, str]]:
 
 
 def make_data(questions: Sequence[tuple[str, str]], labels: int, seed: int) -> Data:
-    """Return texts with one of ``labels`` labels each, at least."""
+    """Return texts that have ``labels`` different labels in all, each text at least one of them."""
     rng = random.Random(seed)
     shuffled = rng.sample(questions, len(questions))
     cut = round(TEST_SHARE * len(shuffled))
