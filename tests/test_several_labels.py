@@ -1,10 +1,19 @@
 """The data of the benchmark with several labels per text, and its measures."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from several_labels import make_data, measures
 
 TYPES = ("HUM", "LOC", "NUM")
+
+
+@pytest.fixture
+def several_labels(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "benchmarks"))
+    import several_labels as module
+
+    return module
 
 
 def questions(count):
@@ -16,9 +25,9 @@ def questions(count):
     ]
 
 
-def test_no_question_occurs_twice_and_labels_follow_from_the_questions():
+def test_no_question_occurs_twice_and_labels_follow_from_the_questions(several_labels):
     given = questions(200)
-    data = make_data(given, 8, seed=1)
+    data = several_labels.make_data(given, 8, seed=1)
     numbers = [word for text in (*data.train, *data.test) for word in text.split() if word.startswith("question")]
     assert sorted(numbers) == sorted(text.split()[0] for _, text in given)
     kind_of = {text.split()[0]: kind for kind, text in given}
@@ -29,9 +38,11 @@ def test_no_question_occurs_twice_and_labels_follow_from_the_questions():
     assert len(set().union(*data.train_sets)) == 8
 
 
-def test_the_measures_equal_those_of_scikit_learn():
+def test_the_measures_equal_those_of_scikit_learn(several_labels):
     metrics = pytest.importorskip("sklearn.metrics")
     rng = np.random.default_rng(1)
     true, predicted = rng.random((50, 4)) < 0.4, rng.random((50, 4)) < 0.4
     expected = [metrics.f1_score(true, predicted, average=average) for average in ("micro", "macro")]
-    assert measures(true, predicted) == pytest.approx([*expected, metrics.accuracy_score(true, predicted)])
+    assert several_labels.measures(true, predicted) == pytest.approx(
+        [*expected, metrics.accuracy_score(true, predicted)]
+    )
