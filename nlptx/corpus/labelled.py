@@ -59,7 +59,7 @@ class LabelledDocuments:
                 self.corpus.note_guess(document.source, f"column {found[0]!r} is read as the label")
         if options.label_separator is not None:
             check_is_table(document)
-        may_be_empty = options.label_separator is not None and bool(matching_columns(options.label_column, fields))
+        may_be_empty = options.label_separator is not None and len(matching_columns(options.label_column, fields)) == 1
         if not options.skip_bad or (column_is_missing and document.label is None):
             if not may_be_empty:
                 check_label(document, options.label_column)

@@ -65,6 +65,11 @@ def test_a_missing_column_is_still_an_error(tmp_path):
         read(write(tmp_path / "a.csv", "text,topic\nx,a\n"))
 
 
+def test_two_matching_columns_are_still_an_error(tmp_path):
+    with pytest.raises(DataError, match="'Label' and 'LABEL' both match"):
+        read(write(tmp_path / "a.csv", "text,Label,LABEL\nx,a,b\n"))
+
+
 def test_skip_bad_keeps_texts_without_labels_and_leaves_out_empty_texts(tmp_path):
     found, notes = read(write(tmp_path / "a.csv", "text,label\nx,a\ny,\n,b\n"), skip_bad=True)
     assert (found.texts, found.labels) == (["x", "y"], [("a",), ()])
