@@ -3,8 +3,8 @@
 The model of a label is that of :mod:`nlptx.ngrams.logistic_regression`, with the ratios of the label against the rest.
 But it uses only the n-grams that occur with the label more often than expected, whose number is proportional to the
 number of texts with the label. All texts without any of these n-grams have the same output, the bias, so their losses
-are computed once and multiplied by their number. So time and memory for all labels together grow with the number of
-pairs of a text and a label, not with the product of the numbers of texts, n-grams and labels.
+are computed once and multiplied by their number. So the memory for the weights grows with the number of labels that
+texts have, and the time at most with the number of texts times the number of labels.
 """
 
 from __future__ import annotations

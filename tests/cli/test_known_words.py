@@ -75,7 +75,7 @@ def test_few_known_words_cause_a_note(work):
 
 
 def scored(known, tokens, truncated=False):
-    return Scored([0.5, 0.5], 0, 0.0, known, truncated, tokens)
+    return Scored([0.5, 0.5], (0,), 0.5, 0.0, known, truncated, tokens)
 
 
 @pytest.mark.parametrize(
