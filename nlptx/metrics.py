@@ -157,13 +157,24 @@ def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
     return float((ranks[value_of[positive]].sum() - positives * (positives + 1) / 2) / (positives * negatives))
 
 
-def log_loss(
-    probabilities: NDArray[np.float64], targets: NDArray[np.int64], weights: NDArray[np.float64] | None = None
-) -> float:
-    """Return the (weighted) mean of -log P(true class). A smaller P is replaced by the smallest normal float32."""
-    true = probabilities[np.arange(len(targets)), targets]
-    logs = np.log(np.maximum(true, np.finfo(np.float32).tiny))
+def log_loss(probabilities: NDArray[np.float64], targets: NDArray, weights: NDArray[np.float64] | None = None) -> float:
+    """Return the (weighted) mean of -log P(target). A smaller P is replaced by the smallest normal float32.
+
+    Args:
+        probabilities: (texts, C) probability of each class.
+        targets: (texts,) class of each text; or (texts, C) bool, whether it has each class. Then log P(target) is the
+            sum of log p over the classes of the text and of log(1 - p) over the others.
+        weights: (texts,) weight of each text, or None.
+    """
+    if targets.ndim == 2:
+        logs = _safe_log(np.where(targets, probabilities, 1 - probabilities)).sum(axis=1)
+    else:
+        logs = _safe_log(probabilities[np.arange(len(targets)), targets])
     return -float(np.average(logs, weights=weights))
+
+
+def _safe_log(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.log(np.maximum(p, np.finfo(np.float32).tiny))
 
 
 def calibration_error(

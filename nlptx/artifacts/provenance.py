@@ -26,11 +26,12 @@ _READING = {
     "skip_bad": "--skip-bad",
     "label_map": "--map",
     "weight_column": "--weight-column",
+    "label_separator": "--label-separator",
 }
 
 
 # Fields of ReadOptions that do not change which texts are counted.
-_OF_LABELS = ("skip_bad", "label_map", "weight_column")
+_OF_LABELS = ("skip_bad", "label_map", "weight_column", "label_separator")
 
 
 def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:

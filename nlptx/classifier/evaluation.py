@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.label_set_report import LabelSetReport, evaluate_sets
+from nlptx.classifier.label_sets import LabelSet, find_label_sets, list_label_sets
 from nlptx.classifier.label_types import Label, find_labels, list_labels
 from nlptx.classifier.model import Model
 from nlptx.errors import DataError
 from nlptx.metrics import Report
 from nlptx.metrics import evaluate as compute_report
 from nlptx.runtime.workers import Workers
-from nlptx.text.arguments import check_one_label_each, check_type, list_texts
+from nlptx.text.arguments import check_iterable, check_one_label_each, check_type, list_texts
 
 
 def evaluate(
-    model: Model, texts: Iterable[str], labels: Iterable[Label], *, jobs: int | Workers | None = None
-) -> Report:
+    model: Model,
+    texts: Iterable[str],
+    labels: Iterable[Label] | Iterable[LabelSet],
+    *,
+    jobs: int | Workers | None = None,
+) -> Report | LabelSetReport:
     """Compare a model's predictions with the true labels.
 
     Args:
         model: the classifier.
         texts: a list, tuple, array, Series or any other iterable of str.
-        labels: true label of each text, of the same type as in training.
+        labels: true label of each text, of the same type as in training; a list, tuple or set of labels for each text
+            if the model was trained with such labels.
         jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number
             does not change the result.
 
     Returns:
         Accuracy with its 95 % Wilson interval, macro-F1, ROC-AUC, log-loss (nats), calibration error, precision, recall
-        and F1 of each label, and the (C, C) int64 confusion matrix; see :class:`nlptx.metrics.Report`.
+        and F1 of each label, and the (C, C) int64 confusion matrix; see :class:`nlptx.metrics.Report`. For several
+        labels per text: see :class:`nlptx.classifier.label_set_report.LabelSetReport`.
 
     Raises:
         DataError: there are no texts, or the numbers of texts and labels differ.
@@ -42,10 +54,29 @@ def evaluate(
     (2, 2)
     """
     check_type(model, Model, "model")
-    texts, labels = list_texts(texts), list_labels(labels)
-    check_one_label_each(texts, labels)
+    texts, given = list_texts(texts), list(check_iterable(labels, "labels", "labels"))
+    check_one_label_each(texts, given)
     if not texts:
         raise DataError("there is nothing to evaluate: `texts` is empty")
-    targets = find_labels(labels, model.labels)
-    p = model.predict_proba(texts, jobs)
-    return compute_report(p, targets, model.labels, model.values is not None, model.choose(p))
+    targets: NDArray
+    if model.label_sets is None:
+        targets = find_labels(list_labels(given), model.labels)
+    else:
+        targets = find_label_sets(list_label_sets(given, model.label_sets.separator), model.labels)
+    return compare(model, model.predict_proba(texts, jobs), targets, model.labels)
+
+
+def compare(
+    model: Model, probabilities: NDArray[np.float64], targets: NDArray, labels: Sequence[Any]
+) -> Report | LabelSetReport:
+    """Compare the predictions of a model with the true labels of at least one text.
+
+    Args:
+        model: the classifier.
+        probabilities: (texts, C) predicted probabilities.
+        targets: (texts,) int64 true class of each text; or (texts, C) bool, whether it has each class.
+        labels: the C labels to list in the report.
+    """
+    if model.label_sets is not None:
+        return evaluate_sets(probabilities, targets, labels, model.label_sets)
+    return compute_report(probabilities, targets, labels, model.values is not None, model.choose(probabilities))

@@ -48,6 +48,8 @@ class Explanation:
 def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
     """Explain the probability of a label for a text.
 
+    If texts may have several labels, the default is the label whose probability is highest relative to its threshold.
+
     The effect of a word is measured by scoring the text again without this word (leave-one-out). The attention weights
     are returned as well, but they only show where information could flow, not how it affected the prediction (Jain &
     Wallace 2019).
@@ -110,7 +112,7 @@ def _leave_one_out(
     also reads the next known word, if there is one.
     """
     probabilities = model.probabilities([known[:count]])[0]
-    chosen = int(model.choose(probabilities[None])[0]) if column is None else column
+    chosen = model.decision.main(probabilities) if column is None else column
     read = known[: count + 1]
     without = [np.delete(read, position)[:count] for position in range(count)]
     batches = [model.probabilities(without[start : start + _BATCH]) for start in range(0, count, _BATCH)]

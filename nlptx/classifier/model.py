@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact, load, write
 from nlptx.classifier.abstention import ErrorCurve, check_abstain, find_threshold
+from nlptx.classifier.decision import Answer, Decision, LabelSets, OneLabel
 from nlptx.classifier.inference import infer
 from nlptx.classifier.label_types import Label, label_name
 from nlptx.classifier.model_file import arrays_of, bundled_path, details_of, read_arrays, read_details
@@ -35,8 +36,6 @@ KIND = "model"
 _LARGEST_WEIGHT = 1e4
 # Maximum number of labels in the repr of a model, and the maximum number of their characters.
 _LABELS_SHOWN, _LONGEST_LABELS = 10, 50
-# Two ratios of probabilities are treated as equal if their relative difference is at most this.
-_ROUNDING = 1e-9
 
 
 @dataclass
@@ -63,6 +62,8 @@ class Model:
         held_out: for every confidence, how many held-out texts have at least this confidence and how many of them are
             classified wrongly; used by :meth:`threshold`. None if unknown.
         typical_surprise: how rare the words of the training texts are; None if unknown.
+        label_sets: how the labels of a text are chosen and written if it may have any number of them; None if every
+            text has exactly one label.
     """
 
     vocabulary: Vocabulary
@@ -82,6 +83,7 @@ class Model:
     card: dict[str, Any] = field(default_factory=dict)
     held_out: ErrorCurve | None = None
     typical_surprise: TypicalSurprise | None = None
+    label_sets: LabelSets | None = None
 
     def __repr__(self) -> str:
         labels = ", ".join(map(repr, self.labels[:_LABELS_SHOWN]))
@@ -120,7 +122,7 @@ class Model:
         Raises:
             ArtifactError: the weights are so large that the outputs are not finite.
         """
-        result = np.tile(self.priors / self.priors.sum(), (len(encoded), 1))
+        result = np.tile(self.decision.normalized(self.priors[None]), (len(encoded), 1))
         known = [row for row, ids in enumerate(encoded) if len(ids)]
         if known:
             with np.errstate(all="ignore"):  # overflow is detected in the outputs
@@ -140,25 +142,28 @@ class Model:
         p = self.network.loss.probabilities(outputs)
         if self.is_balanced:
             p = p * self.priors
-        return p / p.sum(axis=1, keepdims=True)
+        return self.decision.normalized(p)
+
+    @property
+    def decision(self) -> Decision:
+        """How probabilities become labels."""
+        return OneLabel(self.priors, self.is_balanced) if self.label_sets is None else self.label_sets
 
     @property
     def is_balanced(self) -> bool:
         """Whether every class had the same total weight in the loss."""
         return self.settings.class_weight == "balanced"
 
-    def choose(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the predicted class of each text, (B,), for probabilities (B, C).
+    def choose(self, probabilities: NDArray[np.float64]) -> NDArray:
+        """Return the predicted class of each text, (B,) int64, for probabilities (B, C).
 
         This is the most probable class, because this choice maximises accuracy. For a balanced model, it is the class
         with the largest p_c / pi_c, where pi_c is the prior of the class, because this choice maximises mean recall. If
         several classes have the same largest ratio, the most probable of them is chosen.
+
+        If texts may have several labels, return instead whether each class reaches its threshold, (B, C) bool.
         """
-        if not self.is_balanced:
-            return probabilities.argmax(axis=1)
-        lift = probabilities / self.priors
-        largest = lift >= lift.max(axis=1, keepdims=True) * (1 - _ROUNDING)
-        return np.where(largest, probabilities, 0).argmax(axis=1)
+        return self.decision.choose(probabilities)
 
     def predict_proba(self, texts: Iterable[str], jobs: int | Workers | None = None) -> NDArray[np.float64]:
         """Return (texts, C) probabilities, with columns in the order of ``labels``.
@@ -172,30 +177,34 @@ class Model:
             ArtifactError: the model's weights are so large that a probability is not a number.
             InputTypeError: ``texts`` is not a collection of str.
         """
-        rows = [scored.probabilities for scored in self._score(texts, jobs)]
-        return np.array(rows).reshape(len(rows), len(self.labels))
+        rows = [np.array([scored.probabilities for scored in batch]) for batch in self._score(texts, jobs)]
+        return np.concatenate([np.zeros((0, len(self.labels))), *rows])
 
     def predict(
         self, texts: Iterable[str], jobs: int | Workers | None = None, *, abstain: float | None = None
-    ) -> list[Label | None]:
+    ) -> list[Answer | None]:
         """Return the predicted label of each text, which is chosen by :meth:`choose`.
+
+        If texts may have several labels, the prediction for a text is a list of labels.
 
         Args:
             texts: as in :meth:`predict_proba`.
             jobs: as in :meth:`predict_proba`.
-            abstain: minimum confidence (the probability of the predicted label). A text with a lower confidence, or
-                without a known word, gets None instead of a label. By default, every text gets a label, even a text
-                without a known word, for which ``nlptx predict`` would print ?.
+            abstain: minimum confidence: the probability of the predicted label or, with several labels, of the list of
+                labels. A text with a lower confidence, or without a known word, gets None instead of a label. By
+                default, every text gets a label, even a text without a known word, for which ``nlptx predict`` would
+                print ?.
 
         Raises:
             ArtifactError, InputTypeError: as for :meth:`predict_proba`.
             SettingsError: ``abstain`` is not a number from 0 to 1.
         """
-        if abstain is None:
-            return [self.labels[scored.best] for scored in self._score(texts, jobs)]
-        check_abstain(abstain)
+        if abstain is not None:
+            check_abstain(abstain)
         return [
-            self.labels[scored.best] if scored.is_answered(abstain) else None for scored in self._score(texts, jobs)
+            self.decision.answer(self.labels, scored.chosen) if abstain is None or scored.is_answered(abstain) else None
+            for batch in self._score(texts, jobs)
+            for scored in batch
         ]
 
     def threshold(self, max_error: float) -> float:
@@ -209,11 +218,11 @@ class Model:
         """
         return find_threshold(self.held_out, max_error).confidence
 
-    def _score(self, texts: Iterable[str], jobs: int | Workers | None) -> list[Scored]:
+    def _score(self, texts: Iterable[str], jobs: int | Workers | None) -> Iterator[list[Scored]]:
         texts = iterate_texts(texts)
         with Workers.of(jobs) as workers:
-            batches = score(self, ((None, text) for text in texts), workers)
-            return [scored for batch in batches for _, scored in batch]
+            for batch in score(self, ((None, text) for text in texts), workers):
+                yield [scored for _, scored in batch]
 
     predict_frame = predict_frame
 

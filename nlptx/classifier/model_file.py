@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.classifier.abstention import ErrorCurve
+from nlptx.classifier.decision import LabelSets
 from nlptx.classifier.label_types import label_name, restore_labels, type_names
 from nlptx.classifier.network import feature_widths, unset_network
 from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.errors import CorruptError, SettingsError
 from nlptx.ngrams.serialization import feature_arrays, need_floats, read_ngram_features
-from nlptx.nn import flatten
+from nlptx.nn import LOSSES, flatten
 from nlptx.settings import TrainSettings
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def details_of(model: Model) -> dict[str, Any]:
     return {
         "labels": [label_name(label) for label in model.labels],
         **({} if set(types) == {"str"} else {"label_types": types}),
+        **({} if model.label_sets is None else _details_of_sets(model.label_sets)),
         "values": model.values,
         "history": model.history,
         "source": model.source,
@@ -72,7 +74,26 @@ def read_details(details: dict[str, Any]) -> dict[str, Any]:
         "typical_surprise": TypicalSurprise.from_dict(details["typical_surprise"])
         if "typical_surprise" in details
         else None,
+        "label_sets": _read_sets(details, names) if "label_separator" in details else None,
     }
+
+
+def _details_of_sets(label_sets: LabelSets) -> dict[str, Any]:
+    return {"label_separator": label_sets.separator, "thresholds": label_sets.thresholds.tolist()}
+
+
+def _read_sets(details: dict[str, Any], names: list[str]) -> LabelSets:
+    """Restore the result of :func:`_details_of_sets`. Raises CorruptError if it is invalid."""
+    separator, thresholds = details["label_separator"], details.get("thresholds")
+    if not isinstance(separator, str) or not separator or any(separator in name for name in names):
+        raise CorruptError(f"its label separator is {separator!r}")
+    if (
+        not isinstance(thresholds, list)
+        or len(thresholds) != len(names)
+        or not all(type(value) is float and 0 < value < 1 for value in thresholds)
+    ):
+        raise CorruptError("its thresholds are damaged")
+    return LabelSets(separator, np.array(thresholds))
 
 
 def arrays_of(model: Model) -> dict[str, NDArray]:
@@ -94,7 +115,10 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
     table = need_floats(artifact, "table", settings.float16, (len(vocabulary), None))
     flat = need_array(artifact, "flat", "float32", (None,))
     priors = need_array(artifact, "priors", "float64", (len(artifact.details["labels"]),))
-    if (priors < 0).any() or (priors > 1).any() or abs(priors.sum() - 1) > 1e-6:
+    independent = LOSSES[settings.loss].independent
+    if independent != ("label_separator" in artifact.details):
+        raise CorruptError("its loss does not fit its number of labels per text")
+    if not ((priors >= 0) & (priors <= 1)).all() or (not independent and abs(priors.sum() - 1) > 1e-6):
         raise CorruptError("its prior probabilities do not sum to 1")
     if settings.class_weight == "balanced" and not priors.all():
         raise CorruptError("a label of a balanced model has the prior probability 0")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.encoder import Encoder
 from nlptx.errors import CorruptError, SettingsError
 from nlptx.ngrams import NgramFeatures
-from nlptx.nn import LOSSES, POOLS, Dropout, Gradients, Layer, Layout, Linear
+from nlptx.nn import LOSSES, POOLS, ColumnMix, Dropout, Gradients, Layer, Layout, Linear
 from nlptx.settings import NetworkSettings
 
 
@@ -23,7 +23,9 @@ class Network(Layer):
     The features are optional. They come from n-grams; see :mod:`nlptx.ngrams`. Token features are multiplied by the
     learned matrix U and added to the word vectors. Text features are the outputs of M linear models, each of which
     provides E numbers. They are multiplied by the learned matrix W and added to the outputs. Initially, W computes the
-    mean of the linear models, so that the encoder learns to correct their errors.
+    mean of the linear models, so that the encoder learns to correct their errors. If the classes are independent
+    (several labels per text), W has entries only between numbers and outputs of the same class, so that its size is
+    proportional to the number of classes.
 
     Args:
         settings: architecture of the network.
@@ -53,10 +55,13 @@ class Network(Layer):
         self.pool = POOLS[settings.pool](self.encoder.width, settings.attention_window)
         self.dropout = Dropout(settings.dropout)
         self.head = Linear(self.pool.width, self.loss.outputs, rng)
-        self.token_projection = self.text_projection = None
+        self.token_projection: Linear | None = None
+        self.text_projection: Linear | ColumnMix | None = None
         if token_feature_width:
             self.token_projection = Linear(token_feature_width, components, rng, bias=False)  # U
-        if text_feature_width:
+        if text_feature_width and self.loss.independent:
+            self.text_projection = ColumnMix(text_feature_width // classes, classes)  # W
+        elif text_feature_width:
             self.text_projection = Linear(text_feature_width, self.loss.outputs, rng, bias=False)  # W
             # If the network has two outputs, each linear model has a single one. Half of it is added to the output for
             # the second class, and half is subtracted from the output for the first class.
@@ -119,11 +124,11 @@ class Network(Layer):
             return y
         return y + self.text_projection.apply(text_features, layout)
 
-    # y = x + features W gives dW = features^T dy and dx = dy. The features are fixed, so they need no gradient.
+    # y = x + features W gives dx = dy. The features are fixed, so their gradient is not used.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         encoder_cache, pool_cache, dropout_cache, head_cache, token_features, text_features = cache
         if self.text_projection is not None and text_features is not None:
-            grads.add(self.text_projection.weight, text_features.T @ dy)
+            self.text_projection.backward(dy, text_features, grads)
         dy = self.head.backward(dy, head_cache, grads)  # (B, pool.width)
         dy = self.dropout.backward(dy, dropout_cache, grads)
         dy = self.pool.backward(dy, pool_cache, grads)  # (N, D)
@@ -159,8 +164,10 @@ def unset_network(
             them.
     """
     width = settings.width or components
-    outputs = 1 if settings.loss == "squared-error" else classes
-    min_parameters = settings.blocks * 2 * width * (settings.hidden or 4 * width) + feature_widths[1] * outputs
+    # Each text feature has a weight for every output, or for only one if the classes are independent.
+    one_output = settings.loss == "squared-error" or LOSSES[settings.loss].independent
+    text_weights = feature_widths[1] * (1 if one_output else classes)
+    min_parameters = settings.blocks * 2 * width * (settings.hidden or 4 * width) + text_weights
     if not components or min_parameters > parameters:
         raise CorruptError(f"it has {parameters} parameters; its settings need at least {min_parameters}")
     network = Network(settings, components, classes, cast("np.random.Generator", _Unset()), *feature_widths)

@@ -31,8 +31,9 @@ def predict_frame(
 
     The columns are ``label``, ``confidence``, ``score`` (if the labels have an order) and one ``prob_<label>`` per
     label. If the table already has a column of this name, the new column gets the prefix ``predicted_``. Labels have
-    the same type as in training. If a text is missing or has no known word, or if the confidence is less than
-    ``abstain``, the label is missing (``nlptx predict`` prints ? in this case).
+    the same type as in training; if texts may have several labels, ``label`` contains lists. If a text is missing or
+    has no known word, or if the confidence is less than ``abstain``, the label is missing (``nlptx predict`` prints ?
+    in this case).
 
     Args:
         model: the classifier.
@@ -71,9 +72,9 @@ def predict_frame(
     with Workers.of(jobs) as workers:
         rows = [one for batch in score(model, ((None, text) for text in texts), workers) for _, one in batch]
     probabilities = np.array([one.probabilities for one in rows]).reshape(len(rows), len(model.labels))
-    labels = [model.labels[one.best] if one.is_answered(abstain) else None for one in rows]
+    labels = [model.decision.answer(model.labels, one.chosen) if one.is_answered(abstain) else None for one in rows]
     # If a Series contains None among numbers, pandas converts the numbers to floats unless the dtype is object.
-    with_none = None in labels and not isinstance(model.labels[0], str)
+    with_none = model.label_sets is not None or (None in labels and not isinstance(model.labels[0], str))
     columns = prediction_columns(
         model.label_names,
         pd.Series(labels, frame.index, object if with_none else None),

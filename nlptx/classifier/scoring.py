@@ -10,6 +10,7 @@ from typing import Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.decision import Decision
 from nlptx.classifier.inference import TrainedNetwork
 from nlptx.classifier.surprise import SurpriseMeter, TypicalSurprise
 from nlptx.classifier.token_ids import encode_tokens
@@ -29,8 +30,10 @@ class Scored:
     """Prediction for one text.
 
     Args:
-        probabilities: probabilities of the C labels, which sum to 1.
-        best: index of the predicted label, as chosen by :meth:`nlptx.classifier.model.Model.choose`.
+        probabilities: probabilities of the C labels, which sum to 1, unless a text may have several labels.
+        chosen: indices of the predicted labels, as chosen by :meth:`nlptx.classifier.model.Model.choose`; exactly one,
+            unless a text may have several labels.
+        confidence: probability of the prediction.
         score: expected label value, in [-1, 1]; None for labels without an order.
         known_words: number of known words that the model read. If there are none, the probabilities are the priors.
         truncated: whether the model read only the beginning of the text.
@@ -42,7 +45,8 @@ class Scored:
     """
 
     probabilities: list[float]
-    best: int
+    chosen: tuple[int, ...]
+    confidence: float
     score: float | None
     known_words: int
     truncated: bool
@@ -50,13 +54,8 @@ class Scored:
     surprise: float | None = None
     unlike: bool | None = None
 
-    @property
-    def confidence(self) -> float:
-        """Probability of the predicted label."""
-        return self.probabilities[self.best]
-
     def is_answered(self, abstain: float) -> bool:
-        """Return whether the text gets a label: it has a known word and at least the confidence ``abstain``."""
+        """Return whether the text gets a prediction: it has a known word and at least the confidence ``abstain``."""
         return self.known_words > 0 and self.confidence >= abstain
 
 
@@ -72,8 +71,9 @@ class ScoringModel(TrainedNetwork, Protocol):
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         """Return (B, C) probabilities for B encoded texts."""
 
-    def choose(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return (B,) predicted classes for probabilities (B, C)."""
+    @property
+    def decision(self) -> Decision:
+        """How probabilities become labels."""
 
     def scores(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return (B,) scores for probabilities (B, C), or None for labels without an order."""
@@ -117,9 +117,11 @@ def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner, me
     read = [ids[: model.settings.most_words] for ids in encoded]
     probabilities = model.probabilities(read)
     scores = model.scores(probabilities)
+    chosen = model.decision.choose(probabilities)
     columns = (
         probabilities.tolist(),
-        model.choose(probabilities).tolist(),
+        model.decision.classes(chosen),
+        model.decision.confidence(probabilities, chosen).tolist(),
         [None] * len(texts) if scores is None else scores.tolist(),
         map(len, read),
         [len(ids) < len(all_ids) for ids, all_ids in zip(read, encoded, strict=True)],

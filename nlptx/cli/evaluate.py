@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -14,16 +15,15 @@ from nlptx.cli.evaluation_report import as_json, draw_report
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import BUNDLED, Run, model_option, run_options
 from nlptx.cli.reading_options import reading_options
-from nlptx.cli.reporter import Reporter, print_json
+from nlptx.cli.reporter import print_json
 from nlptx.cli.stage_run import peak_memory
 from nlptx.corpus.document import ReadOptions
-from nlptx.errors import DataError, LabelError, QualityGateError
+from nlptx.errors import DataError, QualityGateError
 
 if TYPE_CHECKING:
-    from nlptx.classifier.model import Model
+    from numpy.typing import NDArray
 
-# Maximum number of label spellings in a note.
-_MAX_LISTED = 10
+    from nlptx.classifier.model import Model
 
 # Notes for data with which the model was trained or validated.
 _SEEN = {
@@ -65,6 +65,9 @@ def evaluate(
     The table of accuracy against coverage shows how accurate the predictions are if only the texts with the highest
     confidence are labelled; AURC is the mean error over all coverages. --abstain and --max-error work as in nlptx
     predict. With one of them, --min-accuracy and the rest of the report apply only to the labelled texts.
+
+    For a model of several labels per text, accuracy is the fraction of the texts whose labels are all correct (subset
+    accuracy), also for --min-accuracy. The report contains micro-F1 and the threshold of each label.
     """
     data = inputs_or_stdin(data)
     check_names(*data, model, plot)
@@ -74,13 +77,14 @@ def evaluate(
     import numpy as np
 
     from nlptx.classifier.coverage import CoverageCurve
+    from nlptx.classifier.evaluation import compare
     from nlptx.classifier.model import Model
     from nlptx.classifier.scoring import score
     from nlptx.cli.known_words import KnownWords
+    from nlptx.cli.true_labels import find_targets
     from nlptx.corpus.corpus import Corpus
-    from nlptx.corpus.label_map import label_map_notes, map_labels
+    from nlptx.corpus.label_sets import read_labels
     from nlptx.corpus.labelled import LabelledDocuments
-    from nlptx.metrics import evaluate as compute_report
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
 
@@ -91,27 +95,26 @@ def evaluate(
         check_extension(plot)
     classifier = Model.load(model)
     threshold = abstention.threshold(classifier)
+    separator = None if classifier.label_sets is None else classifier.label_sets.separator
+    reading = replace(reading, label_separator=separator)
     corpus = Corpus(data, reading, run.reporter.note)
-    texts, labels, positions = [], [], []
+    texts, cells, positions = [], [], []
     for document in LabelledDocuments(corpus):
         texts.append(document.text)
-        labels.append(document.label or "")
+        cells.append(document.label or "")
         positions.append(document.where)
     if not texts:
         raise DataError("there is nothing to evaluate: no text was found")
-    for note in label_map_notes(reading.label_map, labels):
-        run.reporter.note(note)
-    labels = map_labels(labels, reading.label_map)
-    targets = _targets(labels, classifier.label_names, positions, run.reporter)
+    targets = find_targets(read_labels(cells, reading, run.reporter.note), classifier, positions, run.reporter.note)
     known_words = KnownWords()
-    probabilities: list[list[float]] = []
+    probabilities: list[NDArray[np.float64]] = []
     confidence: list[float] = []
     answered: list[bool] = []
     with Workers(run.jobs, processes=True) as workers:
         for batch in score(classifier, zip(positions, texts, strict=True), workers):
+            probabilities.append(np.array([scored.probabilities for _, scored in batch]))
             for where, scored in batch:
                 known_words.add(where, scored)
-                probabilities.append(scored.probabilities)
                 confidence.append(scored.confidence if scored.known_words else 0.0)
                 answered.append(scored.is_answered(threshold) or not abstention.is_given)
     if not any(answered):
@@ -119,11 +122,10 @@ def evaluate(
             f"there is nothing to evaluate: no text has a confidence of {threshold:g}",
             hint="Lower `abstain`, or raise `max_error`.",
         )
-    p, classes = np.array(probabilities), np.array(targets)
-    predicted = classifier.choose(p)
-    curve = CoverageCurve.of(np.array(confidence), predicted == classes)
-    ordered = classifier.values is not None
-    report = compute_report(p[answered], classes[answered], classifier.label_names, ordered, predicted[answered])
+    p = np.concatenate(probabilities)
+    correct = classifier.decision.correct(classifier.choose(p), targets)
+    curve = CoverageCurve.of(np.array(confidence), correct)
+    report = compare(classifier, p[answered], targets[answered], classifier.label_names)
     seen_in = _seen_in(classifier, corpus.sha256)
     names = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
     if run.json:
@@ -150,31 +152,6 @@ def evaluate(
         run.reporter.note(f"note: {_SEEN[seen_in]}")
     if min_accuracy is not None and report.accuracy < min_accuracy:
         raise QualityGateError(f"accuracy is {report.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")
-
-
-def _targets(labels: list[str], known: list[str], positions: list[str], reporter: Reporter) -> list[int]:
-    """Return the class of each label of the data. Print a note if labels are spelled differently in the model."""
-    from nlptx.classifier.label_spellings import match_labels
-
-    distinct = dict.fromkeys(labels)
-    matches = match_labels(distinct, known)
-    if matches is None:
-        label = next(label for label in distinct if label not in known)
-        raise LabelError(
-            f"label {label!r} is not one of the model's: {', '.join(known)}",
-            where=positions[labels.index(label)],
-            hint=f"Map it to one of these: `label_map={label}=NEW`.",
-        )
-    understood = {old: new for old, new in matches.items() if old != new}
-    if understood:
-        pairs = [f"{old} as {new}" for old, new in sorted(understood.items())]
-        more = ", ..." if len(pairs) > _MAX_LISTED else ""
-        reporter.note(
-            f"labels of the data are read as those of the model: {', '.join(pairs[:_MAX_LISTED])}{more};"
-            " if that is wrong, map them with `label_map=OLD=NEW`"
-        )
-    classes = {label: number for number, label in enumerate(known)}
-    return [classes[matches[label]] for label in labels]
 
 
 def _seen_in(model: Model, sha256: str) -> str | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nlptx.cli.reporter import Reporter
 
 if TYPE_CHECKING:
+    from nlptx.classifier.label_set_report import LabelSetReport
     from nlptx.metrics import Report
 
 # Maximum number of labels for which the confusion matrix is drawn. If there are more, the most frequent errors are
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 _MAX_DRAWN, _MAX_LISTED = 12, 10
 
 
-def as_json(report: Report) -> dict[str, Any]:
+def as_json(report: Report | LabelSetReport) -> dict[str, Any]:
     """Return a report as JSON values; NaN becomes None."""
 
     def plain(value: Any) -> Any:
@@ -43,7 +44,7 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
     return sorted(wrong, key=lambda row: -row[2])[:_MAX_LISTED]
 
 
-def draw_report(names: dict[str, Any], report: Report, unknown: int, reporter: Reporter) -> None:
+def draw_report(names: dict[str, Any], report: Report | LabelSetReport, unknown: int, reporter: Reporter) -> None:
     """Print a report as tables.
 
     Args:
@@ -52,22 +53,63 @@ def draw_report(names: dict[str, Any], report: Report, unknown: int, reporter: R
         unknown: number of texts without a known word.
         reporter: object that prints the tables.
     """
+    from nlptx.classifier.label_set_report import LabelSetReport
+
     (low, high), floor = report.interval, report.ece_floor
     by_chance = f"by chance alone {floor.mean:.2%}, 95 % below {floor.percentile_95:.2%}"
-    facts: list[tuple[str, Any]] = [
+    about: list[tuple[str, Any]] = [
         ("model", names["model"]),
         ("seed", str(names["seed"])),
         ("data", " ".join(names["data"])),
         ("texts", report.texts),
         *([("answered", names["answered"])] if "answered" in names else []),
         *([("without a known word", unknown)] if unknown else []),
-        ("accuracy", f"{report.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%})"),
+    ]
+    accuracy = f"{report.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%})"
+    ece = ("calibration error", f"{report.ece:.2%}  ({by_chance})")
+    if isinstance(report, LabelSetReport):
+        _draw_sets(about, accuracy, ece, report, reporter)
+    else:
+        _draw_classes(about, accuracy, ece, report, reporter)
+
+
+def _draw_sets(
+    about: list[tuple[str, Any]], accuracy: str, ece: tuple[str, str], report: LabelSetReport, reporter: Reporter
+) -> None:
+    precision_recall = f"(precision {report.micro_precision:.4f}, recall {report.micro_recall:.4f})"
+    facts = [
+        *about,
+        ("labels per text", f"{report.labels_per_text:.2f}  (predicted {report.predicted_per_text:.2f})"),
+        ("subset accuracy", accuracy),
+        ("micro-F1", f"{report.micro_f1:.4f}  {precision_recall}"),
+        ("macro-F1", f"{report.macro_f1:.4f}"),
+        ("ROC-AUC", f"{report.auc:.4f}"),
+        ("log-loss", f"{report.log_loss:.4f}  (sum over the labels)"),
+        ece,
+    ]
+    reporter.facts("evaluation", facts)
+    rows = [
+        (
+            *(row.label, f"{row.precision:.4f}", f"{row.recall:.4f}", f"{row.f1:.4f}"),
+            *(row.texts, f"{row.threshold:.4f}"),
+        )
+        for row in report.classes
+    ]
+    reporter.table("by label", ("label", "precision", "recall", "F1", "texts", "threshold"), rows)
+
+
+def _draw_classes(
+    about: list[tuple[str, Any]], accuracy: str, ece: tuple[str, str], report: Report, reporter: Reporter
+) -> None:
+    facts = [
+        *about,
+        ("accuracy", accuracy),
         ("majority baseline", f"{report.majority:.2%}"),
         ("balanced accuracy", f"{report.balanced_accuracy:.2%}"),
         ("macro-F1", f"{report.macro_f1:.4f}"),
         ("ROC-AUC", f"{report.auc:.4f}"),
         ("log-loss", f"{report.log_loss:.4f}"),
-        ("calibration error", f"{report.ece:.2%}  ({by_chance})"),
+        ece,
     ]
     if report.mean_absolute_error is not None and len(report.classes) > 2:
         facts.append(("mean absolute error", f"{report.mean_absolute_error:.4f} steps"))

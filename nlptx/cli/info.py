@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _FIRST = ("purpose", "accuracy", "labels")
 # Maximum number of labels that are listed in the purpose of a model.
 _NAMED = 6
+# Maximum number of labels whose thresholds are shown.
+_MAX_THRESHOLDS = 20
 
 
 @command()
@@ -99,6 +101,9 @@ def _draw(
         for title, entries in (("card", card), ("calibration", _calibration(found))):
             if entries:
                 reporter.facts(title, _rows(entries))
+        if 0 < len(found.details.get("thresholds", ())) <= _MAX_THRESHOLDS:
+            chosen = zip(found.details["labels"], found.details["thresholds"], strict=True)
+            reporter.facts("threshold of each label", ((label, f"{value:.4f}") for label, value in chosen))
         if "held_out" in found.details:
             held_out = ErrorCurve.from_dict(found.details["held_out"])
             reporter.facts(
@@ -131,8 +136,9 @@ def _purpose(details: dict[str, Any]) -> dict[str, Any]:
     """
     labels = [str(label) for label in details["labels"]]
     several = f"{', '.join(labels[:-1])} and {labels[-1]}" if len(labels) <= _NAMED else f"{len(labels):,} labels"
+    sets = "label_separator" in details
     entries = {
-        "purpose": f"Distinguish {several}.",
+        "purpose": f"Find out which of {several} apply." if sets else f"Distinguish {several}.",
         "accuracy": "Not measured: no texts were held out.",
         "labels": ", ".join(labels),
     }
@@ -143,7 +149,8 @@ def _purpose(details: dict[str, Any]) -> dict[str, Any]:
     if "valid_accuracy" in epoch:
         texts = history.get("valid_texts")
         held_out = f"{texts:,} held-out texts" if type(texts) is int else "held-out texts"
-        entries["accuracy"] = f"{epoch['valid_accuracy']:.2%} of {held_out}"
+        all_labels = " have exactly the predicted labels" if sets else ""
+        entries["accuracy"] = f"{epoch['valid_accuracy']:.2%} of {held_out}{all_labels}"
     return {name: details["card"].get(name, value) for name, value in entries.items()}
 
 

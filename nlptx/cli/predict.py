@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from dataclasses import replace
 
 import click
 from click.core import ParameterSource
@@ -75,6 +76,9 @@ def predict(
     P get the label ? too; their probabilities and scores are unchanged. --max-error E chooses P from the errors on the
     held-out texts: on texts like these, at most a fraction E of the labels is wrong (95 % confidence). Every input row
     has an output row, unless --skip-bad leaves out empty texts and rows that cannot be read.
+
+    A model of several labels per text (train --label-separator) prints those above their thresholds, or - in plain text
+    and an empty cell in tables if there are none. The confidence is the probability that all of them are right.
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, model)
@@ -93,6 +97,8 @@ def predict(
     keep_freed_memory()
     classifier = Model.load(model)
     threshold = abstention.threshold(classifier)
+    if classifier.label_sets is not None:  # a label column may contain lists of labels
+        reading = replace(reading, label_separator=classifier.label_sets.separator)
     corpus = Corpus(inputs, reading, run.reporter.note)
     pairs = ((document, document.text) for document in documents_with_text(corpus))
     known_words, texts, answered = KnownWords(), 0, 0

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # Label of a text that has no known word, or whose confidence is too low.
 NO_LABEL = "?"
+# In plain text: label of a text with none of the labels. In tables the cell is empty.
+NONE_OF_THEM = "-"
 # Input format -> output format, for input formats in which predictions cannot be written.
 _LAYOUTS = {"document": "text", "parquet": "csv"}
 
@@ -70,6 +72,7 @@ class PredictionWriter:
         self.layout = layout
         self.model = model
         self.labels = model.label_names
+        self.separator = None if model.label_sets is None else model.label_sets.separator
         self.details = details
         self.guard = guard
         self.abstain = abstain
@@ -109,7 +112,7 @@ class PredictionWriter:
         columns = ["text"] if source.format == "text" else source.columns
         if columns and layout in ("csv", "tsv"):
             self.layout, self._delimiter = layout, source.delimiter
-            nothing = Scored(self.model.priors.tolist(), 0, 0.0, 0, False, 0)
+            nothing = Scored(self.model.priors.tolist(), (0,), 0.0, 0.0, 0, False, 0)
             self._cells(self._full(Document("", fields=dict.fromkeys(columns)), nothing))
 
     def flush(self) -> None:
@@ -119,13 +122,13 @@ class PredictionWriter:
 
     def _short(self, document: Document, scored: Scored) -> str:
         """Return an output line: label, score, details, and the text (or the file name, if a file is one text)."""
-        number = scored.probabilities[scored.best] if self.model.values is None else scored.score
+        number = scored.confidence if self.model.values is None else scored.score
         # The text of a table cell may have several lines, which must become one line of output.
         text = document.text.replace("\r\n", " ").replace("\n", " ")
         text = text if document.line else document.source.translate(_TSV_BREAKS)
         text = guarded(text) if self.guard else text
         details = [_cell(value) for value in self._details(scored).values()]
-        return "\t".join([self._label(scored), f"{number:.4f}", *details, text])
+        return "\t".join([self._label(scored) or NONE_OF_THEM, f"{number:.4f}", *details, text])
 
     def _details(self, scored: Scored) -> dict[str, Any]:
         if not self.details:
@@ -140,12 +143,23 @@ class PredictionWriter:
         }
 
     def _label(self, scored: Scored) -> str:
-        return self.labels[scored.best] if scored.is_answered(self.abstain) else NO_LABEL
+        """Return the label, or all labels joined by the separator."""
+        if not scored.is_answered(self.abstain):
+            return NO_LABEL
+        labels = [self.labels[number] for number in scored.chosen]
+        return labels[0] if self.separator is None else self.separator.join(labels)
+
+    def _value(self, scored: Scored) -> str | list[str] | None:
+        """Return the label for a table row; in JSON, several labels are a list, or None for a text without a label."""
+        if self.separator is None or self.layout != "jsonl":
+            return self._label(scored)
+        return [self.labels[number] for number in scored.chosen] if scored.is_answered(self.abstain) else None
 
     def _full(self, document: Document, scored: Scored) -> dict[str, Any]:
-        shares = rounded(scored.probabilities)
+        shares = rounded(scored.probabilities) if self.separator is None else _each_rounded(scored.probabilities)
+        confidence = shares[scored.chosen[0]] if self.separator is None else round(scored.confidence, _DIGITS)
         score = None if self.model.values is None or scored.score is None else round(scored.score, _DIGITS)
-        result = prediction_columns(self.labels, self._label(scored), shares[scored.best], score, shares)
+        result = prediction_columns(self.labels, self._value(scored), confidence, score, shares)
         result |= self._details(scored)
         row = dict(document.fields) if document.fields is not None else _place(document)
         for name, value in result.items():
@@ -187,6 +201,10 @@ def rounded(probabilities: Sequence[float]) -> list[float]:
     for place in lost[: unit - sum(floors)]:
         floors[place] += 1
     return [floor / unit for floor in floors]
+
+
+def _each_rounded(probabilities: Sequence[float]) -> list[float]:
+    return [round(p, _DIGITS) for p in probabilities]
 
 
 def guarded(text: str) -> str:

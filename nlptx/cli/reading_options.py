@@ -30,10 +30,13 @@ _label_map = option(
 _weight_column = option(
     "--weight-column", metavar="NAME", group="Data", help="Column of weights; a row of weight 2 counts as two rows."
 )
+_label_separator = option(
+    "--label-separator", metavar="CHAR", group="Data", help="Several labels per text, separated by CHAR."
+)
 
 
 def reading_options(
-    splits: tuple[str, ...], *, skip_bad: bool = False, labelled: bool = False, weighted: bool = False
+    splits: tuple[str, ...], *, skip_bad: bool = False, labelled: bool = False, training: bool = False
 ) -> Callable[[Function], Function]:
     """Add the options for reading inputs; the command receives them as ``reading``.
 
@@ -41,7 +44,8 @@ def reading_options(
         splits: parts that are read by default of a corpus with folders train, test and unsup.
         skip_bad: whether to add ``--skip-bad``, which leaves out rows.
         labelled: whether the command needs labels; if so, ``--map`` is added.
-        weighted: whether to add ``--weight-column``.
+        training: whether to add ``--weight-column`` and ``--label-separator``; a model stores the separator of its
+            labels, so other commands do not need it.
     """
 
     def decorate(function: Function) -> Function:
@@ -92,6 +96,7 @@ def reading_options(
             encoding_errors: str,
             skip_bad: bool = False,
             weight_column: str | None = None,
+            label_separator: str | None = None,
             **kwargs: Any,
         ) -> Any:
             reading = ReadOptions(
@@ -104,12 +109,14 @@ def reading_options(
                 delimiter="\t" if delimiter in _TABS else delimiter,
                 label_map=parse_label_map(kwargs.pop("map", ())),
                 weight_column=weight_column,
+                label_separator=label_separator,
             )
             return function(*args, reading=reading, **kwargs)
 
         result: Function = wrapped
         for enabled, add in (
-            (weighted, _weight_column),
+            (training, _label_separator),
+            (training, _weight_column),
             (labelled, _label_map),
             (skip_bad, _skip_bad(help=_SKIP_BAD[labelled])),
         ):

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     group="N-grams",
     help="Prior of the n-grams: word, tab, value on each line.",
 )
-@option("--resume", is_flag=True, help="Continue from the checkpoint, if there is one.")
+@option("--resume", is_flag=True, help="Continue from the checkpoint, if any; Ctrl-C keeps the best weights.")
 @option(
     "--checkpoint-minutes",
     type=click.FloatRange(0),
@@ -93,7 +93,7 @@ if TYPE_CHECKING:
 @preset_option
 @settings_options(TrainSettings)
 @seed_option
-@reading_options(SPLITS, skip_bad=True, labelled=True, weighted=True)
+@reading_options(SPLITS, skip_bad=True, labelled=True, training=True)
 @run_options()
 def train(
     data: tuple[str, ...],
@@ -117,8 +117,7 @@ def train(
     nlptx train reviews.csv -o model.npz
     nlptx train reviews.csv --start bundled --epochs 3 --lr 5e-4 -o model.npz
 
-    DATA is a table with the columns text and label, or a folder or archive with a sub-folder per label. Ctrl-C keeps
-    the best weights so far; --resume continues from there.
+    DATA is a table with columns text and label, or a folder or archive with a sub-folder per label.
     """
     data = inputs_or_stdin(data)
     if embeddings is not None and start is not None:
@@ -170,6 +169,7 @@ def train(
                     unlabelled=found.unlabelled,
                     sample_weight=found.weights,
                     lexicon=entries,
+                    label_separator=reading.label_separator,
                     seed=seed,
                     jobs=Workers(run.jobs, processes=True),
                     on_progress=lambda progress: show(progress, meter),

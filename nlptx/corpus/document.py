@@ -21,7 +21,7 @@ class Document(NamedTuple):
 
     Args:
         text: the text, without its line end.
-        label: the label, or None.
+        label: the label, or the contents of a cell with several labels; None if there is none.
         source: path of the file, as the user gave it; ``archive:member`` inside an archive.
         line: number of the first line of the document in this file, from 1; 0 if the file is one document.
         fields: all columns of the table row; None for plain text.
@@ -63,6 +63,7 @@ class ReadOptions:
         delimiter: character between the columns of CSV tables; if None, it is detected from the header.
         label_map: new label for each old label that is to be replaced; other labels are kept.
         weight_column: name of the column that contains the weights of the rows, or None.
+        label_separator: text between the labels in a cell of the label column; None if a text has exactly one label.
     """
 
     text_column: str = "text"
@@ -74,6 +75,7 @@ class ReadOptions:
     delimiter: str | None = None
     label_map: Mapping[str, str] = field(default_factory=dict)
     weight_column: str | None = None
+    label_separator: str | None = None
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
@@ -82,6 +84,14 @@ class ReadOptions:
             raise SettingsError(f"split is {min(unknown)!r}; expected some of {', '.join(SPLITS)}")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in _NO_DELIMITERS):
             raise SettingsError(f"`delimiter` is {self.delimiter!r}; expected one character, not a quote or a line end")
+        if self.label_separator is not None:
+            check_separator(self.label_separator)
+
+
+def check_separator(separator: str) -> None:
+    """Raise SettingsError unless ``separator`` can stand between the labels of a table cell."""
+    if not separator or separator != (separator.strip() or " "):
+        raise SettingsError(f"`label_separator` is {separator!r}; expected a character such as ; without white space")
 
 
 def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ class LabelledDocuments:
 
     A document without a label causes an error. If the corpus is read with ``skip_bad``, documents without a label or
     without a text are left out instead, and a note at the end gives their number. Documents in the split ``unlabelled``
-    are not checked.
+    are not checked. With a ``label_separator``, an empty label cell is valid: the text has none of the labels.
 
     Args:
         corpus: the documents.
@@ -60,10 +60,15 @@ class LabelledDocuments:
             column_is_missing = document.format != "jsonl" and len(found) != 1
             if len(found) == 1:
                 self.corpus.note_guess(document.source, f"column {found[0]!r} is read as the label")
+        if options.label_separator is not None:
+            check_is_table(document)
+        may_be_empty = options.label_separator is not None and len(matching_columns(options.label_column, fields)) == 1
         if not options.skip_bad or (column_is_missing and document.label is None):
-            check_label(document, options.label_column)
+            if not may_be_empty:
+                check_label(document, options.label_column)
             return True
-        missing = "label" if document.label is None else "text" if not document.text.strip() else ""
+        no_label = document.label is None and not may_be_empty
+        missing = "label" if no_label else "text" if not document.text.strip() else ""
         if missing:
             self.left_out.append(document.text)
             self.corpus.left_out.add(f"without a {missing}", document.where)
@@ -77,6 +82,16 @@ def documents_with_text(corpus: Corpus) -> Iterator[Document]:
             corpus.left_out.add("without a text", document.where)
         else:
             yield document
+
+
+def check_is_table(document: Document) -> None:
+    """Raise LabelError if a document that may have several labels is not a row of a table."""
+    if document.fields is None:
+        raise LabelError(
+            "this text is not in a table, so it cannot have several labels",
+            where=document.where,
+            hint="`label_separator` is for .csv, .tsv and .jsonl files: a folder per label gives each text one label.",
+        )
 
 
 def check_label(document: Document, label_column: str) -> None:

@@ -71,7 +71,7 @@ def _document(source: Source, columns: Columns, number: int, fields: dict[str, A
         text = ""
     if not isinstance(text, str):
         raise BadRowError(f"column {found.text!r} contains {text!r}; expected a text", where=where)
-    label = None if found.label is None else _label(fields[found.label], where)
+    label = None if found.label is None else _label(fields[found.label], where, columns.options.label_separator)
     document = Document(text, label, source.name, number, fields, source.format, delimiter=source.delimiter)
     if columns.options.weight_column is not None:
         value = None if found.weight is None else fields[found.weight]
@@ -102,7 +102,9 @@ def _weight(value: Any, where: str) -> float:
     return weight
 
 
-def _label(value: Any, where: str) -> str | None:
+def _label(value: Any, where: str, separator: str | None = None) -> str | None:
+    if isinstance(value, list) and separator is not None:
+        return _joined(value, where, separator)
     if isinstance(value, dict | list):
         raise BadRowError(f"the label is {value!r}; expected a word or a number", where=where)
     if _is_missing(value):
@@ -112,6 +114,18 @@ def _label(value: Any, where: str) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"  # as JSON and other formats write it
     return " ".join(str(value).split()) or None
+
+
+def _joined(values: list[Any], where: str, separator: str) -> str | None:
+    """Return the labels of a JSON list as the contents of a cell."""
+    labels = [_label(value, where) or "" for value in values]
+    if wrong := next((label for label in labels if separator in label), None):
+        raise BadRowError(
+            f"the label {wrong!r} contains the separator {separator!r}",
+            where=where,
+            hint="Give a `label_separator` that no label contains.",
+        )
+    return separator.join(labels) or None
 
 
 def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from nlptx.corpus.corpus import Corpus, digest, to_bytes
 from nlptx.corpus.document import Document, ReadOptions, non_default_options
-from nlptx.corpus.label_map import label_map_notes, map_labels
+from nlptx.corpus.label_sets import read_labels
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.sources import format_by_name
 from nlptx.runtime.progress import counted
@@ -30,7 +30,7 @@ class TrainingTexts:
     """Texts for training; pass them to :func:`nlptx.fit`.
 
     Args:
-        texts, labels: training texts and their labels.
+        texts, labels: training texts and their labels; with a ``label_separator``, the labels of each text as a tuple.
         unlabelled: texts without labels.
         valid: held-out texts and their labels, or None.
         weights: weight of each training text, or None.
@@ -41,9 +41,9 @@ class TrainingTexts:
     """
 
     texts: list[str]
-    labels: list[str]
+    labels: list[str] | list[tuple[str, ...]]
     unlabelled: list[str]
-    valid: tuple[list[str], list[str]] | None = None
+    valid: tuple[list[str], list[str] | list[tuple[str, ...]]] | None = None
     weights: list[float] | None = None
     source: dict[str, Any] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
@@ -85,10 +85,12 @@ def read_training_data(
     found = _read_sorted(corpus, on_document)
     source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256, **found.source}
     source["reading"] = non_default_options(options, SPLITS)
-    labels = list(found.labels)
+    cells: list[Any] = list(found.labels)
+    held_out_texts: list[str] | None = None
     read, sha256 = corpus.documents, corpus.copy_hash()
     if names := _names(unlabelled):
-        more = Corpus(names, _options_of(names, options, (_UNLABELLED,)), on_note, noted)
+        more_options = replace(_options_of(names, options, (_UNLABELLED,)), label_separator=None)
+        more = Corpus(names, more_options, on_note, noted)
         for document in counted(more, on_document, read):
             found.unlabelled.append(document.text)
             sha256.update(to_bytes(document))
@@ -99,19 +101,25 @@ def read_training_data(
     found.corpus = {
         "documents": read,
         "sha256": sha256.hexdigest(),
-        "reading": non_default_options(replace(options, skip_bad=False, label_map={}, weight_column=None), SPLITS),
+        "reading": non_default_options(_options_of_texts(options), SPLITS),
     }
     if names := _names(valid):
         held_out = Corpus(names, _options_of(names, options, (_HELD_OUT,)), on_note, noted)
         validation = _read_sorted(held_out, on_document, read)
-        found.valid = validation.texts, map_labels(validation.labels, options.label_map)
-        labels += validation.labels
+        held_out_texts = validation.texts
+        cells += validation.labels
         source["valid_documents"], source["valid_sha256"] = held_out.documents, held_out.sha256
-    for note in label_map_notes(options.label_map, labels):
-        on_note(note)
-    found.labels = map_labels(found.labels, options.label_map)
+    labels = read_labels(cells, options, on_note)
+    found.labels = labels[: len(found.texts)]
+    if held_out_texts is not None:
+        found.valid = held_out_texts, labels[len(found.texts) :]
     found.source = source
     return found
+
+
+def _options_of_texts(options: ReadOptions) -> ReadOptions:
+    """Return only those options that determine which texts are read."""
+    return replace(options, skip_bad=False, label_map={}, weight_column=None, label_separator=None)
 
 
 def _options_of(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:

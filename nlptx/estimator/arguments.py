@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.label_sets import are_label_sets
 from nlptx.classifier.label_types import Label, label_name, list_labels
 from nlptx.corpus.given_texts import describe_texts
 from nlptx.errors import InputTypeError, LabelError
@@ -79,6 +80,11 @@ def _labels_and_array(y: Iterable[Label]) -> tuple[list[Label], NDArray]:
     The array has the dtype of ``y``. If ``y`` has none, NumPy chooses the dtype.
     """
     y = np.asarray(y) if hasattr(y, "__array__") else list(check_iterable(y, "y", "labels"))
+    if are_label_sets(y):
+        raise InputTypeError(
+            f"`y[0]` is {with_type(y[0])}; expected one label per text",
+            hint="nlptx.fit trains a model that gives texts any number of labels.",
+        )
     labels = list_plain_labels(y, "y")
     for position, label in enumerate(labels):
         if type(label) is not type(labels[0]):

@@ -59,7 +59,7 @@ class FeatureSettings:
 
 def fit_ngram_features(
     texts: Sequence[NDArray[np.integer]],
-    targets: NDArray[np.int64],
+    targets: NDArray[np.int64] | NDArray[np.bool_],
     shape: FeatureSettings,
     rng: np.random.Generator,
     unlabelled: Sequence[NDArray[np.integer]] = (),
@@ -73,7 +73,7 @@ def fit_ngram_features(
 
     Args:
         texts: (T,) word ids of each training text.
-        targets: (texts,) class of each text.
+        targets: (texts,) class of each text, or (texts, C) whether it has each class.
         shape: shape and size of the features.
         rng: source of randomness for the folds and for the initial vectors of the power iteration.
         unlabelled: word ids of texts without a label.
@@ -96,7 +96,7 @@ def fit_ngram_features(
     known, weights, components, row_of = _components(distinct, unread, shape, rng, workers, on_progress, text_weights)
     scaled = divided_by_root(presence(_look_up(distinct, on_progress), known), texts)
     of_lexicon = None if lexicon is None else lexicon.rows(distinct, texts)
-    width = feature_width(shape.classes)
+    width = feature_width(shape.classes, independent=targets.ndim == 2)
     iterations = count(1)
 
     def on_iteration() -> None:

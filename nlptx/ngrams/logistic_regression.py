@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.nn.activations import sigmoid
-from nlptx.nn.losses import CrossEntropy
+from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 
 # C in the penalty |w|^2 / (2 C) that is added to the summed log-loss, for the ratios and for the components.
 INVERSE_PENALTY = 10.0
@@ -28,7 +28,7 @@ MAX_ITERATIONS = 100
 def fit_linear(
     rows: sp.csr_matrix,
     ratios: NDArray[np.float32],
-    targets: NDArray[np.int64],
+    targets: NDArray,
     on_iteration: Callable[[], None] = lambda: None,
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -37,7 +37,7 @@ def fit_linear(
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
         ratios: (G, E) ratios. E = 1 means two classes and the logistic loss; E > 1 means softmax over E classes.
-        targets: (texts,) class of each text.
+        targets: (texts,) class of each text; or (texts, E) whether it has each class, for E separate logistic losses.
         on_iteration: callback after each iteration; there are at most MAX_ITERATIONS.
         text_weights: (texts,) weight of the loss of each text, or None.
 
@@ -59,7 +59,7 @@ def fit_linear(
 
 def fit_dense(
     features: NDArray[np.float32],
-    targets: NDArray[np.int64],
+    targets: NDArray,
     width: int,
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -67,8 +67,8 @@ def fit_dense(
 
     Args:
         features: (texts, K) components, with a mean square of 1.
-        targets: (texts,) class of each text.
-        width: E; 1 means two classes and the logistic loss, and more means softmax over E classes.
+        targets: class or classes of each text, as for :func:`fit_linear`.
+        width: E; the loss depends on it and on the targets, as for :func:`fit_linear`.
         text_weights: (texts,) weight of the loss of each text, or None.
     """
     return _minimise(
@@ -85,7 +85,7 @@ def _minimise(
     forward: Callable[[NDArray], NDArray],
     backward: Callable[[NDArray], NDArray],
     shape: tuple[int, ...],
-    targets: NDArray[np.int64],
+    targets: NDArray,
     inverse_penalty: float,
     on_iteration: Callable[[], None] = lambda: None,
     text_weights: NDArray[np.float64] | None = None,
@@ -96,7 +96,7 @@ def _minimise(
         forward: function from weights to the outputs (texts, E), without the bias.
         backward: function from an error (texts, E) float32 to the gradient of the weights.
         shape: shape of the weights, (G, E).
-        targets: (texts,) class of each text.
+        targets: class or classes of each text, as for :func:`fit_linear`.
         inverse_penalty: C, see INVERSE_PENALTY.
         on_iteration: callback after each iteration.
         text_weights: (texts,) weight of the loss of each text, or None.
@@ -105,6 +105,8 @@ def _minimise(
 
     width = shape[1]
     loss_of = _logistic_loss if width == 1 else CrossEntropy(width).value_and_gradient
+    if targets.ndim == 2:
+        loss_of = BinaryCrossEntropy(width).value_and_gradient
 
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         weights = flat[:-width].reshape(shape)
@@ -130,7 +132,7 @@ def _minimise(
     return solution[:-width].reshape(shape), solution[-width:]
 
 
-def _logistic_loss(z: NDArray, targets: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
+def _logistic_loss(z: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
     """Return the loss of each text, (texts,), and its gradient (texts, 1), for outputs z (texts, 1)."""
     # The loss is log(1 + exp(-s)); the margin s is positive if the prediction is correct.
     margins = z[:, 0] * (2 * targets - 1)

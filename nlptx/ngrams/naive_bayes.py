@@ -68,12 +68,15 @@ def find(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]
     return np.where(present, index, len(known))
 
 
-def feature_width(classes: int) -> int:
-    """Return E, the number of ratios per n-gram: 1 for two classes (second versus first), otherwise one per class."""
-    return 1 if classes == 2 else classes
+def feature_width(classes: int, independent: bool = False) -> int:
+    """Return E, the number of ratios per n-gram: 1 for two classes (second versus first), otherwise one per class.
+
+    If classes are independent, so that a text may have any number of them, there is always one ratio per class.
+    """
+    return 1 if classes == 2 and not independent else classes
 
 
-def log_count_ratios(counts: NDArray, min_texts: int) -> NDArray[np.float32]:
+def log_count_ratios(counts: NDArray, min_texts: int, seen: NDArray | None = None) -> NDArray[np.float32]:
     """Return the log-count ratios (G, E) of n-grams.
 
     N-grams in fewer than ``min_texts`` texts have the ratio 0 and are not included in the sums. If a class has all of
@@ -82,15 +85,24 @@ def log_count_ratios(counts: NDArray, min_texts: int) -> NDArray[np.float32]:
     Args:
         counts: (G, C) number of texts of each class that contain each n-gram, or the sum of their weights.
         min_texts: minimum number of texts that an n-gram must occur in.
+        seen: (G,) number of texts that contain each n-gram, if a text may have any number of classes; None if each has
+            exactly one.
     """
-    frequent = counts.sum(axis=1) >= min_texts
+    frequent = (counts.sum(axis=1) if seen is None else seen) >= min_texts
     counts = counts[frequent]
-    of_class = counts[:, 1:] if counts.shape[1] == 2 else counts
-    rest = counts.sum(axis=1, keepdims=True) - of_class
-    share = of_class.sum(axis=0) / (counts.sum() or 1)
+    if seen is None:
+        of_class = counts[:, 1:] if counts.shape[1] == 2 else counts
+        rest, total = counts.sum(axis=1, keepdims=True) - of_class, counts.sum()
+    else:
+        of_class, total = counts, seen[frequent].sum()
+        rest = seen[frequent, None] - of_class
+    share = of_class.sum(axis=0) / (total or 1)
     defined = (share > 0) & (share < 1)
     ratios = np.zeros((len(frequent), len(share)), np.float32)
-    ratios[np.ix_(frequent, defined)] = np.log(of_class[:, defined] / share[defined] + _PSEUDO_COUNT) - np.log(
-        rest[:, defined] / (1 - share[defined]) + _PSEUDO_COUNT
-    )
+    ratios[np.ix_(frequent, defined)] = count_ratios(of_class[:, defined], rest[:, defined], share[defined])
     return ratios
+
+
+def count_ratios(of_class: NDArray, rest: NDArray, share: NDArray | float) -> NDArray[np.float64]:
+    """Return log(n_c / s_c + 2) - log(n_r / s_r + 2) for counts n_c and n_r, and a share s_c between 0 and 1."""
+    return np.log(of_class / share + _PSEUDO_COUNT) - np.log(rest / (1 - share) + _PSEUDO_COUNT)

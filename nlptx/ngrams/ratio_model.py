@@ -31,7 +31,7 @@ class RatioModel(NamedTuple):
 
 def fit_ratio_model(
     rows: sp.csr_matrix,
-    targets: NDArray[np.int64],
+    targets: NDArray[np.int64] | NDArray[np.bool_],
     classes: int,
     min_texts: int,
     of_lexicon: sp.csr_matrix | None = None,
@@ -42,15 +42,18 @@ def fit_ratio_model(
 
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
-        targets: (texts,) class of each text.
+        targets: (texts,) class of each text, or (texts, C) whether it has each class.
         classes: C.
         min_texts: minimum number of texts that an n-gram must occur in.
         of_lexicon: (texts, 1) feature of the lexicon, or None.
         text_weights: (texts,) weight of each text, or None.
         on_iteration: callback after each iteration of the fit.
     """
-    counts = [_count_texts(rows, targets == number, text_weights) for number in range(classes)]
-    ratios = log_count_ratios(np.stack(counts, axis=1), min_texts)
+    independent = targets.ndim == 2
+    has_class = targets if independent else targets[:, None] == np.arange(classes)
+    counts = np.stack([_count_texts(rows, column, text_weights) for column in has_class.T], axis=1)
+    seen = _count_texts(rows, np.ones(rows.shape[0], bool), text_weights) if independent else None
+    ratios = log_count_ratios(counts, min_texts, seen)
     # Leave out n-grams without a ratio to save time; their weights would remain 0.
     informative = np.flatnonzero(ratios.any(axis=1))
     columns, scales = rows[:, informative], ratios[informative]

@@ -10,16 +10,21 @@ from nlptx.artifacts.validation import need_array
 from nlptx.errors import CorruptError
 from nlptx.ngrams.features import NgramFeatures
 from nlptx.ngrams.naive_bayes import feature_width
+from nlptx.ngrams.sparse_features import SparseNgramFeatures
+from nlptx.nn.losses import LOSSES
 from nlptx.settings import TrainSettings
 
 
 def feature_arrays(known: NgramFeatures, dtype: DTypeLike) -> dict[str, NDArray]:
     """Return the arrays that represent n-gram features in an artifact, with ratios and weights as ``dtype``."""
     floats = {"ratios": known.ratios, "slopes": known.slopes}
+    indices: dict[str, NDArray] = {}
+    if isinstance(known, SparseNgramFeatures):
+        indices = {"slope_starts": known.starts, "slope_labels": known.labels}
     if known.latent is not None and known.importance is not None:
         floats |= {"latent": known.latent, "importance": known.importance}
     stored = {name: array.astype(dtype, copy=False) for name, array in floats.items()}
-    return {"ngrams": known.keys, "bias": known.bias, **stored}
+    return {"ngrams": known.keys, "bias": known.bias, **indices, **stored}
 
 
 def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int, classes: int) -> NgramFeatures | None:
@@ -27,7 +32,11 @@ def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int,
     if "ngrams" not in artifact.arrays:
         return None
     keys = need_array(artifact, "ngrams", "int64", (None,))
-    width = feature_width(classes)
+    width = feature_width(classes, LOSSES[settings.loss].independent)
+    if settings.ngrams == 0 or (keys[1:] <= keys[:-1]).any() or (keys < 0).any():
+        raise CorruptError("its n-grams are unsorted, or should not be there")
+    if "slope_starts" in artifact.arrays:
+        return _read_sparse(artifact, settings, words, classes, keys)
     ratios = need_floats(artifact, "ratios", settings.float16, (len(keys), None))
     slopes = need_floats(artifact, "slopes", settings.float16, (len(keys), width))
     latent = importance = None
@@ -35,9 +44,22 @@ def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int,
         latent = need_floats(artifact, "latent", settings.float16, (len(keys), width))
         importance = need_floats(artifact, "importance", settings.float16, (len(keys),))
     bias = need_array(artifact, "bias", "float32", (width if latent is None else 2 * width,))
-    if settings.ngrams == 0 or (keys[1:] <= keys[:-1]).any() or (keys < 0).any():
-        raise CorruptError("its n-grams are unsorted, or should not be there")
     return NgramFeatures(settings.ngrams, words, keys, ratios, slopes, bias, latent, importance)
+
+
+def _read_sparse(
+    artifact: Artifact, settings: TrainSettings, words: int, classes: int, keys: NDArray[np.int64]
+) -> SparseNgramFeatures:
+    slopes = need_floats(artifact, "slopes", settings.float16, (None,))
+    labels = need_array(artifact, "slope_labels", "int32", (len(slopes),))
+    starts = need_array(artifact, "slope_starts", "int64", (len(keys) + 1,))
+    ratios = need_floats(artifact, "ratios", settings.float16, (len(keys), 0))
+    bias = need_array(artifact, "bias", "float32", (classes,))
+    if starts[0] != 0 or starts[-1] != len(slopes) or (np.diff(starts) < 0).any():
+        raise CorruptError("the positions of its n-gram weights are damaged")
+    if (labels < 0).any() or (labels >= classes).any():
+        raise CorruptError("an n-gram has a weight for a label that does not exist")
+    return SparseNgramFeatures(settings.ngrams, words, keys, ratios, slopes, bias, starts=starts, labels=labels)
 
 
 def need_floats(artifact: Artifact, name: str, half: bool, shape: tuple[int | None, ...]) -> NDArray[np.float32]:

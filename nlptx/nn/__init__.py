@@ -26,12 +26,13 @@ stacked in one array; there, T is the number of tokens in a window.
 from nlptx.nn.activations import ACTIVATIONS
 from nlptx.nn.attention import MultiHeadAttention, PlainAttention
 from nlptx.nn.block import EncoderBlock
+from nlptx.nn.column_mix import ColumnMix
 from nlptx.nn.dropout import Dropout
 from nlptx.nn.feedforward import FeedForward
 from nlptx.nn.layer import Gradients, Layer, Parameter, flatten
 from nlptx.nn.layout import Layout
 from nlptx.nn.linear import Linear
-from nlptx.nn.losses import LOSSES, CrossEntropy, Loss, SquaredError
+from nlptx.nn.losses import LOSSES, BinaryCrossEntropy, CrossEntropy, Loss, SquaredError
 from nlptx.nn.norm import LayerNorm
 from nlptx.nn.pooling import POOLS
 from nlptx.nn.positions import LearnedPositions, SinusoidalPositions
@@ -40,6 +41,8 @@ __all__ = [
     "ACTIVATIONS",
     "LOSSES",
     "POOLS",
+    "BinaryCrossEntropy",
+    "ColumnMix",
     "CrossEntropy",
     "Dropout",
     "EncoderBlock",

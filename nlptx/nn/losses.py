@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.nn.activations import sigmoid
+
+# Smallest distance from 0 and 1 of a probability whose log-odds are computed.
+_NEARLY_0 = 1e-6
 
 
 class Loss:
@@ -16,16 +21,31 @@ class Loss:
 
     Attributes:
         outputs: number of network outputs that the loss requires.
+        independent: whether each class is a separate yes-or-no decision, so that a text may have any number of them.
     """
 
     outputs: int
+    independent: ClassVar[bool] = False
 
     def __init__(self, classes: int) -> None:
         self.classes = classes
 
+    @property
+    def decisions(self) -> int:
+        """Number of decisions per text, whose losses are summed: C if they are independent, else 1."""
+        return self.classes if self.independent else 1
+
     def probabilities(self, outputs: NDArray) -> NDArray:
-        """Return the probability of each class, (B, C), for outputs (B, outputs); each row sums to 1."""
+        """Return the probability of each class, (B, C), for outputs (B, outputs).
+
+        Each row sums to 1, unless the classes are independent.
+        """
         raise NotImplementedError
+
+    def correct(self, outputs: NDArray, targets: NDArray) -> NDArray[np.bool_]:
+        """Return (B,) whether the most probable prediction is correct; arguments as in :meth:`value_and_gradient`."""
+        predicted = self.probabilities(outputs).argmax(axis=1)
+        return predicted == (targets if targets.ndim == 1 else targets.argmax(axis=1))
 
     def outputs_for(self, probabilities: NDArray) -> NDArray:
         """Return outputs, (outputs,), whose probabilities are the given (C,) values, none of which may be 0."""
@@ -36,7 +56,7 @@ class Loss:
 
         Args:
             outputs: (B, outputs) float32 or float64, the final outputs of the network.
-            targets: (B,) int, the class of each text; or (B, C) soft labels, the target probability of each class.
+            targets: (B,) int, the class of each text; or (B, C), the target probability of each class.
 
         Returns:
             The loss (B,) and its gradient (B, outputs).
@@ -103,4 +123,38 @@ class SquaredError(Loss):
         return (error * error)[:, 0], 2 * error * p * (1 - p)
 
 
-LOSSES: dict[str, type[Loss]] = {"cross-entropy": CrossEntropy, "squared-error": SquaredError}
+class BinaryCrossEntropy(Loss):
+    """Binary cross-entropy, summed over the classes: -log p_c for the classes of a text, -log(1 - p_c) for the others.
+
+    p = sigmoid(outputs), one output per class. The targets are (B, C): 1 or True for the classes of a text.
+    """
+
+    independent = True
+
+    def __init__(self, classes: int) -> None:
+        super().__init__(classes)
+        self.outputs = classes
+
+    def probabilities(self, outputs: NDArray) -> NDArray:
+        return sigmoid(outputs)
+
+    def outputs_for(self, probabilities: NDArray) -> NDArray:
+        p = np.clip(probabilities, _NEARLY_0, 1 - _NEARLY_0)  # every text, or none, may have a class
+        return np.log(p / (1 - p))
+
+    def correct(self, outputs: NDArray, targets: NDArray) -> NDArray[np.bool_]:
+        return ((outputs > 0) == (targets > 0.5)).all(axis=1)
+
+    # With p = sigmoid(z) and targets y, log p = z - log(1 + exp(z)) and log(1 - p) = -log(1 + exp(z)). So for one class
+    #   loss = -y log p - (1 - y) log(1 - p) = log(1 + exp(z)) - y z,    and    dz = sigmoid(z) - y.
+    def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
+        y = targets.astype(outputs.dtype)
+        zero = np.zeros((), outputs.dtype)
+        return (np.logaddexp(zero, outputs) - y * outputs).sum(axis=1), sigmoid(outputs) - y
+
+
+LOSSES: dict[str, type[Loss]] = {
+    "cross-entropy": CrossEntropy,
+    "squared-error": SquaredError,
+    "binary-cross-entropy": BinaryCrossEntropy,
+}

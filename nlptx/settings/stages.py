@@ -119,9 +119,9 @@ class NetworkSettings(Settings):
     )
     loss: str = setting(
         "cross-entropy",
-        "Loss; squared-error needs two labels.",
+        "binary-cross-entropy: several labels.",
         "Network",
-        choices=("cross-entropy", "squared-error"),
+        choices=("cross-entropy", "squared-error", "binary-cross-entropy"),
     )
     dropout: float = setting(0.1, "Fraction of activations dropped in training.", "Network", low=0, high=0.95)
 

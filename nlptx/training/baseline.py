@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.model import Model
 from nlptx.metrics import log_loss
 from nlptx.training.dataset import Dataset
+from nlptx.training.targets import count_labels
 
 
 def find_uselessness(model: Model, data: Dataset, outputs: NDArray) -> str:
@@ -15,7 +16,8 @@ def find_uselessness(model: Model, data: Dataset, outputs: NDArray) -> str:
 
     There are two baselines: predicting the label frequencies, compared by log-loss, and always predicting the most
     frequent label, compared by accuracy. For a balanced model only the log-loss is compared, because such a model
-    trades accuracy for the recall of rare labels.
+    trades accuracy for the recall of rare labels; and for several labels per text, because no single answer is the most
+    frequent label.
 
     Args:
         model: trained model.
@@ -23,19 +25,22 @@ def find_uselessness(model: Model, data: Dataset, outputs: NDArray) -> str:
         outputs: (texts, outputs) outputs of the network for the held-out texts.
     """
     targets, weights = data.valid.targets, data.valid.weights
-    counts = np.bincount(data.train.targets, data.train.weights, len(model.labels))
+    train_weights = data.train.weights
+    counts = count_labels(data.train.targets, len(model.labels), train_weights)
+    texts = len(data.train) if train_weights is None else train_weights.sum()
     p = model.as_probabilities(outputs.astype(np.float64) / model.temperature)
     loss = log_loss(p, targets, weights)
-    loss_to_beat = log_loss(np.tile(counts / counts.sum(), (len(targets), 1)), targets, weights)
-    accuracy = float(np.average(p.argmax(axis=1) == targets, weights=weights))
-    most_frequent = int(counts.argmax())
-    accuracy_to_beat = float(np.average(targets == most_frequent, weights=weights))
+    loss_to_beat = log_loss(np.tile(counts / texts, (len(targets), 1)), targets, weights)
     failures = []
-    if accuracy < accuracy_to_beat and model.settings.class_weight == "none":
-        failures.append(f"accuracy {accuracy:.1%}, always {model.labels[most_frequent]!r} {accuracy_to_beat:.1%}")
+    if model.label_sets is None and model.settings.class_weight == "none":
+        accuracy = float(np.average(p.argmax(axis=1) == targets, weights=weights))
+        most_frequent = int(counts.argmax())
+        accuracy_to_beat = float(np.average(targets == most_frequent, weights=weights))
+        if accuracy < accuracy_to_beat:
+            failures.append(f"accuracy {accuracy:.1%}, always {model.labels[most_frequent]!r} {accuracy_to_beat:.1%}")
     if loss > loss_to_beat:
         failures.append(f"log-loss {loss:.4g}, label frequencies {loss_to_beat:.4g}")
     if not failures:
         return ""
-    texts = f"{len(targets):,} held-out texts"
-    return f"on the {texts} the model is worse than predictions that ignore the text: " + "; ".join(failures)
+    held_out = f"{len(targets):,} held-out texts"
+    return f"on the {held_out} the model is worse than predictions that ignore the text: " + "; ".join(failures)

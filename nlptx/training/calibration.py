@@ -7,6 +7,7 @@ no prediction, only its confidence. T is chosen to minimise the log-loss of held
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from nlptx.classifier.abstention import ErrorCurve
 from nlptx.classifier.model import Model
 from nlptx.metrics import calibration_error, calibration_noise_floor, log_loss
 from nlptx.training.dataset import Examples
+from nlptx.training.targets import Targets
+from nlptx.training.thresholds import choose_thresholds
 
 # Minimum number of held-out texts; with fewer, the temperature would be mostly noise.
 MIN_TEXTS = 100
@@ -26,7 +29,7 @@ MAX_TEMPERATURE = 10.0
 def find_temperature(
     as_probabilities: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     outputs: NDArray,
-    targets: NDArray[np.int64],
+    targets: Targets,
     weights: NDArray[np.float64] | None = None,
 ) -> float:
     """Return the temperature with the lowest log-loss; 1 if there are too few texts.
@@ -34,7 +37,7 @@ def find_temperature(
     Args:
         as_probabilities: function from outputs, already divided by the temperature, to probabilities (texts, C).
         outputs: (texts, outputs) outputs of the network for held-out texts.
-        targets: (texts,) class of each text.
+        targets: (texts,) class of each text, or (texts, C) whether it has each class.
         weights: (texts,) weight of each text, or None.
     """
     if len(targets) < MIN_TEXTS:
@@ -51,31 +54,40 @@ def find_temperature(
     return round(float(np.exp(found.x)), 4)
 
 
-def calibrate(
-    model: Model, outputs: NDArray, targets: NDArray[np.int64], weights: NDArray[np.float64] | None = None
-) -> None:
-    """Set the temperature of a model, and record its log-loss and calibration error with and without it.
+def calibrate(model: Model, outputs: NDArray, valid: Examples) -> None:
+    """Set the temperature of a model, unless its settings forbid it, and the thresholds of its labels, if it has any.
+
+    If texts may have several labels, there is still one temperature, which minimises the sum of their log-losses.
 
     Args:
-        model: model to calibrate; modified in place.
-        outputs: (texts, outputs) outputs of its network for held-out texts.
-        targets: (texts,) class of each text.
-        weights: (texts,) weight of each text, or None.
+        model: model to calibrate; modified in place. Its history records the calibration.
+        outputs: (texts, outputs) outputs of its network for the held-out texts.
+        valid: the held-out texts.
     """
-    model.temperature = find_temperature(model.as_probabilities, outputs, targets, weights)
+    if model.settings.calibrate:
+        model.temperature = find_temperature(model.as_probabilities, outputs, valid.targets, valid.weights)
+    if model.label_sets is not None:
+        p = model.as_probabilities(outputs.astype(np.float64) / model.temperature)
+        thresholds = choose_thresholds(p, valid.targets, valid.weights)
+        model.label_sets = replace(model.label_sets, thresholds=thresholds)
+    if model.settings.calibrate:
+        model.history["calibration"] = _measure_calibration(model, outputs, valid)
+
+
+def _measure_calibration(model: Model, outputs: NDArray, valid: Examples) -> dict[str, Any]:
+    """Return the log-loss and the calibration error of a model with and without its temperature."""
     facts: dict[str, Any] = {
         "measured_on": "the held-out texts that chose epoch and temperature",
-        "texts": len(targets),
+        "texts": len(valid),
         "temperature": model.temperature,
     }
     for name, divisor in ("before", 1.0), ("after", model.temperature):
         p = model.as_probabilities(outputs.astype(np.float64) / divisor)
-        predicted = model.choose(p)
-        confidence = p[np.arange(len(p)), predicted]
-        facts[f"log_loss_{name}"] = round(log_loss(p, targets, weights), 5)
-        facts[f"ece_{name}"] = round(calibration_error(confidence, predicted == targets, weights=weights), 5)
+        confidence, correct = _confidence(model, p, valid)
+        facts[f"log_loss_{name}"] = round(log_loss(p, valid.targets, valid.weights), 5)
+        facts[f"ece_{name}"] = round(calibration_error(confidence, correct, weights=valid.weights), 5)
     facts["ece_floor_after"] = round(calibration_noise_floor(confidence).mean, 5)
-    model.history["calibration"] = facts
+    return facts
 
 
 def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurve:
@@ -86,7 +98,13 @@ def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurv
         outputs: (texts, outputs) outputs of its network for the held-out texts.
         valid: the held-out texts.
     """
-    p = model.as_probabilities(outputs.astype(np.float64) / model.temperature)
-    predicted = model.choose(p)
-    confidence = p[np.arange(len(p)), predicted]
-    return ErrorCurve.of(confidence, predicted == valid.targets, len(valid) + len(valid.unknown))
+    confidence, correct = _confidence(
+        model, model.as_probabilities(outputs.astype(np.float64) / model.temperature), valid
+    )
+    return ErrorCurve.of(confidence, correct, len(valid) + len(valid.unknown))
+
+
+def _confidence(model: Model, p: NDArray[np.float64], valid: Examples) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the confidence (texts,) of the predictions for probabilities (texts, C), and whether each is correct."""
+    chosen = model.choose(p)
+    return model.decision.confidence(p, chosen), model.decision.correct(chosen, valid.targets)

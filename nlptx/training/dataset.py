@@ -15,6 +15,7 @@ from nlptx.sampling.splits import stratified_split
 from nlptx.settings import TrainSettings
 from nlptx.training.context import TrainingContext
 from nlptx.training.encoding import EncodedTexts
+from nlptx.training.targets import Targets, count_labels, strata
 
 # Maximum number of labels listed in a message.
 _MAX_NAMED = 5
@@ -26,19 +27,19 @@ class Examples:
 
     Args:
         ids: (T,) int32 word ids of each text, with T at least 1.
-        targets: (texts,) int64 class of each text.
+        targets: class or classes of each text; see :mod:`nlptx.training.targets`.
         ngram_features: n-gram features of each text, or None.
         passages: number of examples at the end that are passages of the texts before them.
-        unknown: (U,) int64 classes of additional texts that have no known word.
+        unknown: targets of U additional texts that have no known word.
         weights: (texts,) float64 weight of each text, or None.
         unknown_weights: (U,) float64 weights of the additional texts, or None.
     """
 
     ids: list[NDArray[np.int32]]
-    targets: NDArray[np.int64]
+    targets: Targets
     ngram_features: list[TextFeatures] | None = None
     passages: int = 0
-    unknown: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    unknown: Targets = field(default_factory=lambda: np.empty(0, np.int64))
     weights: NDArray[np.float64] | None = None
     unknown_weights: NDArray[np.float64] | None = None
 
@@ -48,7 +49,7 @@ class Examples:
     def first(self, count: int) -> Examples:
         """Return the first ``count`` examples, without their n-gram features."""
         weights = None if self.weights is None else self.weights[:count]
-        return Examples(self.ids[:count], self.targets[:count], weights=weights)
+        return Examples(self.ids[:count], self.targets[:count], unknown=self.targets[:0], weights=weights)
 
     def texts(self) -> Examples:
         """Return the examples that are not passages, without their n-gram features."""
@@ -86,7 +87,8 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
             raise DataError("no validation text has a word that the embeddings know")
     else:
         fraction = min(settings.valid_share, settings.valid_max / len(targets))
-        rows, held_out = stratified_split(targets, fraction, generator(context.seed, Stream.SPLIT))
+        stratum = strata(targets, fraction)
+        rows, held_out = stratified_split(stratum, fraction, generator(context.seed, Stream.SPLIT))
         valid = _with_known_words([ids[row] for row in held_out], targets[held_out], _chosen(weights, held_out))
     texts = _with_known_words([ids[row] for row in rows], targets[rows], _chosen(weights, rows))
     if not len(texts):
@@ -109,7 +111,7 @@ def _chosen(weights: NDArray[np.float64] | None, rows: NDArray) -> NDArray[np.fl
 
 
 def _with_known_words(
-    ids: list[NDArray[np.int32]], targets: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+    ids: list[NDArray[np.int32]], targets: Targets, weights: NDArray[np.float64] | None = None
 ) -> Examples:
     """Separate texts without a known word from the rest, because nothing can be learned from them."""
     known = np.array([len(words) > 0 for words in ids], bool)
@@ -131,7 +133,7 @@ def _with_passages(texts: Examples, passages: list[Passage]) -> Examples:
 
 
 def _note_unseen_labels(texts: Examples, labels: list[str], context: TrainingContext) -> None:
-    counts = np.bincount(texts.targets, minlength=len(labels))
+    counts = count_labels(texts.targets, len(labels))
     unseen = [label for label, count in zip(labels, counts, strict=True) if not count]
     if unseen:
         named = ", ".join(map(repr, unseen[:_MAX_NAMED])) + (", ..." if len(unseen) > _MAX_NAMED else "")

@@ -110,12 +110,13 @@ def soft_labels(
     ngram_features, network = model.ngram_features, model.network
     if ngram_features is None or network.text_projection is None:
         raise ValueError("soft labels need linear models, but the model has none")
-    mix = network.text_projection.weight.value
+    projection = network.text_projection
 
     def work(start: int) -> NDArray[np.float64]:
         part = texts[start : start + _TOGETHER]
         lengths = [len(ids) for ids in part]
-        outputs = ngram_features.text_features_of(ngram_features.find(np.concatenate(part), lengths), lengths) @ mix
+        features = ngram_features.text_features_of(ngram_features.find(np.concatenate(part), lengths), lengths)
+        outputs, _ = projection.forward(features)
         return network.loss.probabilities(outputs.astype(np.float64))
 
     starts = counted(range(0, len(texts), _TOGETHER), lambda done: on_count(done * _TOGETHER), every=1)

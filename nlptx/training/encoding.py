@@ -20,6 +20,7 @@ from nlptx.training.context import TrainingContext
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.labels import label_notes, order_labels
 from nlptx.training.sample_weights import weight_notes
+from nlptx.training.targets import Targets, count_labels, encode_targets
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ class EncodedTexts:
         vectors: (V, R) float32 initial word vectors.
         labels, values: names of the labels and their values; see :func:`order_labels`.
         ids: (T,) int32 word ids of each training text.
-        targets: (texts,) int64 class of each training text.
+        targets: class or classes of each training text; see :mod:`nlptx.training.targets`.
         weights: (texts,) weight of each training text, or None.
-        valid: ids and classes of the validation texts; None if none were given.
+        valid: ids and targets of the validation texts; None if none were given.
         unlabelled: word ids of the texts without labels.
         lexicon: prior for the n-gram features; None without a lexicon.
     """
@@ -43,16 +44,16 @@ class EncodedTexts:
     labels: list[str]
     values: list[float] | None
     ids: list[NDArray[np.int32]]
-    targets: NDArray[np.int64]
+    targets: Targets
     weights: NDArray[np.float64] | None
-    valid: tuple[list[NDArray[np.int32]], NDArray[np.int64]] | None
+    valid: tuple[list[NDArray[np.int32]], Targets] | None
     unlabelled: list[NDArray[np.int32]]
     lexicon: LexiconPrior | None = None
 
     @property
     def priors(self) -> NDArray[np.float64]:
         """(C,) fraction of the training texts that have each label; texts count by their weights."""
-        counts = np.bincount(self.targets, self.weights, len(self.labels))
+        counts = count_labels(self.targets, len(self.labels), self.weights)
         return counts / (len(self.targets) if self.weights is None else self.weights.sum())
 
 
@@ -65,12 +66,13 @@ def encode(
         LabelError: there are fewer than two labels.
     """
     texts, unlabelled = given.texts, given.unlabelled
-    names, values = order_labels(given.names, settings.label_order == "auto")
-    for note in label_notes(given.names, values):
+    names, values = order_labels(given.all_labels, settings.label_order == "auto" and given.separator is None)
+    for note in label_notes(given.all_labels, values):
         context.on_note(note)
+    if given.without_label:
+        context.on_note(f"texts without a label: {given.without_label:,}; they are read as having none of the labels")
     for note in weight_notes(given.weights):
         context.on_note(note)
-    class_of = {name: number for number, name in enumerate(names)}
     valid_texts, valid_names = given.valid or ([], [])
     if unlabelled and not (settings.ngrams and (settings.lsa_components or settings.distill)):
         unlabelled = []
@@ -95,15 +97,14 @@ def encode(
         ids = _known_ids(stream, vocabulary, settings.most_words)
     held_out = None
     if given.valid is not None:
-        valid_targets = np.array([class_of[name] for name in valid_names], np.int64)
-        held_out = known_ids(valid_texts, len(texts)), valid_targets
+        held_out = known_ids(valid_texts, len(texts)), encode_targets(valid_names, names, given.separator)
     return EncodedTexts(
         vocabulary=vocabulary,
         vectors=vectors,
         labels=names,
         values=values,
         ids=ids,
-        targets=np.array([class_of[name] for name in given.names], np.int64),
+        targets=encode_targets(given.names, names, given.separator),
         weights=given.weights,
         valid=held_out,
         unlabelled=known_ids(unlabelled, len(texts) + len(valid_texts)),

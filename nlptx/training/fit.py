@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from nlptx.classifier.label_sets import LabelSet
 from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
 from nlptx.embeddings.embeddings import Embeddings
@@ -20,10 +21,11 @@ from nlptx.training.distillation import distill
 from nlptx.training.encoding import encode
 from nlptx.training.fingerprint import Fingerprint
 from nlptx.training.initialization import initial_model
+from nlptx.training.label_set_settings import fitting_loss, initial_label_sets
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.labels import check_several
 from nlptx.training.loss import outputs_of
-from nlptx.training.ngram_features import add_ngram_features
+from nlptx.training.ngram_features import add_ngram_features, check_lexicon_use
 from nlptx.training.own_embeddings import OwnEmbeddings
 from nlptx.training.pretraining import pretrain
 from nlptx.training.progress import Progress
@@ -34,17 +36,18 @@ from nlptx.training.typical_surprise import measure_typical_surprise
 
 def fit(
     texts: Iterable[str],
-    labels: Iterable[Label],
+    labels: Iterable[Label] | Iterable[LabelSet],
     embeddings: Embeddings | OwnEmbeddings | None = None,
     settings: TrainSettings | None = None,
     *,
     start: Model | None = None,
     cooccur: CountSettings | None = None,
     pca: PcaSettings | None = None,
-    valid: tuple[Iterable[str], Iterable[Label]] | None = None,
+    valid: tuple[Iterable[str], Iterable[Label] | Iterable[LabelSet]] | None = None,
     unlabelled: Iterable[str] = (),
     sample_weight: Iterable[float] | None = None,
     lexicon: Mapping[str, float] | None = None,
+    label_separator: str | None = None,
     seed: int = SEED,
     jobs: int | Workers | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
@@ -56,7 +59,8 @@ def fit(
 
     Args:
         texts: training texts: a list, tuple, array, Series or any other iterable of str.
-        labels: label of each text: str, bool, int, float or NumPy scalars; predictions have the same types.
+        labels: label of each text: str, bool, int, float or NumPy scalars; predictions have the same types. If texts
+            may have any number of labels: a list, tuple or set of str for each text.
         embeddings: initial word vectors. By default they are made from all texts, with and without labels, in the same
             way as by :func:`nlptx.count` and :func:`nlptx.fit_pca`.
         settings: training settings; see :class:`TrainSettings`.
@@ -70,6 +74,8 @@ def fit(
             loss, the n-gram features, the class weights and the calibration; a text of weight 0 is left out.
         lexicon: value of words and phrases, such as the strength of the opinion they express, used as a prior of the
             n-gram features (:mod:`nlptx.ngrams.lexicon`). The scale of the values does not matter.
+        label_separator: character between the labels of a text in the tables that the model reads and writes, if texts
+            may have any number of labels; ``;`` by default.
         seed: seed for all random number generators: word vectors, held-out texts, folds, LSA, passages, initial
             weights, order of texts, dropout.
         jobs: number of threads, or a Workers object; by default one thread per core. At most four workers work on the
@@ -101,14 +107,12 @@ def fit(
     vectors = _resolve_vectors(embeddings, start, cooccur, pca)
     check_settings(settings, TrainSettings)
     check_seed(seed)
-    given = LabelledTexts.of(texts, labels, valid, unlabelled, sample_weight, lexicon)
-    settings = settings or TrainSettings()
+    given = LabelledTexts.of(texts, labels, valid, unlabelled, sample_weight, lexicon, label_separator)
+    settings = fitting_loss(settings or TrainSettings(), given.separator, start)
     if not given.texts:
         raise DataError("there are no training texts")
-    check_several(given.names)
-    if given.lexicon and (start is not None or not settings.ngrams):
-        reason = "`ngrams` is 0" if start is None else "`start` is given"
-        raise SettingsError(f"`lexicon` is a prior of n-gram features that are fitted from nothing, but {reason}")
+    check_several(given.all_labels)
+    check_lexicon_use(given, settings, start)
     if start is not None:
         settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
     if isinstance(vectors, OwnEmbeddings):
@@ -134,6 +138,7 @@ def fit(
                 settings,
                 seed,
                 ngram_features,
+                initial_label_sets(given.separator, len(distinct_labels)),
             )
         try:
             pretraining = pretrain(model, data.train, context)
@@ -176,8 +181,7 @@ def _resolve_vectors(
 def _measure(model: Model, data: Dataset, context: TrainingContext) -> None:
     """Calibrate a trained model on the held-out texts, measure its errors there, and warn if it is useless."""
     outputs = outputs_of(model, data.valid, context.workers)
-    if model.settings.calibrate:
-        calibrate(model, outputs, data.valid.targets, data.valid.weights)
+    calibrate(model, outputs, data.valid)
     model.held_out = measure_errors(model, outputs, data.valid)
     if warning := find_uselessness(model, data, outputs):
         model.history["warnings"] = [warning]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.decision import LabelSets
 from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
 from nlptx.classifier.network import Network, feature_widths
@@ -25,6 +26,7 @@ def initial_model(
     settings: TrainSettings,
     seed: int,
     ngram_features: NgramFeatures | None = None,
+    label_sets: LabelSets | None = None,
 ) -> Model:
     """Return an untrained model; the arguments are those of :class:`Model`.
 
@@ -35,6 +37,9 @@ def initial_model(
     """
     rng = generator(seed, Stream.WEIGHTS)
     network = Network(settings, vectors.shape[1], len(labels), rng, *feature_widths(ngram_features))
+    if network.loss.independent and network.text_projection is None and network.head.bias is not None:
+        # Otherwise every label would have the probability 0.5 at first, however rare it is.
+        network.head.bias.value[...] = network.loss.outputs_for(priors)
     return Model(
         vocabulary=vocabulary,
         table=shared_copy(vectors),
@@ -47,4 +52,5 @@ def initial_model(
         history={},
         seed=seed,
         ngram_features=ngram_features,
+        label_sets=label_sets,
     )

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.label_sets import (
+    DEFAULT_SEPARATOR,
+    LabelSet,
+    are_label_sets,
+    list_label_sets,
+)
 from nlptx.classifier.label_types import Label, find_labels, labels_by_name, list_labels
+from nlptx.corpus.document import check_separator
 from nlptx.errors import InputTypeError, LabelError
-from nlptx.text.arguments import check_lexicon, check_one_label_each, list_texts, with_type
+from nlptx.text.arguments import (
+    check_iterable,
+    check_lexicon,
+    check_one_label_each,
+    check_text,
+    list_texts,
+    with_type,
+)
 from nlptx.training.sample_weights import list_weights
+from nlptx.training.targets import split_names
 
 
 @dataclass(frozen=True)
@@ -19,12 +36,14 @@ class LabelledTexts:
     """Texts and the names of their labels.
 
     Args:
-        texts, names: the training texts, and the name of the label of each text.
+        texts, names: the training texts, and the name of the label of each text. If a text may have several labels,
+            their names are sorted and joined by the separator.
         valid: validation texts and the names of their labels, or None.
         unlabelled: texts without labels.
         labels: label name -> label, for each distinct label.
         weights: (texts,) weight of each text, above 0; None if all are 1.
         lexicon: word or phrase -> value; empty without a lexicon.
+        separator: text between the labels of a text; None if every text has exactly one label.
     """
 
     texts: list[str]
@@ -34,34 +53,57 @@ class LabelledTexts:
     labels: dict[str, Label]
     weights: NDArray[np.float64] | None = None
     lexicon: Mapping[str, float] = field(default_factory=dict)
+    separator: str | None = None
 
     @classmethod
     def of(
         cls,
         texts: Iterable[str],
-        labels: Iterable[Label],
-        valid: tuple[Iterable[str], Iterable[Label]] | None,
+        labels: Iterable[Label] | Iterable[LabelSet],
+        valid: tuple[Iterable[str], Iterable[Label] | Iterable[LabelSet]] | None,
         unlabelled: Iterable[str],
         sample_weight: Iterable[float] | None = None,
         lexicon: Mapping[str, float] | None = None,
+        separator: str | None = None,
     ) -> LabelledTexts:
         """Check the arguments of :func:`nlptx.fit`, and leave out texts of weight 0.
 
         Raises DataError, InputTypeError and LabelError.
         """
-        texts, labels = list_texts(texts), list_labels(labels)
+        texts, labels = list_texts(texts), list(check_iterable(labels, "labels", "labels"))
+        if separator is None and are_label_sets(labels):
+            separator = DEFAULT_SEPARATOR
+        if separator is not None:
+            check_text(separator, "label_separator")
+            check_separator(separator)
+        labels = _list_labels(labels, separator, "labels")
         check_one_label_each(texts, labels)
         weights = None if sample_weight is None else list_weights(sample_weight, len(texts))
         if weights is not None:
             kept = np.flatnonzero(weights)
             texts, labels, weights = [texts[row] for row in kept], [labels[row] for row in kept], weights[kept]
             weights = None if (weights == 1).all() else weights
-        by_name = labels_by_name(labels)
-        names, distinct = list(by_name), list(by_name.values())
-        name_of_each = [names[column] for column in find_labels(labels, distinct)]
-        held_out = None if valid is None else _valid(valid, by_name)
+        if separator is None:
+            by_name = labels_by_name(labels)
+            names, distinct = list(by_name), list(by_name.values())
+            name_of_each = [names[column] for column in find_labels(labels, distinct)]
+        else:
+            by_name = {name: name for joined in labels for name in split_names(joined, separator)}
+            name_of_each = labels
+        held_out = None if valid is None else _valid(valid, by_name, separator)
+        more_texts = list_texts(unlabelled, "unlabelled")
         entries = {} if lexicon is None else check_lexicon(lexicon)
-        return cls(texts, name_of_each, held_out, list_texts(unlabelled, "unlabelled"), by_name, weights, entries)
+        return cls(texts, name_of_each, held_out, more_texts, by_name, weights, lexicon=entries, separator=separator)
+
+    @property
+    def all_labels(self) -> Iterator[str]:
+        """Names of the labels of all training texts, one after the other."""
+        return chain.from_iterable(split_names(name, self.separator) for name in self.names)
+
+    @property
+    def without_label(self) -> int:
+        """Number of training texts with none of the labels."""
+        return 0 if self.separator is None else self.names.count("")
 
     def without_unlabelled(self, on_note: Callable[[str], None]) -> LabelledTexts:
         """Return the same data without the unlabelled texts, which are of no use when training starts from a model."""
@@ -70,16 +112,27 @@ class LabelledTexts:
         return replace(self, unlabelled=[])
 
 
-def _valid(valid: tuple[Iterable[str], Iterable[Label]], by_name: dict[str, Label]) -> tuple[list[str], list[str]]:
+def _list_labels(labels: Iterable[Any], separator: str | None, name: str) -> list[Any]:
+    """Return the checked labels; sets of labels as names joined by the separator."""
+    if separator is None:
+        return list_labels(labels, name)
+    return [separator.join(names) for names in list_label_sets(labels, separator, name)]
+
+
+def _valid(
+    valid: tuple[Iterable[str], Iterable[Label] | Iterable[LabelSet]], by_name: dict[str, Label], separator: str | None
+) -> tuple[list[str], list[str]]:
     """Return the validation texts and the names of their labels."""
     if not isinstance(valid, tuple | list) or len(valid) != 2:
         raise InputTypeError(f"`valid` is {with_type(valid)}; expected a pair of texts and labels")
-    texts, labels = list_texts(valid[0], "valid[0]"), list_labels(valid[1], "valid[1]")
+    texts, labels = list_texts(valid[0], "valid[0]"), _list_labels(valid[1], separator, "valid[1]")
     check_one_label_each(texts, labels, ("valid[0]", "valid[1]"))
     names = {label: name for name, label in by_name.items()}
-    for position, label in enumerate(labels):
-        if label not in names:
-            raise LabelError(
-                f"`valid` has the label {label!r} at position {position}; the training data has {', '.join(by_name)}"
-            )
-    return texts, [names[label] for label in labels]
+    for position, element in enumerate(labels):
+        for label in (element,) if separator is None else split_names(element, separator):
+            if label not in names:
+                raise LabelError(
+                    f"`valid` has the label {label!r} at position {position};"
+                    f" the training data has {', '.join(by_name)}"
+                )
+    return texts, [names[label] for label in labels] if separator is None else labels

@@ -65,9 +65,8 @@ def classify(
         doutputs *= of_text[:, None]
     doutputs /= count
     dx = model.network.backward(doutputs, cache, grads)
-    predicted = model.network.loss.probabilities(outputs).argmax(axis=1)
-    expected = microbatch.targets if microbatch.targets.ndim == 1 else microbatch.targets.argmax(axis=1)
-    return float(loss.sum()), int((predicted == expected).sum()), dx
+    correct = model.network.loss.correct(outputs, microbatch.targets)
+    return float(loss.sum()), int(correct.sum()), dx
 
 
 def validate(
@@ -84,13 +83,13 @@ def validate(
     targets = np.concatenate([examples.targets, examples.unknown])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the caller checks the loss
         loss, _ = model.network.loss.value_and_gradient(outputs, targets)
-        predicted = model.network.loss.probabilities(outputs).argmax(axis=1)
+        correct = model.network.loss.correct(outputs, targets)
     if weights is not None:
         loss = loss * weights[targets]
     if examples.weights is not None and examples.unknown_weights is not None:
         of_text = np.concatenate([examples.weights, examples.unknown_weights])
-        return float(np.average(loss, weights=of_text)), float(np.average(predicted == targets, weights=of_text))
-    return float(loss.mean()), float((predicted == targets).mean())
+        return float(np.average(loss, weights=of_text)), float(np.average(correct, weights=of_text))
+    return float(loss.mean()), float(correct.mean())
 
 
 def outputs_of(model: Model, examples: Examples, workers: Workers) -> NDArray:

@@ -6,16 +6,22 @@ from dataclasses import replace
 
 import numpy as np
 
+from nlptx.classifier.model import Model
+from nlptx.errors import SettingsError
 from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures
 from nlptx.ngrams.cross_fit import FeatureSettings, fit_ngram_features
+from nlptx.ngrams.sparse_cross_fit import fit_sparse_features
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import TrainSettings
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.encoding import EncodedTexts
+from nlptx.training.labelled_texts import LabelledTexts
+from nlptx.training.targets import count_labels
 
-# N-gram features are used only up to this number of labels, because each label adds a column to them.
-_MAX_LABELS = 20
+# Maximum number of labels with which n-grams have a number for every label. If texts may have several labels, n-gram
+# features for more labels are sparse; otherwise there are none.
+MAX_LABELS = 20
 # Default of ``--ngram-min-texts``.
 _MIN_TEXTS = 2
 
@@ -42,29 +48,39 @@ def add_ngram_features(
         min_texts=settings.ngram_min_texts or _MIN_TEXTS,
         components=settings.lsa_components,
     )
-    ngram_features, of_examples = fit_ngram_features(
-        texts.ids,
-        texts.targets,
-        shape,
-        generator(context.seed, Stream.FOLDS),
-        encoded.unlabelled,
-        context.workers,
-        data.passages,
-        context.report,
-        texts.weights,
-        encoded.lexicon,
-    )
+    given = texts.ids, texts.targets, shape, generator(context.seed, Stream.FOLDS)
+    more = context.workers, data.passages, context.report, texts.weights
+    if shape.classes > MAX_LABELS:
+        ngram_features, of_examples = fit_sparse_features(*given, *more)
+    else:
+        ngram_features, of_examples = fit_ngram_features(*given, encoded.unlabelled, *more, encoded.lexicon)
     return replace(data, train=replace(data.train, ngram_features=of_examples)), ngram_features
+
+
+def check_lexicon_use(given: LabelledTexts, settings: TrainSettings, start: Model | None) -> None:
+    """Raise SettingsError if there is a lexicon, but no n-gram features whose prior it could be."""
+    reason = ""
+    if start is not None:
+        reason = "`start` is given"
+    elif not settings.ngrams:
+        reason = "`ngrams` is 0"
+    elif len(given.labels) > MAX_LABELS:
+        reason = f"there are {len(given.labels):,} labels, and at most {MAX_LABELS} are possible"
+    if given.lexicon and reason:
+        raise SettingsError(f"`lexicon` is a prior of n-gram features that are fitted from nothing, but {reason}")
 
 
 def _obstacle(texts: Examples, labels: int, words: int) -> str:
     """Return the reason why n-gram features are impossible, or an empty string."""
-    if labels > _MAX_LABELS:
-        return f"there are {labels:,} labels, and at most {_MAX_LABELS} are possible"
+    if labels > MAX_LABELS and texts.targets.ndim == 1:
+        return f"there are {labels:,} labels, and at most {MAX_LABELS} are possible"
     if words > LARGEST_VOCABULARY:
         return f"there are {words:,} words, and at most {LARGEST_VOCABULARY:,} are possible"
     # The features of a text are fitted on other texts. If a label has only one text, that text's features come from
     # texts with other labels only, so they would point away from its label.
-    if np.sum(np.bincount(texts.targets) >= 2) < 2:
+    with_label = count_labels(texts.targets, labels)
+    if texts.targets.ndim == 2 and not ((with_label >= 2) & (len(texts) - with_label >= 2)).any():
+        return "they need a label that two texts have and two texts do not have"
+    if texts.targets.ndim == 1 and np.sum(with_label >= 2) < 2:
         return "they need two labels with two texts each"
     return ""

@@ -22,8 +22,8 @@ from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rat
 from nlptx.training.progress import Clock, EpochProgress
 from nlptx.training.state import State, Stateful, collect, put_back
 
-# If the mean loss of an epoch is larger than this, training has diverged. For comparison: a uniform prediction over a
-# million words has a loss of 14.
+# If the mean loss of an epoch per decision is larger than this, training has diverged. For comparison: a uniform
+# prediction over a million words has a loss of 14.
 _EXPLODED = 100.0
 
 
@@ -153,7 +153,7 @@ class Trainer:
                 checkpoint.offer(self.state)
             if self.sums.batches:
                 loss = self.sums.loss / self.sums.count
-                if loss > _EXPLODED and not self.context.interrupted:
+                if loss > _EXPLODED * self.model.network.loss.decisions and not self.context.interrupted:
                     raise self.diverged(self.step, f"the mean loss of epoch {self.sums.epoch} is {loss:,.0f}")
                 self.after_epoch(loss, self.sums.correct / self.sums.count)
             if self.context.interrupted:

@@ -26,6 +26,7 @@ TRAIN_READINGS = [
     {"skip_bad": True},
     {"label_map": {"1": "pos", "--a=b c": "d=e"}},
     {"weight_column": "how often"},
+    {"label_separator": ";"},
 ]
 
 
@@ -89,6 +90,7 @@ def test_every_reading_option_of_training_is_in_the_command_of_a_model(change):
     params = parsed(command(header("model", reading=non_default_options(reading, SPLITS["model"]))))
     assert parse_label_map(params["map"]) == reading.label_map
     assert (params["skip_bad"], params["weight_column"]) == (reading.skip_bad, reading.weight_column)
+    assert params["label_separator"] == reading.label_separator
 
 
 def test_all_reading_options_are_covered_here():

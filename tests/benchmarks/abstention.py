@@ -56,7 +56,7 @@ class Tested(NamedTuple):
         with Workers() as workers:
             rows = [row for batch in score(model, ((label, text) for text, label in texts), workers) for row in batch]
         confidence = np.array([scored.confidence if scored.known_words else 0.0 for _, scored in rows])
-        correct = np.array([model.label_names[scored.best] == label for label, scored in rows])
+        correct = np.array([model.label_names[scored.chosen[0]] == label for label, scored in rows])
         return cls(model.held_out, confidence, correct)
 
 

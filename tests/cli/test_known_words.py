@@ -75,7 +75,7 @@ def test_few_known_words_cause_a_note(work):
 
 
 def scored(known, tokens, truncated=False):
-    return Scored([0.5, 0.5], 0, 0.0, known, truncated, tokens)
+    return Scored([0.5, 0.5], (0,), 0.5, 0.0, known, truncated, tokens)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_number_of_notes(texts, notes):
 
 
 def unlike(known=3):
-    return Scored([0.5, 0.5], 0, 0.0, known, False, 4, 5.0, True)
+    return Scored([0.5, 0.5], (0,), 0.5, 0.0, known, False, 4, surprise=5.0, unlike=True)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from label_sets import fit_sets, make_sets
 from numpy.testing import assert_allclose, assert_array_equal
 from reviews import make_reviews, small_embeddings
 
@@ -82,6 +83,23 @@ def test_a_lexicon_needs_ngrams_that_are_fitted():
         trained({"good": 1.0}, nlptx.TrainSettings(width=8, heads=2, ngrams=0))
     with pytest.raises(SettingsError, match="`start` is given"):
         nlptx.fit(TEXTS, LABELS, settings=nlptx.TrainSettings(), start=trained(), lexicon={"good": 1.0})
+
+
+def test_with_several_labels_a_lexicon_has_a_weight_for_each_label():
+    # The value of a word in the lexicon is high for words of the first label, and low for words of the second one.
+    lexicon = {f"red{number}": 1.0 for number in range(4)} | {f"blue{number}": -1.0 for number in range(4)}
+    model, _ = fit_sets(*make_sets(150), lexicon=lexicon | {"crimson": 1.0, "azure": -1.0})
+    crimson, azure = (dict(zip(model.labels, row, strict=True)) for row in model.predict_proba(["crimson", "azure"]))
+    assert crimson["red"] > azure["red"]
+    assert crimson["blue"] < azure["blue"]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_lexicon_is_refused_with_many_labels(several):
+    labels = [f"l{number}" for number in range(21)] * 2
+    texts, given = [f"word of {label}" for label in labels], [[label] for label in labels] if several else labels
+    with pytest.raises(SettingsError, match=r"`lexicon` .* there are 21 labels, and at most 20 are possible"):
+        nlptx.fit(texts, given, small_embeddings(), SETTINGS, lexicon={"good": 1.0}, jobs=1)
 
 
 def test_a_file_may_have_a_header_and_more_columns(tmp_path):

@@ -21,6 +21,7 @@ from nlptx.classifier.network import Network
 from nlptx.nn import (
     ACTIVATIONS,
     POOLS,
+    ColumnMix,
     Dropout,
     EncoderBlock,
     FeedForward,
@@ -93,6 +94,7 @@ SMALL_NETWORK = NetworkSettings(
 CASES = [
     Case("linear", lambda rng: Linear(WIDTH, 3, rng)),
     Case("linear without bias", lambda rng: Linear(WIDTH, 3, rng, bias=False)),
+    Case("column mix", lambda rng: ColumnMix(2, WIDTH // 2)),
     *(Case(name, lambda rng, make=make: make()) for name, make in ACTIVATIONS.items()),
     Case("layer norm", lambda rng: LayerNorm(WIDTH)),
     Case("layer norm without gain", lambda rng: LayerNorm(WIDTH, gain=False)),

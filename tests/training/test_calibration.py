@@ -15,8 +15,10 @@ from nlptx.training.calibration import MAX_TEMPERATURE, MIN_TEXTS, find_temperat
 
 
 def sample(loss, outputs, seed=1):
-    """Draw the class of each text from the probabilities of its outputs."""
+    """Draw the class of each text from the probabilities of its outputs, or the classes if they are independent."""
     p = loss.probabilities(outputs)
+    if loss.independent:
+        return np.random.default_rng(seed).random(p.shape) < p
     return (np.random.default_rng(seed).random((len(p), 1)) > p.cumsum(axis=1)).sum(axis=1)
 
 

@@ -141,7 +141,8 @@ def test_all_functions_choose_the_same_label_with_a_balanced_model():
     assert 0 < best[:-1].mean() <= 1
     assert (best != p.argmax(axis=1)).any(), "the test needs a label with a probability below one half"
     assert model.predict(texts, jobs=1) == [model.labels[index] for index in best]
-    assert [one.best for _, one in next(score(model, [(None, text) for text in texts], Workers(1)))] == best.tolist()
+    scored = next(score(model, [(None, text) for text in texts], Workers(1)))
+    assert [one.chosen for _, one in scored] == [(index,) for index in best.tolist()]
     assert [explain(model, text).label for text in texts[:-1]] == best[:-1].tolist()
     assert best[-1] == 0
 

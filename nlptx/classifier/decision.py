@@ -1,0 +1,122 @@
+"""Decisions: how probabilities become labels. A model gives each text either one label, or a set of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.label_types import Label
+
+# Maximum relative difference between two ratios of probabilities that are treated as equal.
+_ROUNDING = 1e-9
+
+# A predicted label, or a list of them.
+Answer = Label | list[Label]
+
+
+class Decision(Protocol):
+    """How a model turns probabilities (B, C) into predictions, and what is known about their correctness.
+
+    A prediction is a class number per text, (B,) int64, or a set of classes per text, (B, C) bool.
+    """
+
+    def normalized(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return non-negative numbers (B, C) as probabilities."""
+
+    def choose(self, p: NDArray[np.float64]) -> NDArray:
+        """Return the predictions."""
+
+    def confidence(self, p: NDArray[np.float64], chosen: NDArray) -> NDArray[np.float64]:
+        """Return (B,) the probability that each prediction is correct."""
+
+    def correct(self, chosen: NDArray, targets: NDArray) -> NDArray[np.bool_]:
+        """Return (B,) whether each prediction equals the target, which has the same form."""
+
+    def classes(self, chosen: NDArray) -> list[tuple[int, ...]]:
+        """Return the predicted classes of each text, in ascending order."""
+
+    def main(self, p: NDArray[np.float64]) -> int:
+        """Return the class that a text, given its probabilities (C,), belongs to most clearly."""
+
+    def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:
+        """Return the prediction as Python objects, given all C labels and the predicted classes of a text."""
+
+
+@dataclass(frozen=True)
+class OneLabel:
+    """One label per text; the probabilities of a text sum to 1.
+
+    Args:
+        priors: (C,) fraction of the training texts with each label.
+        balanced: whether every class had the same total weight in the loss.
+    """
+
+    priors: NDArray[np.float64]
+    balanced: bool
+
+    def normalized(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        return p / p.sum(axis=1, keepdims=True)
+
+    def choose(self, p: NDArray[np.float64]) -> NDArray[np.int64]:
+        if not self.balanced:
+            return p.argmax(axis=1)
+        lift = p / self.priors
+        largest = lift >= lift.max(axis=1, keepdims=True) * (1 - _ROUNDING)
+        return np.where(largest, p, 0).argmax(axis=1)
+
+    def confidence(self, p: NDArray[np.float64], chosen: NDArray) -> NDArray[np.float64]:
+        return p[np.arange(len(p)), chosen]
+
+    def correct(self, chosen: NDArray, targets: NDArray) -> NDArray[np.bool_]:
+        return chosen == targets
+
+    def classes(self, chosen: NDArray) -> list[tuple[int, ...]]:
+        return [(number,) for number in chosen.tolist()]
+
+    def main(self, p: NDArray[np.float64]) -> int:
+        return int(self.choose(p[None])[0])
+
+    def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:
+        return labels[classes[0]]
+
+
+@dataclass(frozen=True)
+class LabelSets:
+    """Any number of labels per text; each label has a probability and a threshold of its own.
+
+    A text gets the labels whose probability is at least their threshold. The confidence is the probability of exactly
+    this set, if labels are independent given the text: the product of p for the labels in the set and of 1 - p for
+    the others.
+
+    Args:
+        separator: text between the labels in a table cell.
+        thresholds: (C,) float64 thresholds, between 0 and 1.
+    """
+
+    separator: str
+    thresholds: NDArray[np.float64]
+
+    def normalized(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        return p
+
+    def choose(self, p: NDArray[np.float64]) -> NDArray[np.bool_]:
+        return p >= self.thresholds
+
+    def confidence(self, p: NDArray[np.float64], chosen: NDArray) -> NDArray[np.float64]:
+        return np.where(chosen, p, 1 - p).prod(axis=1)
+
+    def correct(self, chosen: NDArray, targets: NDArray) -> NDArray[np.bool_]:
+        return (chosen == targets).all(axis=1)
+
+    def classes(self, chosen: NDArray) -> list[tuple[int, ...]]:
+        return [tuple(np.flatnonzero(row).tolist()) for row in chosen]
+
+    def main(self, p: NDArray[np.float64]) -> int:
+        return int((p / self.thresholds).argmax())
+
+    def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:
+        return [labels[number] for number in classes]

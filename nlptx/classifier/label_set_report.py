@@ -1,0 +1,126 @@
+"""Quality of predictions if a text may have any number of labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.decision import LabelSets
+from nlptx.metrics import (
+    NoiseFloor,
+    calibration_error,
+    calibration_noise_floor,
+    log_loss,
+    roc_auc,
+    wilson_interval,
+)
+
+
+@dataclass(frozen=True)
+class LabelReport:
+    """One label: precision, recall, F1, ROC-AUC (NaN if undefined), number of texts that have it, and its threshold."""
+
+    label: Any
+    precision: float
+    recall: float
+    f1: float
+    auc: float
+    texts: int
+    threshold: float
+
+
+@dataclass(frozen=True)
+class LabelSetReport:
+    """The quality of predicted sets of labels.
+
+    Args:
+        texts: number of texts.
+        accuracy: subset accuracy: fraction of the texts whose predicted set equals the true set.
+        interval: 95 % Wilson interval of the accuracy.
+        micro_precision, micro_recall, micro_f1: of all pairs of a text and a label.
+        macro_f1: mean F1 of the labels that have texts.
+        auc: mean ROC-AUC of the labels for which it is defined.
+        log_loss: mean over the texts of the sum over the labels of -log P(the label is there, or not), in nats.
+        ece: expected calibration error of the confidence, which is P(the predicted set is the true set).
+        ece_floor: calibration error of a perfectly calibrated model on the same number of texts.
+        labels_per_text, predicted_per_text: mean number of true and of predicted labels.
+        classes: one report per label.
+    """
+
+    texts: int
+    accuracy: float
+    interval: tuple[float, float]
+    micro_precision: float
+    micro_recall: float
+    micro_f1: float
+    macro_f1: float
+    auc: float
+    log_loss: float
+    ece: float
+    ece_floor: NoiseFloor
+    labels_per_text: float
+    predicted_per_text: float
+    classes: list[LabelReport]
+
+    def __repr__(self) -> str:
+        return (
+            f"<LabelSetReport: {self.texts:,} texts, micro-F1 {self.micro_f1:.4f}, macro-F1 {self.macro_f1:.4f},"
+            f" subset accuracy {self.accuracy:.2%}>"
+        )
+
+
+def evaluate_sets(
+    probabilities: NDArray[np.float64], targets: NDArray[np.bool_], labels: Sequence[Any], decision: LabelSets
+) -> LabelSetReport:
+    """Compare predictions with the true labels of at least one text.
+
+    Args:
+        probabilities: (texts, C) probability of each label.
+        targets: (texts, C) whether each text has each label.
+        labels: the C labels.
+        decision: the thresholds of the labels.
+    """
+    predicted = decision.choose(probabilities)
+    correct = decision.correct(predicted, targets)
+    confidence = decision.confidence(probabilities, predicted)
+    hits, chosen, true = ((predicted & targets).sum(axis=0), predicted.sum(axis=0), targets.sum(axis=0))
+    classes = [
+        LabelReport(
+            label,
+            *_precision_recall_f1(int(hits[c]), int(chosen[c]), int(true[c])),
+            roc_auc(probabilities[:, c], targets[:, c]),
+            int(true[c]),
+            float(decision.thresholds[c]),
+        )
+        for c, label in enumerate(labels)
+    ]
+    with_texts = [row.f1 for row in classes if row.texts]
+    defined = [row.auc for row in classes if not math.isnan(row.auc)]
+    precision, recall, f1 = _precision_recall_f1(int(hits.sum()), int(chosen.sum()), int(true.sum()))
+    return LabelSetReport(
+        texts=len(targets),
+        accuracy=float(correct.mean()),
+        interval=wilson_interval(int(correct.sum()), len(targets)),
+        micro_precision=precision,
+        micro_recall=recall,
+        micro_f1=f1,
+        macro_f1=float(np.mean(with_texts)) if with_texts else 0.0,
+        auc=float(np.mean(defined)) if defined else math.nan,
+        log_loss=log_loss(probabilities, targets),
+        ece=calibration_error(confidence, correct),
+        ece_floor=calibration_noise_floor(confidence),
+        labels_per_text=float(targets.sum(axis=1).mean()),
+        predicted_per_text=float(predicted.sum(axis=1).mean()),
+        classes=classes,
+    )
+
+
+def _precision_recall_f1(hits: int, predicted: int, true: int) -> tuple[float, float, float]:
+    precision = hits / predicted if predicted else 0.0
+    recall = hits / true if true else 0.0
+    return precision, recall, 2 * hits / (predicted + true) if predicted + true else 0.0

@@ -1,0 +1,87 @@
+"""Sets of labels given by the caller, for texts that may have any number of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.errors import InputTypeError, LabelError
+from nlptx.text.arguments import check_iterable, with_type
+
+# Separator of the labels of a text in tables, unless the caller gives another one.
+DEFAULT_SEPARATOR = ";"
+# Maximum number of labels that a message lists.
+_NAMED = 20
+# The labels of a text.
+LabelSet = list[str] | tuple[str, ...] | set[str] | frozenset[str]
+_SETS = (list, tuple, set, frozenset)
+
+
+def are_label_sets(labels: Any) -> bool:
+    """Return whether the elements of a sequence are collections of labels rather than labels, judging by the first."""
+    return len(labels) > 0 and isinstance(labels[0], _SETS)
+
+
+def list_label_sets(labels: Iterable[Any], separator: str, name: str = "labels") -> list[tuple[str, ...]]:
+    """Return the distinct labels of each text, sorted, after checking each of them.
+
+    Args:
+        labels: a list, tuple, set or frozenset of str for each text; empty for a text with none of the labels.
+        separator: text between labels in a table; no label may contain it.
+        name: name of the argument, for messages.
+
+    Raises:
+        InputTypeError: an element is not such a collection, or a label is not a str.
+        LabelError: a label is empty, begins or ends with white space, or contains the separator.
+
+    >>> list_label_sets([["b", "a", "b"], set()], ";")
+    [('a', 'b'), ()]
+    """
+    return [
+        _checked(element, separator, f"{name}[{position}]")
+        for position, element in enumerate(check_iterable(labels, name, "lists of labels"))
+    ]
+
+
+def _checked(element: Any, separator: str, name: str) -> tuple[str, ...]:
+    if not isinstance(element, _SETS):
+        raise InputTypeError(
+            f"`{name}` is {with_type(element)}; expected a list, tuple or set of labels, as for other texts",
+            hint="Put a single label into a list; a text with none of the labels gets an empty list.",
+        )
+    for label in element:
+        if not isinstance(label, str):
+            raise InputTypeError(f"`{name}` contains {with_type(label)}; expected labels of the type str")
+        if not label or label != " ".join(label.split()):
+            raise LabelError(f"`{name}` contains {label!r}; expected a label without extra white space")
+        if separator in label:
+            raise LabelError(
+                f"`{name}` contains {label!r}, but {separator!r} separates the labels of a text",
+                hint="Give a `label_separator` that no label contains.",
+            )
+    return tuple(sorted(set(element)))
+
+
+def find_label_sets(sets: Sequence[tuple[str, ...]], known: Sequence[Any], name: str = "labels") -> NDArray[np.bool_]:
+    """Return whether each text has each of the labels ``known``, (texts, C).
+
+    Raises:
+        LabelError: a label is not in ``known``.
+
+    >>> find_label_sets([("b",), ()], ["a", "b"])
+    array([[False,  True],
+           [False, False]])
+    """
+    columns = {label: column for column, label in enumerate(known)}
+    result = np.zeros((len(sets), len(known)), bool)
+    for row, labels in enumerate(sets):
+        for label in labels:
+            if label not in columns:
+                more = ", ..." if len(known) > _NAMED else ""
+                named = ", ".join(map(repr, known[:_NAMED]))
+                raise LabelError(f"`{name}[{row}]` contains {label!r}; expected some of {named}{more}")
+            result[row, columns[label]] = True
+    return result

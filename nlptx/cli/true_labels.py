@@ -1,0 +1,68 @@
+"""The true labels in the data of ``nlptx evaluate``, as classes of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from nlptx.errors import LabelError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nlptx.classifier.model import Model
+
+# Maximum number of label spellings in a note.
+_MAX_LISTED = 10
+# Maximum number of labels of the model in an error.
+_MAX_NAMED = 20
+
+
+def find_targets(
+    labels: Sequence[str] | Sequence[tuple[str, ...]],
+    model: Model,
+    positions: Sequence[str],
+    on_note: Callable[[str], None],
+) -> NDArray:
+    """Return the class of each text, (texts,) int64; or whether it has each class, (texts, C) bool.
+
+    Add a note if labels are spelled differently in the model.
+
+    Args:
+        labels: label of each text, or all its labels if the model gives texts any number of them.
+        model: the classifier.
+        positions: position of each text in the input.
+        on_note: called with the note.
+
+    Raises:
+        LabelError: a label is not one of the model's.
+    """
+    from nlptx.classifier.label_sets import find_label_sets
+    from nlptx.classifier.label_spellings import match_labels
+    from nlptx.classifier.label_types import find_labels
+
+    sets = [(label,) if isinstance(label, str) else label for label in labels]
+    known = model.label_names
+    distinct = list(dict.fromkeys(label for each in sets for label in each))
+    matches = match_labels(distinct, known)
+    if matches is None:
+        wrong = next(label for label in distinct if label not in known)
+        more = ", ..." if len(known) > _MAX_NAMED else ""
+        row = next(row for row, each in enumerate(sets) if wrong in each)
+        raise LabelError(
+            f"label {wrong!r} is not one of the model's: {', '.join(known[:_MAX_NAMED])}{more}",
+            where=positions[row],
+            hint=f"Map it to one of these: `label_map={wrong}=NEW`.",
+        )
+    understood = {old: new for old, new in matches.items() if old != new}
+    if understood:
+        pairs = [f"{old} as {new}" for old, new in sorted(understood.items())]
+        more = ", ..." if len(pairs) > _MAX_LISTED else ""
+        on_note(
+            f"labels of the data are read as those of the model: {', '.join(pairs[:_MAX_LISTED])}{more};"
+            " if that is wrong, map them with `label_map=OLD=NEW`"
+        )
+    read = [tuple(matches[label] for label in each) for each in sets]
+    if model.label_sets is not None:
+        return find_label_sets(read, known)
+    return find_labels([label for (label,) in read], known)

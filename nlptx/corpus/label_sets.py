@@ -1,0 +1,57 @@
+"""The labels in the cells of a table: one label per cell, or any number of them, such as ``a; b``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+
+from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.label_map import label_map_notes, map_labels
+
+
+def read_labels(
+    cells: Sequence[str], options: ReadOptions, on_note: Callable[[str], None]
+) -> list[str] | list[tuple[str, ...]]:
+    """Return the label in each cell, or the distinct labels in each cell, sorted, if there is a ``label_separator``.
+
+    Args:
+        cells: contents of the label column, or names of folders.
+        options: options for reading, with the separator and the label map, which applies to each label.
+        on_note: called with notes about labels.
+
+    Raises:
+        LabelError: none of the labels to replace occurs.
+    """
+    if options.label_separator is None:
+        for note in label_map_notes(options.label_map, cells):
+            on_note(note)
+        return map_labels(cells, options.label_map)
+    sets = split_cells(cells, options.label_separator, on_note)
+    for note in label_map_notes(options.label_map, chain.from_iterable(sets)):
+        on_note(note)
+    return [tuple(sorted(set(map_labels(labels, options.label_map)))) for labels in sets]
+
+
+def split_cells(
+    cells: Iterable[str], separator: str, on_note: Callable[[str], None] = lambda note: None
+) -> list[list[str]]:
+    """Return the labels in each cell, without the spaces around them, and without duplicates; an empty cell has none.
+
+    Args:
+        cells: contents of the label column.
+        separator: text between the labels of a cell.
+        on_note: called with one note if any label occurs more than once in its cell.
+
+    >>> split_cells(["b; a;b", ""], ";", on_note=print)
+    cells in which a label occurs more than once: 1; it is read once
+    [['b', 'a'], []]
+    """
+    result, repeated = [], 0
+    for cell in cells:
+        labels = [label for part in cell.split(separator) if (label := part.strip())]
+        distinct = list(dict.fromkeys(labels))
+        repeated += len(distinct) < len(labels)
+        result.append(distinct)
+    if repeated:
+        on_note(f"cells in which a label occurs more than once: {repeated:,}; it is read once")
+    return result

@@ -1,0 +1,146 @@
+"""One logistic regression per label on the log-count ratios of the n-grams that indicate it, for many labels.
+
+The model of a label is that of :mod:`nlptx.ngrams.logistic_regression`, with the ratios of the label against the rest.
+But it uses only the n-grams that occur with the label more often than expected, whose number is proportional to the
+number of texts with the label. All texts without any of these n-grams have the same output, the bias, so their losses
+are computed once and multiplied by their number. So the memory for the weights grows with the number of labels that
+texts have, and the time at most with the number of texts times the number of labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, MAX_ITERATIONS
+from nlptx.ngrams.naive_bayes import count_ratios
+from nlptx.nn.activations import sigmoid
+
+# Minimum log-count ratio of an n-gram that is used.
+_MIN_RATIO = 0.0
+
+
+@dataclass(frozen=True)
+class LabelModels:
+    """Fitted models of all labels.
+
+    Args:
+        products: (G, C) float32 sparse matrix of weights times ratios.
+        bias: (C,) float32 biases.
+    """
+
+    products: sp.csr_matrix
+    bias: NDArray[np.float32]
+
+    def to_bytes(self) -> list[bytes]:
+        """Return the arrays as bytes, which a process can send to another one without referring to any class."""
+        arrays = (self.products.indptr.astype(np.int64), self.products.indices.astype(np.int32))
+        floats = (self.products.data.astype(np.float32), self.bias.astype(np.float32))
+        return [array.tobytes() for array in (*arrays, *floats)]
+
+    @classmethod
+    def from_bytes(cls, parts: list[bytes], shape: tuple[int, int]) -> Self:
+        """Restore the result of :meth:`to_bytes`; ``shape``: (G, C)."""
+        dtypes = (np.int64, np.int32, np.float32, np.float32)
+        indptr, indices, data, bias = (np.frombuffer(part, dtype) for part, dtype in zip(parts, dtypes, strict=True))
+        return cls(sp.csr_matrix((data, indices, indptr), shape), bias)
+
+
+def fit_labels(
+    rows: sp.csr_matrix,
+    targets: sp.csr_matrix,
+    min_texts: int,
+    text_weights: NDArray[np.float64] | None = None,
+) -> LabelModels:
+    """Fit the models of all labels.
+
+    Args:
+        rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
+        targets: (texts, C) matrix that is 1 where a text has a label and 0 elsewhere.
+        min_texts: minimum number of texts that an n-gram must occur in.
+        text_weights: (texts,) weight of each text, or None.
+    """
+    weights = np.ones(rows.shape[0]) if text_weights is None else text_weights
+    presence = sp.csr_matrix((np.ones(rows.nnz), rows.indices, rows.indptr), rows.shape)
+    seen = presence.T @ weights  # (G,)
+    counts = (presence.T @ sp.diags(weights) @ targets).tocsc()  # (G, C)
+    seen_in_all = float(seen[seen >= min_texts].sum())
+    by_ngram, labels = rows.tocsc(), targets.tocsc()
+    columns, values, bias = [], [], np.zeros(targets.shape[1], np.float32)
+    for label in range(targets.shape[1]):
+        span = slice(counts.indptr[label], counts.indptr[label + 1])
+        grams, with_label = counts.indices[span], counts.data[span]
+        frequent = seen[grams] >= min_texts
+        grams, with_label = grams[frequent], with_label[frequent]
+        grams, ratios = _indicative(grams, with_label, seen[grams], seen_in_all)
+        positive = np.zeros(rows.shape[0], bool)
+        positive[labels.indices[labels.indptr[label] : labels.indptr[label + 1]]] = True
+        products, bias[label] = _fit_label(by_ngram[:, grams], ratios, positive, weights)
+        columns.append(grams)
+        values.append(products)
+    indptr = np.concatenate([[0], np.cumsum([len(part) for part in columns])])
+    shape = rows.shape[1], targets.shape[1]
+    by_label = sp.csc_matrix((np.concatenate(values), np.concatenate(columns), indptr), shape)
+    return LabelModels(by_label.tocsr(), bias)
+
+
+def _indicative(
+    grams: NDArray[np.integer], with_label: NDArray[np.float64], seen: NDArray[np.float64], seen_in_all: float
+) -> tuple[NDArray[np.integer], NDArray[np.float64]]:
+    """Return the n-grams that occur with a label more often than expected, and their log-count ratios.
+
+    Args:
+        grams: (g,) n-grams that occur with the label.
+        with_label: (g,) number of texts with the label that contain each of them.
+        seen: (g,) number of texts that contain each of them.
+        seen_in_all: sum of these numbers over all n-grams, with and without the label.
+    """
+    share = with_label.sum() / (seen_in_all or 1)
+    if not 0 < share < 1:
+        return grams[:0], np.zeros(0)
+    ratios = count_ratios(with_label, seen - with_label, share)
+    used = ratios > _MIN_RATIO
+    return grams[used], ratios[used]
+
+
+def _fit_label(
+    rows: sp.csc_matrix, ratios: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float32], float]:
+    """Return the products (g,) of weights and ratios, and the bias, of the model of one label with g n-grams."""
+    total, with_label = float(weights.sum()), float(weights[positive].sum())
+    # A label that none or all of these texts have is taken to be half a text away from that.
+    start = np.log((with_label + 0.5) / (total - with_label + 0.5))
+    if not len(ratios) or not 0 < with_label < total:
+        return np.zeros(len(ratios), np.float32), float(start)
+    from scipy.optimize import minimize  # slow to import, so import it only after the data has been checked
+
+    touched, row = np.unique(rows.indices, return_inverse=True)
+    data = rows.data * np.repeat(ratios, np.diff(rows.indptr))
+    inputs = sp.csc_matrix((data, row.astype(np.int32), rows.indptr), (len(touched), len(ratios)))
+    inputs_by_text = inputs.tocsr()
+    signs, of_text = np.where(positive[touched], 1.0, -1.0), weights[touched]
+    positive_elsewhere = with_label - float(of_text[signs > 0].sum())
+    elsewhere = total - float(of_text.sum())
+
+    def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        bias = flat[-1]
+        z = inputs_by_text @ flat[:-1] + bias
+        error = (sigmoid(z) - (signs > 0)) * of_text
+        loss = of_text @ np.logaddexp(0, -signs * z) + elsewhere * np.logaddexp(0, bias) - positive_elsewhere * bias
+        gradient = np.empty_like(flat)
+        gradient[:-1] = inputs.T @ error + flat[:-1] / INVERSE_PENALTY
+        gradient[-1] = error.sum() + elsewhere * sigmoid(bias) - positive_elsewhere
+        return float(loss + flat[:-1] @ flat[:-1] / (2 * INVERSE_PENALTY)), gradient
+
+    solution = minimize(
+        loss_and_gradient,
+        np.append(np.zeros(len(ratios)), start),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": MAX_ITERATIONS},
+    ).x
+    return (solution[:-1] * ratios).astype(np.float32), float(solution[-1])

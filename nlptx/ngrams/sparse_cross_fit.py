@@ -1,0 +1,113 @@
+"""N-gram features for many labels, fitted out of fold as in :mod:`nlptx.ngrams.cross_fit`.
+
+There is one linear model per label (:mod:`nlptx.ngrams.one_vs_rest`), and there are no token features and no components
+of texts, because these would take memory for every pair of an n-gram and a label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.ngrams.cross_fit import FeatureSettings, OnProgress
+from nlptx.ngrams.features import NgramFeatures, TextFeatures
+from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.occurrences import count_occurrences, distinct_ngrams, divided_by_root, presence
+from nlptx.ngrams.one_vs_rest import LabelModels, fit_labels
+from nlptx.ngrams.sparse_features import SparseNgramFeatures
+from nlptx.runtime.progress import counted
+from nlptx.runtime.workers import SERIAL, Workers
+from nlptx.sampling.passages import Passage
+from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
+
+# Number of texts whose outputs are computed together, to save memory.
+_TOGETHER = 1000
+
+
+def fit_sparse_features(
+    texts: Sequence[NDArray[np.integer]],
+    targets: NDArray[np.bool_],
+    shape: FeatureSettings,
+    rng: np.random.Generator,
+    workers: Workers = SERIAL,
+    passages: Sequence[Passage] = (),
+    on_progress: OnProgress = lambda step, fraction, detail: None,
+    text_weights: NDArray[np.float64] | None = None,
+) -> tuple[NgramFeatures, list[TextFeatures]]:
+    """Count and fit the n-gram features of labelled texts that may have any number of labels.
+
+    Args:
+        texts: (T,) word ids of each training text.
+        targets: (texts, C) whether each text has each class.
+        shape: shape and size of the features; the components are ignored.
+        rng: source of randomness for the folds.
+        workers: threads or processes to use; they do not change the result.
+        passages: passages of the training texts.
+        on_progress: callback for progress; see OnProgress.
+        text_weights: (texts,) weight of each text, or None.
+
+    Returns:
+        The same as :func:`.cross_fit.fit_ngram_features`.
+    """
+
+    def on_count(done: int) -> None:
+        on_progress("counting n-grams", done / len(texts), f"{done:,} of {len(texts):,} texts")
+
+    distinct = [distinct_ngrams(ngram_keys(ids, shape.order, shape.words)) for ids in counted(texts, on_count)]
+    known, seen = count_occurrences(distinct, text_weights)
+    known = known[seen >= shape.min_texts]
+    rows, labels = divided_by_root(presence(distinct, known), texts), sp.csr_matrix(targets, dtype=np.float64)
+    folds = min(FOLDS, len(texts))
+    fold = assign_folds(len(texts), folds, rng)
+    parts = training_parts(fold, folds)
+
+    def fit(number: int) -> list[bytes]:
+        part = parts[number]
+        weights = None if text_weights is None else text_weights[part]
+        return fit_labels(rows[part], labels[part], shape.min_texts, weights).to_bytes()
+
+    found = []
+    # L-BFGS holds the interpreter lock, so processes are faster than threads.
+    for done, fitted in enumerate(workers.map(fit, range(len(parts)), isolated=True), start=1):
+        found.append(LabelModels.from_bytes(fitted, (len(known), shape.classes)))
+        on_progress("linear models", done / len(parts), f"{done} of {len(parts)} times {shape.classes:,} models")
+    final, *out_of_fold = found
+    outputs = np.empty((len(texts), shape.classes), np.float32)
+    for number, models in enumerate(out_of_fold):
+        held_out = np.flatnonzero(fold == number)
+        for start in range(0, len(held_out), _TOGETHER):
+            some = held_out[start : start + _TOGETHER]
+            outputs[some] = (rows[some] @ models.products).toarray() + models.bias
+    result = [_text_features(len(ids), of_text) for ids, of_text in zip(texts, outputs, strict=True)]
+    for passage in passages:
+        models = out_of_fold[fold[passage.text]]
+        row = divided_by_root(
+            presence([distinct_ngrams(ngram_keys(passage.ids, shape.order, shape.words))], known), [passage.ids]
+        )
+        result.append(_text_features(len(passage.ids), (row @ models.products).toarray()[0] + models.bias))
+    return _as_features(final, known, shape), result
+
+
+def _text_features(words: int, outputs: NDArray[np.float32]) -> TextFeatures:
+    return TextFeatures(np.zeros((words, 0), np.float32), outputs)
+
+
+def _as_features(models: LabelModels, known: NDArray[np.int64], shape: FeatureSettings) -> SparseNgramFeatures:
+    """Return the features for other texts, with only those n-grams that have a weight."""
+    products = models.products.copy()
+    products.eliminate_zeros()
+    used = np.flatnonzero(np.diff(products.indptr))
+    products = products[used]
+    return SparseNgramFeatures(
+        shape.order,
+        shape.words,
+        known[used],
+        np.zeros((len(used), 0), np.float32),
+        products.data.astype(np.float32),
+        models.bias,
+        starts=products.indptr.astype(np.int64),
+        labels=products.indices.astype(np.int32),
+    )

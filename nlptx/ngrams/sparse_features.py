@@ -1,0 +1,49 @@
+"""N-gram features for many labels: most n-grams have a weight for only a few of the labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.ngrams.features import Lengths, NgramFeatures
+from nlptx.runtime.radix_sort import radix_argsort
+
+_NOTHING = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class SparseNgramFeatures(NgramFeatures):
+    """The linear weights of all known n-grams, stored only where they are not 0; there are no token features.
+
+    Args:
+        order, words, keys: as in :class:`NgramFeatures`.
+        ratios: (G, 0); tokens have no features.
+        slopes: (Z,) float32 weights that are not 0, first those of the first n-gram, and so on.
+        bias: (E,) float32 biases of the linear models, one per label.
+        starts: (G + 1,) int64 index in ``slopes`` of the first weight of each n-gram, and Z.
+        labels: (Z,) int32 label that each weight belongs to.
+    """
+
+    starts: NDArray[np.int64] = field(default_factory=lambda: _NOTHING)
+    labels: NDArray[np.int32] = field(default_factory=lambda: _NOTHING.astype(np.int32))
+
+    def text_features_of(
+        self, found: NDArray[np.integer], lengths: Lengths, words: Lengths | None = None
+    ) -> NDArray[np.float32]:
+        text = np.repeat(np.arange(len(lengths)), lengths)[:, None]
+        known = found < len(self.keys)
+        grams = (text * len(self.keys) + found)[known]
+        grams = grams[radix_argsort(grams)]
+        distinct = grams[np.diff(grams, prepend=-1) > 0]
+        text, place = np.divmod(distinct, max(len(self.keys), 1))
+        counts = self.starts[place + 1] - self.starts[place]
+        ends = np.cumsum(counts)
+        # Indices of the weights of all these n-grams, one n-gram after another.
+        at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.starts[place] - ends + counts, counts)
+        shape = len(lengths), len(self.bias)
+        cells = np.repeat(text, counts) * shape[1] + self.labels[at]
+        sums = np.bincount(cells, self.slopes[at], shape[0] * shape[1]).reshape(shape)
+        root = np.sqrt(np.maximum(lengths if words is None else words, 1))
+        return (self.bias + sums / root[:, None]).astype(np.float32)

@@ -1,0 +1,41 @@
+"""The mix of several predictions of the same columns, with one weight per prediction and column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.nn.layer import Gradients, Layer, Parameter
+from nlptx.nn.layout import Layout
+
+
+class ColumnMix(Layer):
+    """Add up M blocks of C columns, each column with a weight of its own: y_nc = sum_m w_mc x_nmc.
+
+    x is (N, M C), one block after another, W (M, C), y (N, C). Initially y is the mean of the blocks.
+
+    Args:
+        blocks: M.
+        columns: C.
+    """
+
+    def __init__(self, blocks: int, columns: int) -> None:
+        self.weight = Parameter("W", np.full((blocks, columns), 1 / blocks), decay=True)
+
+    def own_parameters(self) -> Sequence[Parameter]:
+        return (self.weight,)
+
+    def forward(self, x: NDArray, layout: Layout | None = None, rng: Any = None) -> tuple[NDArray, NDArray]:
+        return (self._blocks(x) * self.weight.value).sum(axis=1), x  # (N, C)
+
+    # y_nc = sum_m w_mc x_nmc, so    dx_nmc = dy_nc w_mc    and    dw_mc = sum_n dy_nc x_nmc.
+    def backward(self, dy: NDArray, cache: NDArray, grads: Gradients) -> NDArray:
+        x = cache
+        grads.add(self.weight, (dy[:, None] * self._blocks(x)).sum(axis=0))  # (M, C)
+        return (dy[:, None] * self.weight.value).reshape(len(dy), -1)  # (N, M C)
+
+    def _blocks(self, x: NDArray) -> NDArray:
+        return x.reshape(len(x), *self.weight.value.shape)  # (N, M, C)

@@ -1,0 +1,54 @@
+"""Settings of training when texts may have any number of labels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from nlptx.classifier.decision import LabelSets
+from nlptx.classifier.model import Model
+from nlptx.errors import SettingsError
+from nlptx.nn import LOSSES
+from nlptx.settings import TrainSettings
+
+_LOSS = "binary-cross-entropy"
+# Threshold of every label before training, and if no texts are held out.
+_THRESHOLD = 0.5
+
+
+def fitting_loss(settings: TrainSettings, separator: str | None, start: Model | None) -> TrainSettings:
+    """Return the settings with the loss that fits the labels.
+
+    Args:
+        settings: training settings given by the caller.
+        separator: text between the labels of a text; None if every text has exactly one label.
+        start: model to start from, or None.
+
+    Raises:
+        SettingsError: settings or model do not fit the number of labels per text.
+    """
+    if start is not None and (separator is not None or start.label_sets is not None):
+        raise SettingsError(
+            "`start` is for models and data with one label per text", hint="Train from the word vectors of the model."
+        )
+    if separator is None:
+        if LOSSES[settings.loss].independent:
+            raise SettingsError(
+                f"`loss={settings.loss}` is for texts with several labels, and each text has one label",
+                hint="Give `label_separator`, the character between the labels of a text.",
+            )
+        return settings
+    if settings.class_weight != "none":
+        raise SettingsError(
+            f"`class_weight={settings.class_weight}` is for one label per text",
+            hint="With several labels, every label gets a threshold of its own instead.",
+        )
+    if settings.loss not in (_LOSS, TrainSettings.loss):
+        raise SettingsError(f"`loss={settings.loss}` is for one label per text; with several it is {_LOSS}")
+    return replace(settings, loss=_LOSS)
+
+
+def initial_label_sets(separator: str | None, labels: int) -> LabelSets | None:
+    """Return how an untrained model chooses the labels of a text; None if every text has exactly one label."""
+    return None if separator is None else LabelSets(separator, np.full(labels, _THRESHOLD))
