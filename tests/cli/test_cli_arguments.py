@@ -6,6 +6,8 @@ import click
 import pytest
 from calling import call
 
+from nlptx.classifier.model import Model
+
 COMMANDS = ("cooccur", "pca", "train", "predict", "evaluate", "neighbors", "explain", "info")
 
 
@@ -188,7 +190,7 @@ def test_a_name_with_a_slash_or_a_known_suffix_is_a_file(name):
 
 def test_the_message_about_an_unknown_word_names_the_vocabulary():
     message = call("neighbors", "embedings", "friendly", code=3).stderr
-    assert "'embedings' is not among the 27000 words" in message
+    assert f"'embedings' is not among the {len(Model.load().vocabulary)} words" in message
     assert "bundled model; name others with -m FILE" in message
 
 

@@ -28,7 +28,7 @@ def test_a_short_last_interval_of_an_epoch_is_merged_with_the_previous_one():
 def test_the_curve_of_the_bundled_model_ends_without_a_jump():
     history = Model.load().history
     losses = [loss for _, loss in loss_curve(history)]
-    assert max(losses[3:]) < 0.37
+    assert max(losses[3:]) < 0.39
     assert loss_curve(history)[-1][0] == history["steps"]
 
 
