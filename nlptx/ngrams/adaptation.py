@@ -115,7 +115,9 @@ def cross_fit_correction(
 
     Returns:
         The correction fitted on all texts; and the contribution of the n-grams to the outputs for each row of
-        ``ngrams``, (N + passages, E), computed by a correction that was fitted without the text of this row.
+        ``ngrams``, (N + passages, E), computed by a correction that was fitted without the text of this row. All of
+        this is 0 if there are too few texts to show that the correction helps: if it does not lower the mean log-loss,
+        out of fold, by more than the standard error of the difference.
     """
     count = len(targets)
     folds = min(FOLDS, count)
@@ -132,10 +134,24 @@ def cross_fit_correction(
         on_progress("starting from the model", done / len(parts), f"{done} of {len(parts)} linear models")
     final, *outside = found
     added = np.zeros((len(text_of), outputs.shape[1]), np.float32)
+    corrected = outputs.copy()
     for number, correction in enumerate(outside):
         rows = np.flatnonzero(fold[text_of] == number)
         added[rows] = ngrams.rows[rows] @ correction.products
+        texts = np.flatnonzero(fold == number)
+        corrected[texts] += inputs[texts] @ correction.weights + correction.bias
+    corrected += added[:count]
+    if not _helps(_log_losses(outputs, targets) - _log_losses(corrected, targets), weights):
+        none = Correction(np.zeros_like(final.products), np.zeros_like(final.weights), np.zeros_like(final.bias))
+        return none, np.zeros_like(added)
     return final, added
+
+
+def _helps(gains: NDArray[np.float64], weights: NDArray[np.float64]) -> bool:
+    """Return whether the weighted mean of the gains (N,) is larger than its standard error."""
+    mean = np.average(gains, weights=weights)
+    variance = np.average((gains - mean) ** 2, weights=weights)
+    return bool(mean > np.sqrt(variance / weights.sum()))
 
 
 def _fit(
@@ -179,6 +195,15 @@ def _log_loss(
     z: NDArray[np.float64], targets: NDArray[np.int64], weights: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
     """Return the weighted sum of the log-losses for outputs (B, E), and its gradient; E = 1 means two classes."""
-    scores = np.hstack([np.zeros_like(z), z]) if z.shape[1] == 1 else z
-    losses, gradient = CrossEntropy(scores.shape[1]).value_and_gradient(scores, targets)
+    losses, gradient = CrossEntropy(max(z.shape[1], 2)).value_and_gradient(_scores(z), targets)
     return float(losses @ weights), gradient[:, -z.shape[1] :] * weights[:, None]
+
+
+def _log_losses(z: NDArray[np.float64], targets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the log-loss of each text, (B,), for outputs (B, E)."""
+    return np.asarray(CrossEntropy(max(z.shape[1], 2)).value_and_gradient(_scores(z), targets)[0], np.float64)
+
+
+def _scores(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return one score per class; an output of width 1 is the log-odds of the second of two classes."""
+    return np.hstack([np.zeros_like(z), z]) if z.shape[1] == 1 else z

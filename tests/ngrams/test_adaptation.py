@@ -1,10 +1,12 @@
 """The correction to the outputs of a trained model is optimal and leaks no label; words and n-grams can be added."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from reviews import make_reviews, small_fit
 from scipy.special import log_softmax
 
+from nlptx.ngrams import adaptation
 from nlptx.ngrams.adaptation import cross_fit_correction, ngram_rows
 from nlptx.ngrams.extension import with_ngrams, with_words
 from nlptx.ngrams.naive_bayes import ngram_keys
@@ -37,6 +39,34 @@ def test_rows_hold_the_distinct_ngrams_of_a_text():
     assert_allclose(ngrams.importance, idf / idf.mean(), rtol=1e-6)
 
 
+@pytest.fixture
+def always(monkeypatch):
+    """A correction is used even if it does not help."""
+    monkeypatch.setattr(adaptation, "_helps", lambda gains, weights: True)
+
+
+def test_a_correction_that_does_not_help_is_zero():
+    for width in (1, 3):
+        *_, correction, added = fitted(RNG.integers(0, max(width, 2), len(TEXTS)), width)
+        assert not any(part.any() for part in (correction.products, correction.weights, correction.bias, added))
+
+
+def test_a_correction_that_helps_is_used():
+    targets = np.array([int(0 in ids) for ids in TEXTS * 3])
+    *_, correction, added = fitted(targets, 1, TEXTS * 3)
+    assert correction.products.any()
+    assert added.any()
+
+
+def test_a_correction_helps_if_its_gain_is_above_the_standard_error():
+    gains = np.array([1.0, -0.2] * 8)
+    assert adaptation._helps(gains, np.ones(16))
+    assert not adaptation._helps(gains[:2], np.ones(2))
+    assert adaptation._helps(gains[:2], np.full(2, 8.0))
+    assert not adaptation._helps(-gains, np.ones(16))
+
+
+@pytest.mark.usefixtures("always")
 def test_the_correction_is_the_most_probable_one():
     """No small step away from the correction raises its posterior probability."""
     for width in (1, 3):
@@ -57,6 +87,7 @@ def test_the_correction_is_the_most_probable_one():
             assert loss(*moved) > loss(*best)
 
 
+@pytest.mark.usefixtures("always")
 def test_what_ngrams_add_to_a_text_does_not_depend_on_its_label():
     targets = RNG.integers(0, 2, len(TEXTS))
     added = fitted(targets, 1)[-1]
