@@ -93,7 +93,7 @@ class ArtifactError(NlptxError):
 
 
 class WrongKindError(ArtifactError):
-    """A file is an artifact of another stage than expected."""
+    """A file is an artifact, but of a different stage from the one that was expected."""
 
 
 class CorruptError(ArtifactError):

@@ -128,12 +128,16 @@ def _class_report(
     probabilities: NDArray[np.float64],
     targets: NDArray[np.int64],
 ) -> ClassReport:
-    correct = int(confusion[column, column])
     predicted, texts = int(confusion[:, column].sum()), int(confusion[column].sum())
-    precision = correct / predicted if predicted else 0.0
-    recall = correct / texts if texts else 0.0
-    f1 = 2 * correct / (predicted + texts) if predicted + texts else 0.0
+    precision, recall, f1 = precision_recall_f1(int(confusion[column, column]), predicted, texts)
     return ClassReport(label, precision, recall, f1, roc_auc(probabilities[:, column], targets == column), texts)
+
+
+def precision_recall_f1(hits: int, predicted: int, true: int) -> tuple[float, float, float]:
+    """Return precision, recall and F1, each 0 if undefined, given the number of hits, predictions and true cases."""
+    precision = hits / predicted if predicted else 0.0
+    recall = hits / true if true else 0.0
+    return precision, recall, 2 * hits / (predicted + true) if predicted + true else 0.0
 
 
 def confusion_matrix(targets: NDArray[np.int64], predicted: NDArray[np.int64], classes: int) -> NDArray[np.int64]:

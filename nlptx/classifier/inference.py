@@ -22,6 +22,9 @@ CHUNK = 2048
 # Maximum number of words whose n-grams are looked up together. It is large enough to need few passes over the known
 # n-grams, and small enough for the arrays to fit into the cache.
 SPAN = 1 << 14
+# Maximum absolute weight for which computing in float32 cannot overflow unnoticed. Trained weights are far smaller, but
+# a file may contain any weights, and layer norm would hide an overflow by turning it into 0.
+_LARGEST_WEIGHT = 1e4
 
 
 class TrainedNetwork(Protocol):
@@ -44,6 +47,12 @@ class NetworkInputs(NamedTuple):
     layout: Layout
     token_features: NDArray | None
     text_features: NDArray | None
+
+
+def can_overflow(model: TrainedNetwork) -> bool:
+    """Return whether some weights are so large that computing in float32 may overflow."""
+    arrays = [model.flat, model.table] + ([] if model.ngram_features is None else [model.ngram_features.ratios])
+    return not max(max(array.max(initial=0), -array.min(initial=0)) for array in arrays) <= _LARGEST_WEIGHT
 
 
 def network_inputs(

@@ -12,25 +12,21 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.decision import LabelSets
 from nlptx.metrics import (
+    ClassReport,
     NoiseFloor,
     calibration_error,
     calibration_noise_floor,
     log_loss,
+    precision_recall_f1,
     roc_auc,
     wilson_interval,
 )
 
 
 @dataclass(frozen=True)
-class LabelReport:
-    """One label: precision, recall, F1, ROC-AUC (NaN if undefined), number of texts that have it, and its threshold."""
+class LabelReport(ClassReport):
+    """The quality for one label, with the threshold above which a text gets this label."""
 
-    label: Any
-    precision: float
-    recall: float
-    f1: float
-    auc: float
-    texts: int
     threshold: float
 
 
@@ -88,11 +84,11 @@ def evaluate_sets(
     predicted = decision.choose(probabilities)
     correct = decision.correct(predicted, targets)
     confidence = decision.confidence(probabilities, predicted)
-    hits, chosen, true = ((predicted & targets).sum(axis=0), predicted.sum(axis=0), targets.sum(axis=0))
+    hits, chosen, true = (predicted & targets).sum(axis=0), predicted.sum(axis=0), targets.sum(axis=0)
     classes = [
         LabelReport(
             label,
-            *_precision_recall_f1(int(hits[c]), int(chosen[c]), int(true[c])),
+            *precision_recall_f1(int(hits[c]), int(chosen[c]), int(true[c])),
             roc_auc(probabilities[:, c], targets[:, c]),
             int(true[c]),
             float(decision.thresholds[c]),
@@ -101,7 +97,7 @@ def evaluate_sets(
     ]
     with_texts = [row.f1 for row in classes if row.texts]
     defined = [row.auc for row in classes if not math.isnan(row.auc)]
-    precision, recall, f1 = _precision_recall_f1(int(hits.sum()), int(chosen.sum()), int(true.sum()))
+    precision, recall, f1 = precision_recall_f1(int(hits.sum()), int(chosen.sum()), int(true.sum()))
     return LabelSetReport(
         texts=len(targets),
         accuracy=float(correct.mean()),
@@ -118,9 +114,3 @@ def evaluate_sets(
         predicted_per_text=float(predicted.sum(axis=1).mean()),
         classes=classes,
     )
-
-
-def _precision_recall_f1(hits: int, predicted: int, true: int) -> tuple[float, float, float]:
-    precision = hits / predicted if predicted else 0.0
-    recall = hits / true if true else 0.0
-    return precision, recall, 2 * hits / (predicted + true) if predicted + true else 0.0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nlptx.artifacts.container import Artifact, load, write
 from nlptx.classifier.abstention import ErrorCurve, check_abstain, find_threshold
 from nlptx.classifier.decision import Answer, Decision, LabelSets, OneLabel
-from nlptx.classifier.inference import infer
+from nlptx.classifier.inference import can_overflow, infer
 from nlptx.classifier.label_types import Label, label_name
 from nlptx.classifier.model_file import arrays_of, bundled_path, details_of, read_arrays, read_details
 from nlptx.classifier.network import Network
@@ -31,9 +31,6 @@ from nlptx.text.arguments import iterate_texts
 from nlptx.text.vocabulary import Vocabulary
 
 KIND = "model"
-# Maximum absolute weight for which computing in float32 cannot overflow unnoticed. Trained weights are far smaller, but
-# a file may contain any weights, and layer norm would hide an overflow by turning it into 0.
-_LARGEST_WEIGHT = 1e4
 # Maximum number of labels in the repr of a model, and the maximum number of their characters.
 _LABELS_SHOWN, _LONGEST_LABELS = 10, 50
 
@@ -112,9 +109,7 @@ class Model:
 
     def overflow_safe(self) -> Self:
         """Return a model for scoring that cannot overflow: this model, or a float64 copy if float32 may overflow."""
-        arrays = [self.flat, self.table] + ([] if self.ngram_features is None else [self.ngram_features.ratios])
-        largest = max(max(array.max(initial=0), -array.min(initial=0)) for array in arrays)
-        return self if largest <= _LARGEST_WEIGHT else self.as_float64()
+        return self.as_float64() if can_overflow(self) else self
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         """Return (B, C) probabilities for B encoded texts. For a text without word ids, these are the priors.
@@ -155,14 +150,7 @@ class Model:
         return self.settings.class_weight == "balanced"
 
     def choose(self, probabilities: NDArray[np.float64]) -> NDArray:
-        """Return the predicted class of each text, (B,) int64, for probabilities (B, C).
-
-        This is the most probable class, because this choice maximises accuracy. For a balanced model, it is the class
-        with the largest p_c / pi_c, where pi_c is the prior of the class, because this choice maximises mean recall. If
-        several classes have the same largest ratio, the most probable of them is chosen.
-
-        If texts may have several labels, return instead whether each class reaches its threshold, (B, C) bool.
-        """
+        """Return the predictions for probabilities (B, C); see :mod:`nlptx.classifier.decision`."""
         return self.decision.choose(probabilities)
 
     def predict_proba(self, texts: Iterable[str], jobs: int | Workers | None = None) -> NDArray[np.float64]:

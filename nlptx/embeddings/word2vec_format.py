@@ -33,7 +33,7 @@ class WordVectors(NamedTuple):
 
 
 def write_word2vec(path: FilePath, words: Sequence[str], vectors: NDArray[np.float32]) -> None:
-    """Write a word2vec text file: a first line with the numbers of words and components, then one line per word.
+    """Write a word2vec text file: a line with the number of words and of components, then one line per word.
 
     Raises:
         OutputError: the file cannot be written, or the format cannot represent a word.

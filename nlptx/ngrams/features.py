@@ -94,6 +94,18 @@ class NgramFeatures:
         ratios[unknown] = 0
         return ratios.reshape(len(found), self.order * self.width)
 
+    def distinct(self, found: NDArray[np.integer], lengths: Lengths) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the text and the index in ``keys`` of each distinct known n-gram of each text.
+
+        The arguments are those of :meth:`text_features_of`.
+        """
+        text = np.repeat(np.arange(len(lengths)), lengths)[:, None]
+        known = found < len(self.keys)
+        grams = (text * len(self.keys) + found)[known]
+        grams = grams[radix_argsort(grams)]
+        text, place = np.divmod(grams[np.diff(grams, prepend=-1) > 0], max(len(self.keys), 1))
+        return text, place
+
     def text_features_of(
         self, found: NDArray[np.integer], lengths: Lengths, words: Lengths | None = None
     ) -> NDArray[np.float32]:
@@ -105,12 +117,7 @@ class NgramFeatures:
             lengths: (B,) number of rows of ``found`` that belong to each text.
             words: (B,) number of words in each text; equal to ``lengths`` by default.
         """
-        text = np.repeat(np.arange(len(lengths)), lengths)[:, None]
-        known = found < len(self.keys)
-        grams = (text * len(self.keys) + found)[known]
-        grams = grams[radix_argsort(grams)]
-        distinct = grams[np.diff(grams, prepend=-1) > 0]
-        text, place = np.divmod(distinct, max(len(self.keys), 1))
+        text, place = self.distinct(found, lengths)
 
         def sums(values: NDArray) -> NDArray:
             return np.bincount(text, values, len(lengths))

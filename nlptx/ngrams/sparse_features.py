@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.ngrams.features import Lengths, NgramFeatures
-from nlptx.runtime.radix_sort import radix_argsort
 
 _NOTHING = np.zeros(0, np.int64)
 
@@ -32,12 +31,7 @@ class SparseNgramFeatures(NgramFeatures):
     def text_features_of(
         self, found: NDArray[np.integer], lengths: Lengths, words: Lengths | None = None
     ) -> NDArray[np.float32]:
-        text = np.repeat(np.arange(len(lengths)), lengths)[:, None]
-        known = found < len(self.keys)
-        grams = (text * len(self.keys) + found)[known]
-        grams = grams[radix_argsort(grams)]
-        distinct = grams[np.diff(grams, prepend=-1) > 0]
-        text, place = np.divmod(distinct, max(len(self.keys), 1))
+        text, place = self.distinct(found, lengths)
         counts = self.starts[place + 1] - self.starts[place]
         ends = np.cumsum(counts)
         # Indices of the weights of all these n-grams, one n-gram after another.

@@ -17,7 +17,8 @@ _EMOJI = "\u203c-\u2bff\U0001f000-\U0001faff"
 # What modifies an emoji: its style, as text or as a picture, and its skin tone.
 _MODIFIERS = "\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
 _LETTERS_OF_FLAGS = "\U0001f1e6-\U0001f1ff"
-_TENTHS = "⓪①②③④⑤⑥⑦⑧⑨⑩"
+# Ratings from 0 to 10 tenths, as one character each.
+TENTHS = "⓪①②③④⑤⑥⑦⑧⑨⑩"
 
 
 @cache
@@ -56,5 +57,5 @@ def _simplified(run: str) -> str:
 def _rating(match: re.Match[str]) -> str:
     filled, total = len(match[1]), len(match[0])
     if total in (5, 10):
-        return f" {_TENTHS[10 * filled // total]} "
-    return f" {_TENTHS[2 * filled]} " if 2 <= filled == total <= 5 else match[0]
+        return f" {TENTHS[10 * filled // total]} "
+    return f" {TENTHS[2 * filled]} " if 2 <= filled == total <= 5 else match[0]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.text.cleaning import SEPARATOR, clean, clean_expressively, decode_references_in_bytes, lower
+from nlptx.text.sign_scanner import rewrite_signs_in_bytes
 from nlptx.text.tokenizer import FLAG_LETTERS, Tokenizer
 
 # Classes of characters: outside all tokens, part of a word, a token by itself, or a combining mark, which is part of
@@ -79,8 +80,6 @@ class Scanner:
         if self._words:
             block = _LINE_BREAK.sub(SEPARATOR.encode(), block)
         if self._expressive:
-            from nlptx.text.sign_scanner import rewrite_signs_in_bytes
-
             block = rewrite_signs_in_bytes(block)
         return block.lower() if self.tokenizer.lowercase else block
 

@@ -2,18 +2,18 @@ r"""Signs of opinion in ASCII text: emoticons, ratings, lengthened and shouted w
 
 Each sign is rewritten so that the tokenizer finds tokens that mean something and that other texts share:
 
-======================  ==================  =========================================================
-sign                    becomes             because
-======================  ==================  =========================================================
-``:-)`` ``:(`` ``<3``   🙂 🙁 ❤             an emoticon means the same as its emoji
-``4/5`` ``8 out of 10``  ⑧ (tenths)         all ratings of the same height become one word
-``sooooo``              ↔ so                the word keeps its meaning, and ↔ marks the emphasis
-``DO NOT BUY``          ⇪ DO NOT BUY        the mark survives the conversion to lower case
-``#BestDayEver``        # Best Day Ever     the words of a hashtag are known, the hashtag is not
-``@name``               @                   names of people carry no opinion
-``https://...``         🔗                  nor do links
-``don`t``               don't               a grave accent within a word is an apostrophe
-======================  ==================  =========================================================
+=======================  ===============  ====================================================
+sign                     becomes          because
+=======================  ===============  ====================================================
+``:-)`` ``:(`` ``<3``    🙂 🙁 ❤            an emoticon means the same as its emoji
+``4/5`` ``8 out of 10``  ⑧ (tenths)       all ratings of the same height become one word
+``sooooo``               ↔ so             the word keeps its meaning, and ↔ marks the emphasis
+``DO NOT BUY``           ⇪ DO NOT BUY     the mark survives the conversion to lower case
+``#BestDayEver``         # Best Day Ever  the words of a hashtag are known, the hashtag is not
+``@name``                @                names of people carry no opinion
+``https://...``          🔗                links carry no opinion
+``don`t``                don't            a grave accent within a word is an apostrophe
+=======================  ===============  ====================================================
 
 This module defines the result for one text; :mod:`nlptx.text.sign_scanner` computes the same for large blocks of text.
 """
@@ -25,9 +25,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import AnyStr
 
+from nlptx.text.emoji import TENTHS
+
 SHOUTED, LENGTHENED, LINK = "⇪", "↔", "🔗"
-# Tenths from 0 to 10 as one character each.
-_TENTHS = "⓪①②③④⑤⑥⑦⑧⑨⑩"
 _FACES = dict(zip(")]D([Pp/\\|Oo*", "🙂🙂😄🙁🙁😛😛😕😕😐😮😮😘", strict=True))
 _OTHER_EMOTICONS = {"<3": "❤", "</3": "💔", "^^": "😊", "^_^": "😊"}
 # English words with a double letter, which a lengthened letter may stand for: "goood" is good, but "sooo" is so. Words
@@ -111,7 +111,8 @@ def apply_changes(
 
 
 def _replacement(match: re.Match[str] | re.Match[bytes]) -> str:
-    groups = {name: part if isinstance(part, str) else part.decode() for name, part in match.groupdict("").items()}
+    parts = [part if isinstance(part, str) else part.decode() for part in (match[0], *match.groupdict("").values())]
+    whole, groups = parts[0], dict(zip(match.groupdict(), parts[1:], strict=True))
     if mouth := groups["mouth"]:
         return "😢" if groups["tear"] and mouth[0] in "([" else _FACES[mouth[0]]
     if groups["wink"]:
@@ -119,24 +120,22 @@ def _replacement(match: re.Match[str] | re.Match[bytes]) -> str:
     if groups["laugh"]:
         return "😄"
     if groups["points"]:
-        return _rating(groups["points"], int(groups["scale"])) or _as_text(match)
+        return _rating(groups["points"], int(groups["scale"])) or whole
     if tag := groups["tag"]:
         return f"# {_PARTS_OF_HASHTAG.sub(' ', tag)}"
     if word := groups["long"]:
         return _shortened(word)
     if groups["grave"]:
         return "'"
-    return LINK if groups["link"] else _OTHER_EMOTICONS.get(groups["other"], "@")
-
-
-def _as_text(match: re.Match[str] | re.Match[bytes]) -> str:
-    return match[0] if isinstance(match[0], str) else match[0].decode()
+    if groups["link"]:
+        return LINK
+    return "@" if groups["name"] else _OTHER_EMOTICONS[groups["other"]]
 
 
 def _rating(points: str, scale: int) -> str:
     """Return the character for a rating, rounded to tenths, or an empty string if it is above the scale."""
     tenths = int(10 * float(points.replace(",", ".")) / scale + 0.5)
-    return f" {_TENTHS[tenths]} " if tenths < len(_TENTHS) else ""
+    return f" {TENTHS[tenths]} " if tenths < len(TENTHS) else ""
 
 
 def _shortened(word: str) -> str:

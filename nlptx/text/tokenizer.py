@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from nlptx.text.cleaning import clean, clean_expressively, decode_references, lower, remove_line_breaks
+from nlptx.text.signs import rewrite_signs
 
 # Contractions are split as in the Penn Treebank (do n't, film 's): the parts are far more frequent than the whole.
 _WORD_ENDS = r"(?![^\W_])"
@@ -43,8 +44,6 @@ def split_expressively(text: str, lowercase: bool = False) -> list[str]:
     >>> split_expressively("Sooooo GOOD!! 👍🏽 :-) ★★★★☆", lowercase=True)
     ['↔', 'so', '⇪', 'good', '!', '!', '👍', '🙂', '⑧']
     """
-    from nlptx.text.signs import rewrite_signs
-
     text = decode_references(text.replace("\n", " "))
     text = remove_line_breaks(text) if text.isascii() else clean_expressively(text, lowercase)
     text = rewrite_signs(text)

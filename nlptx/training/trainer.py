@@ -96,10 +96,9 @@ class Trainer:
     def objective(
         self, microbatch: Microbatch, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]:
-        """Return the summed loss, the number of correct predictions and the gradient of the word vectors.
+        """Return the loss, the number of correct predictions and the gradient of the word vectors of a microbatch.
 
-        All three are those of one microbatch. All gradients are those of the summed loss divided by ``count``, the
-        number of texts (or words) in the batch.
+        The loss is a sum. All gradients are those of this sum divided by ``count``, the texts or words in the batch.
         """
         raise NotImplementedError
 

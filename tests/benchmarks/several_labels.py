@@ -12,7 +12,7 @@ held-out tenth of the training texts by micro-F1, and then it is trained on all 
 same without the choice of a threshold. nlptx chooses its thresholds on its own held-out texts. All figures are means
 over several splits.
 
-    python tests/benchmarks/several_labels.py /work/trec/train.tsv --splits 3
+    python tests/benchmarks/several_labels.py trec/train.tsv --splits 3
 """
 
 from __future__ import annotations

@@ -164,7 +164,17 @@ def test_workers_are_threads_if_processes_cannot_be_created(missing, monkeypatch
         assert set(workers.run_all(lambda task, rank: os.getpid(), None)) == {os.getpid()}
 
 
-FEW_PROCESSES = """
+# End of a program; it prints "alone" if no child process is left.
+PRINT_IF_ALONE = """
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("alone")
+"""
+
+
+FEW_PROCESSES = (
+    """
 import os
 from nlptx.runtime.workers import Workers
 
@@ -181,11 +191,9 @@ with Workers(3, processes=True) as workers:
     print(list(workers.map(abs, [-1, -2, -3, -4], isolated=True)))
     remaining.append(None)
     print(workers.run_all(lambda task, rank: (task, rank, os.getpid() == parent), 5) if (parent := os.getpid()) else 0)
-try:
-    os.waitpid(-1, os.WNOHANG)
-except ChildProcessError:
-    print("alone")
 """
+    + PRINT_IF_ALONE
+)
 
 
 @forks
@@ -197,7 +205,8 @@ def test_workers_are_threads_if_only_some_processes_can_be_started():
 
 # ---------------------------------------------------------------- processes
 
-MAPPED = """
+MAPPED = (
+    """
 import os, signal
 from nlptx.errors import DataError
 from nlptx.runtime.workers import Workers
@@ -225,11 +234,9 @@ with Workers(2, processes=True) as workers:
             print([result == (number, True, id(shared), True, False) for number, result in zip(items, results)])
         except DataError as error:
             print(error)
-try:
-    os.waitpid(-1, os.WNOHANG)
-except ChildProcessError:
-    print("alone")
 """
+    + PRINT_IF_ALONE
+)
 
 
 @forks
@@ -239,7 +246,8 @@ def test_processes_share_memory_and_return_results_and_errors():
     assert done.stdout == "[True, True, True]\nfile:2: two\n  Take three.\n[True]\nalone\n"
 
 
-RANKED = """
+RANKED = (
+    """
 import os
 import signal
 import numpy as np
@@ -284,11 +292,9 @@ for task in ("leave", "unpicklable"):
             workers.run_all(work, task)
     except Exception as error:
         print(error)
-try:
-    os.waitpid(-1, os.WNOHANG)
-except ChildProcessError:
-    print("alone")
 """
+    + PRINT_IF_ALONE
+)
 
 
 @forks

@@ -41,7 +41,7 @@ def words_of(command, stages):
 
 
 def run_in(folder, words, tally, nlptx=None, timeout=MAX_SECONDS):
-    """Run in a folder that contains an old output; return the End and the new output. No other file may remain."""
+    """Run a command over an old output; return how it ended, and the new output. No other file may remain."""
     here, temporary = folder / "here", folder / "tmp"
     for path in (here, temporary):
         path.mkdir(exist_ok=True)
