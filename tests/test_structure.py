@@ -82,6 +82,7 @@ ROOMS = [
     "classifier",
     "training",
     "plots",
+    "evaluation",
     "cli",
     "estimator",
 ]

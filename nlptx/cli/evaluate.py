@@ -21,8 +21,6 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, QualityGateError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nlptx.classifier.model import Model
 
 # Notes for data with which the model was trained or validated.
@@ -79,12 +77,8 @@ def evaluate(
     from nlptx.classifier.coverage import CoverageCurve
     from nlptx.classifier.evaluation import compare
     from nlptx.classifier.model import Model
-    from nlptx.classifier.scoring import score
     from nlptx.cli.known_words import KnownWords
-    from nlptx.cli.true_labels import find_targets
-    from nlptx.corpus.corpus import Corpus
-    from nlptx.corpus.label_sets import read_labels
-    from nlptx.corpus.labelled import LabelledDocuments
+    from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
 
@@ -96,44 +90,30 @@ def evaluate(
     classifier = Model.load(model)
     threshold = abstention.threshold(classifier)
     separator = None if classifier.label_sets is None else classifier.label_sets.separator
-    reading = replace(reading, label_separator=separator)
-    corpus = Corpus(data, reading, run.reporter.note)
-    texts, cells, positions = [], [], []
-    for document in LabelledDocuments(corpus):
-        texts.append(document.text)
-        cells.append(document.label or "")
-        positions.append(document.where)
-    if not texts:
-        raise DataError("there is nothing to evaluate: no text was found")
-    targets = find_targets(read_labels(cells, reading, run.reporter.note), classifier, positions, run.reporter.note)
+    read = read_labelled(data, replace(reading, label_separator=separator), run.reporter.note)
     known_words = KnownWords()
-    probabilities: list[NDArray[np.float64]] = []
-    confidence: list[float] = []
-    answered: list[bool] = []
     with Workers(run.jobs, processes=True) as workers:
-        for batch in score(classifier, zip(positions, texts, strict=True), workers):
-            probabilities.append(np.array([scored.probabilities for _, scored in batch]))
-            for where, scored in batch:
-                known_words.add(where, scored)
-                confidence.append(scored.confidence if scored.known_words else 0.0)
-                answered.append(scored.is_answered(threshold) or not abstention.is_given)
-    if not any(answered):
+        predictions = predict_labelled(
+            classifier, model or BUNDLED, read, workers, run.reporter.note, on_scored=known_words.add
+        )
+    confidence = np.where(predictions.known_words, predictions.confidence, 0.0)
+    answered = (confidence >= threshold) & (predictions.known_words > 0) | (not abstention.is_given)
+    if not answered.any():
         raise DataError(
             f"there is nothing to evaluate: no text has a confidence of {threshold:g}",
             hint="Lower `abstain`, or raise `max_error`.",
         )
-    p = np.concatenate(probabilities)
-    correct = classifier.decision.correct(classifier.choose(p), targets)
-    curve = CoverageCurve.of(np.array(confidence), correct)
-    report = compare(classifier, p[answered], targets[answered], classifier.label_names)
-    seen_in = _seen_in(classifier, corpus.sha256)
+    curve = CoverageCurve.of(confidence, predictions.correct)
+    kept = predictions.take(answered)
+    report = compare(classifier, kept.probabilities, kept.targets, classifier.label_names)
+    seen_in = _seen_in(classifier, read.sha256)
     names = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
     if run.json:
         about_data = {
             "unknown_texts": known_words.unknown,
             "seen_in": seen_in,
             "confidence": threshold if abstention.is_given else None,
-            "coverage": sum(answered) / len(texts),
+            "coverage": float(answered.mean()),
             "coverage_curve": [point._asdict() for point in curve.table()],
             "aurc": curve.aurc,
         }
@@ -141,7 +121,7 @@ def evaluate(
         print_json({**names, **as_json(report), **about_data, **cost})
     else:
         if abstention.is_given:
-            names["answered"] = f"{sum(answered) / len(texts):.2%} of {len(texts):,}, confidence at least {threshold:g}"
+            names["answered"] = f"{answered.mean():.2%} of {len(answered):,}, confidence at least {threshold:g}"
         draw_report(names, report, known_words.unknown, run.reporter)
         draw_coverage(curve, run.reporter)
     if plot is not None:

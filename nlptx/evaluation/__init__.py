@@ -1,0 +1,1 @@
+"""How good a classifier is: its predictions for labelled texts, and what follows from them."""

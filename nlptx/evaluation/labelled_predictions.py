@@ -1,0 +1,159 @@
+"""Predictions for labelled texts, made by a model or by another program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.model import Model
+from nlptx.classifier.scoring import Scored, score
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.document import Document, ReadOptions
+from nlptx.corpus.label_sets import read_labels
+from nlptx.corpus.labelled import LabelledDocuments
+from nlptx.errors import DataError
+from nlptx.evaluation.true_labels import find_targets
+from nlptx.runtime.workers import Workers
+
+# Class number of a text without a prediction, such as a text for which another program answered "?".
+NO_ANSWER = -1
+
+
+@dataclass(frozen=True)
+class LabelledPredictions:
+    """True and predicted labels of N texts.
+
+    Args:
+        source: name of the model or of the file with the predictions, for messages and tables.
+        label_names: names of the C labels.
+        is_ordered: whether the labels form a scale.
+        documents: the N texts, with their positions in the input and the other columns of their table.
+        targets: (N,) int64 true class of each text; or (N, C) bool, whether it has each label.
+        predicted: predictions of the same form as ``targets``; NO_ANSWER for a text without a prediction.
+        probabilities: (N, C) float64 probabilities of the labels; None if the other program gave none.
+        confidence: (N,) float64 probability of the prediction; None without probabilities.
+    """
+
+    source: str
+    label_names: list[str]
+    is_ordered: bool
+    documents: list[Document]
+    targets: NDArray
+    predicted: NDArray
+    probabilities: NDArray[np.float64] | None
+    confidence: NDArray[np.float64] | None
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    @property
+    def texts(self) -> list[str]:
+        """The N texts."""
+        return [document.text for document in self.documents]
+
+    @property
+    def correct(self) -> NDArray[np.bool_]:
+        """Whether each prediction is correct, (N,) bool. A set of labels is correct if all its labels are."""
+        same = np.equal(self.predicted, self.targets)
+        return same.reshape(len(self), -1).all(axis=1)
+
+    def take(self, rows: NDArray) -> Self:
+        """Return the predictions of some texts, given by their indices or by a bool for each text."""
+        indices = np.arange(len(self))[rows]
+        return replace(
+            self,
+            documents=[self.documents[row] for row in indices.tolist()],
+            targets=self.targets[indices],
+            predicted=self.predicted[indices],
+            probabilities=None if self.probabilities is None else self.probabilities[indices],
+            confidence=None if self.confidence is None else self.confidence[indices],
+        )
+
+
+@dataclass(frozen=True)
+class ModelPredictions(LabelledPredictions):
+    """Predictions of a model, which always have probabilities.
+
+    Args:
+        known_words: (N,) int64 number of known words of each text.
+    """
+
+    probabilities: NDArray[np.float64]
+    confidence: NDArray[np.float64]
+    known_words: NDArray[np.int64]
+
+    def take(self, rows: NDArray) -> Self:
+        return replace(super().take(rows), known_words=self.known_words[rows])
+
+
+@dataclass(frozen=True)
+class LabelledData:
+    """The documents of a labelled corpus, the labels of each, and the SHA-256 of the corpus."""
+
+    documents: list[Document]
+    labels: list[str] | list[tuple[str, ...]]
+    sha256: str
+
+
+def read_labelled(
+    paths: Sequence[str], reading: ReadOptions, on_note: Callable[[str], None] = lambda note: None
+) -> LabelledData:
+    """Read all documents of a labelled corpus, with labels mapped as ``reading`` says.
+
+    Raises:
+        DataError: there is no text, a text has no label, or the corpus cannot be read.
+    """
+    corpus = Corpus(paths, reading, on_note)
+    documents = list(LabelledDocuments(corpus))
+    if not documents:
+        raise DataError("there is nothing to evaluate: no text was found")
+    labels = read_labels([document.label or "" for document in documents], reading, on_note)
+    return LabelledData(documents, labels, corpus.sha256)
+
+
+def predict_labelled(
+    model: Model,
+    source: str,
+    data: LabelledData,
+    workers: Workers,
+    on_note: Callable[[str], None] = lambda note: None,
+    on_scored: Callable[[str, Scored], None] = lambda where, scored: None,
+) -> ModelPredictions:
+    """Predict the labels of a labelled corpus.
+
+    Args:
+        model: the classifier.
+        source: name of the model, for messages and tables.
+        data: the labelled texts.
+        workers: threads or processes that score the texts.
+        on_note: called with a note about labels that are spelled differently in the model.
+        on_scored: called with the position and the prediction of each text.
+
+    Raises:
+        LabelError: a label is not one of the model's.
+        ArtifactError: the model's weights are so large that a probability is not a number.
+    """
+    positions = [document.where for document in data.documents]
+    targets = find_targets(data.labels, model, positions, on_note)
+    pairs = ((document.where, document.text) for document in data.documents)
+    rows: list[Scored] = []
+    for batch in score(model, pairs, workers):
+        for where, scored in batch:
+            on_scored(where, scored)
+            rows.append(scored)
+    probabilities = np.array([row.probabilities for row in rows])
+    return ModelPredictions(
+        source=source,
+        label_names=model.label_names,
+        is_ordered=model.values is not None,
+        documents=data.documents,
+        targets=targets,
+        predicted=model.choose(probabilities),
+        probabilities=probabilities,
+        confidence=np.array([row.confidence for row in rows]),
+        known_words=np.array([row.known_words for row in rows], np.int64),
+    )
