@@ -5,11 +5,12 @@ The surprise of a word w is a log-likelihood ratio:
     s(w) = log q(w) - log p(w)
 
 p is the distribution of the words in the texts that were counted; an unknown word counts as half as frequent as the
-rarest known one. q is a background that belongs to no language: with equal probability it draws a symbol (a token
-without a letter or a digit) or a word, and all symbols, and all words, are equally probable. Symbols are frequent in
-every language, so without q a line of program code would seem familiar. Only differences of s matter, so constants are
-left out: s(w) = -log count(w), plus log(words / symbols) if w is a symbol. For an unknown word, s also depends on its
-spelling; see :class:`nlptx.classifier.spelling.Spelling`.
+rarest known one. q is a background that belongs to no language: with equal probability it draws a symbol (a token of
+punctuation marks, such as a bracket) or a word, and all symbols, and all words, are equally probable. Symbols are
+frequent in every language, so without q a line of program code would seem familiar. Only differences of s matter, so
+constants are left out: s(w) = -log count(w), plus log(words / symbols) if w is a symbol, where words and symbols are
+the numbers of those that were counted. For an unknown word, s also depends on its spelling; see
+:class:`nlptx.classifier.spelling.Spelling`.
 
 The surprise of a text is the mean of s over its T tokens, without immediate repetitions ("!!!" counts as one token),
 standardised by the mean m and the variance a + b/T of the training texts: b is the variance of the words of a text, and
@@ -21,6 +22,7 @@ surprising as a new text.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -66,8 +68,9 @@ class WordSurprise:
         self.known = -np.log(np.where(counts > 0, counts, self.rarest / 2))
         mixed = [number for number, plain in enumerate(map(str.isalnum, words)) if not plain]
         symbols = [number for number in mixed if _is_symbol(words[number])]
-        if 0 < len(symbols) < len(words):
-            self.known[symbols] += math.log((len(words) - len(symbols)) / len(symbols))
+        counted, counted_symbols = np.count_nonzero(counts), np.count_nonzero(counts[symbols])
+        if 0 < counted_symbols < counted:
+            self.known[symbols] += math.log((counted - counted_symbols) / counted_symbols)
         self._words = words
 
     @classmethod
@@ -97,7 +100,8 @@ class WordSurprise:
 
 
 def _is_symbol(word: str) -> bool:
-    return not any(map(str.isalnum, word))
+    """Return whether a token consists of punctuation, or of mathematical or currency signs. Emoji count as words."""
+    return not any(char.isalnum() or unicodedata.category(char) == "So" for char in word)
 
 
 @dataclass(frozen=True)

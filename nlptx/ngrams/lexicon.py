@@ -58,7 +58,11 @@ class LexiconPrior:
         return sp.csr_matrix(divided_by_root(presence(distinct, self.keys), texts) @ self.values[:, None])
 
 
-def lexicon_words(entries: Mapping[str, float], vocabulary: Vocabulary) -> list[str]:
-    """Return the distinct words of a lexicon that a vocabulary lacks, in the order of the lexicon."""
-    tokens = (token for entry in entries for token in vocabulary.tokenizer(entry))
+def lexicon_words(entries: Mapping[str, float], vocabulary: Vocabulary, order: int) -> list[str]:
+    """Return the distinct words of a lexicon that a vocabulary lacks, in the order of the lexicon.
+
+    Words that occur only in phrases of more than ``order`` words are left out, because the prior cannot use them.
+    """
+    phrases = map(vocabulary.tokenizer, entries)
+    tokens = (token for phrase in phrases if len(phrase) <= order for token in phrase)
     return list(dict.fromkeys(token for token in tokens if token not in vocabulary.index))

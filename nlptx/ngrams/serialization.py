@@ -1,4 +1,9 @@
-"""Conversion of NgramFeatures to and from the arrays of a model file."""
+"""Conversion of NgramFeatures to and from the arrays of a model file.
+
+The keys of the n-grams are sorted int64 numbers. If it takes less space, they are stored in two parts: the lower 32
+bits of each key, as an int32, and, for each distinct number that the upper bits form, this number and how many keys
+have it.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +19,8 @@ from nlptx.ngrams.sparse_features import SparseNgramFeatures
 from nlptx.nn.losses import LOSSES
 from nlptx.settings import TrainSettings
 
+_LOWER_BITS = 32
+
 
 def feature_arrays(known: NgramFeatures, dtype: DTypeLike) -> dict[str, NDArray]:
     """Return the arrays that represent n-gram features in an artifact, with ratios and weights as ``dtype``."""
@@ -24,17 +31,39 @@ def feature_arrays(known: NgramFeatures, dtype: DTypeLike) -> dict[str, NDArray]
     if known.latent is not None and known.importance is not None:
         floats |= {"latent": known.latent, "importance": known.importance}
     stored = {name: array.astype(dtype, copy=False) for name, array in floats.items()}
-    return {"ngrams": known.keys, "bias": known.bias, **indices, **stored}
+    return {**key_arrays(known.keys), "bias": known.bias, **indices, **stored}
+
+
+def key_arrays(keys: NDArray[np.int64]) -> dict[str, NDArray]:
+    """Return sorted keys (G,) as arrays to store, in the form that takes less space."""
+    upper, counts = np.unique(keys >> _LOWER_BITS, return_counts=True)
+    parts = {"ngrams_lower": keys.astype(np.int32), "ngrams_upper": np.stack([upper, counts], axis=1)}
+    return parts if sum(part.nbytes for part in parts.values()) < keys.nbytes else {"ngrams": keys}
+
+
+def read_keys(artifact: Artifact) -> NDArray[np.int64]:
+    """Return the keys (G,) stored by :func:`key_arrays`. Raises CorruptError if they are damaged."""
+    if "ngrams" in artifact.arrays:
+        keys = need_array(artifact, "ngrams", "int64", (None,))
+    else:
+        lower = need_array(artifact, "ngrams_lower", "int32", (None,)).view(np.uint32)
+        upper, counts = need_array(artifact, "ngrams_upper", "int64", (None, 2)).T
+        if (counts < 1).any() or (counts > len(lower)).any() or counts.sum() != len(lower) or (upper >> 31).any():
+            raise CorruptError("the upper bits of its n-grams are damaged")
+        keys = np.repeat(upper << _LOWER_BITS, counts) | lower
+    if (keys[1:] <= keys[:-1]).any() or (keys < 0).any():
+        raise CorruptError("its n-grams are unsorted")
+    return keys
 
 
 def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int, classes: int) -> NgramFeatures | None:
     """Return n-gram features stored by :func:`feature_arrays`, or None if there are none. Raises CorruptError."""
-    if "ngrams" not in artifact.arrays:
+    if not artifact.arrays.keys() & {"ngrams", "ngrams_lower"}:
         return None
-    keys = need_array(artifact, "ngrams", "int64", (None,))
+    if settings.ngrams == 0:
+        raise CorruptError("it has n-grams, and its settings say that it has none")
+    keys = read_keys(artifact)
     width = feature_width(classes, LOSSES[settings.loss].independent)
-    if settings.ngrams == 0 or (keys[1:] <= keys[:-1]).any() or (keys < 0).any():
-        raise CorruptError("its n-grams are unsorted, or should not be there")
     if "slope_starts" in artifact.arrays:
         return _read_sparse(artifact, settings, words, classes, keys)
     ratios = need_floats(artifact, "ratios", settings.float16, (len(keys), None))

@@ -143,7 +143,7 @@ def _extend(
     learned = settings.new_word_min_count and not settings.freeze
     new = rank_words(unknown, settings.new_word_min_count, len(unknown)) if learned else []
     added = set(new)
-    new += [word for word in lexicon_words(lexicon, known) if word not in added]
+    new += [word for word in lexicon_words(lexicon, known, settings.ngrams) if word not in added]
     if not new:
         return known, np.ascontiguousarray(vectors, np.float32)
     words = [*known.words, *new]

@@ -42,7 +42,11 @@ def test_the_feature_of_a_text_is_a_sum_over_its_ngrams():
 
 
 def test_words_that_the_vocabulary_lacks():
-    assert lexicon_words({"good": 1, "so-so": 1, "Awful film": 2, "awful": 1}, VOCABULARY) == ["so", "-", "awful"]
+    assert lexicon_words({"good": 1, "so-so": 1, "Awful film": 2, "awful": 1, "so so so good": 1}, VOCABULARY, 3) == [
+        "so",
+        "-",
+        "awful",
+    ]
 
 
 @pytest.mark.parametrize("components", [0, 2])

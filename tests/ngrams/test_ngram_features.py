@@ -27,6 +27,7 @@ from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures, TextFeatures, featur
 from nlptx.ngrams.cross_fit import FOLDS, FeatureSettings, fit_ngram_features
 from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, fit_linear
 from nlptx.ngrams.naive_bayes import find, log_count_ratios, ngram_keys
+from nlptx.ngrams.serialization import key_arrays, read_keys
 from nlptx.nn import Layout
 from nlptx.runtime.workers import Workers
 from nlptx.settings import NetworkSettings, TrainSettings
@@ -524,7 +525,7 @@ def test_word_dropout_drops_the_token_features_of_the_word(share):
 
 # ---------------------------------------------------------------- in the model and its artifact
 
-ARRAYS = {"ngrams", "ratios", "slopes", "bias", "latent", "importance"}
+ARRAYS = {"ngrams_lower", "ngrams_upper", "ratios", "slopes", "bias", "latent", "importance"}
 
 
 @cache
@@ -623,6 +624,12 @@ WRONG = {
     ),
     "32-bit keys": ("ngrams", lambda keys: np.arange(len(keys), dtype=np.int32)),
     "missing key": ("ngrams", lambda keys: keys[:-1]),
+    "upper bits of more keys": ("ngrams_upper", lambda upper: np.add(upper, [0, 1])),
+    "negative upper bits": ("ngrams_upper", lambda upper: np.subtract(upper, [1, 0])),
+    "upper bits of no key": ("ngrams_upper", lambda upper: np.append(upper, [[1, 0]], axis=0)),
+    "too large upper bits": ("ngrams_upper", lambda upper: np.add(upper, [1 << 31, 0])),
+    "lower bits reversed": ("ngrams_lower", lambda lower: lower[::-1]),
+    "64-bit lower bits": ("ngrams_lower", lambda lower: lower.astype(np.int64)),
     "missing ratio": ("ratios", lambda ratios: ratios[:-1]),
     "ratios of three classes": ("ratios", lambda ratios: np.repeat(ratios, 3, axis=1)),
     "one-dimensional ratios": ("ratios", lambda ratios: ratios[:, 0]),
@@ -637,7 +644,24 @@ WRONG = {
 def test_damaged_arrays_are_rejected(name, tmp_path):
     array, damage = WRONG[name]
     artifact = trained().to_artifact()
-    refused(replace(artifact, arrays=artifact.arrays | {array: damage(artifact.arrays[array])}), tmp_path)
+    arrays = artifact.arrays | ({"ngrams": trained().ngram_features.keys} if array == "ngrams" else {})
+    refused(replace(artifact, arrays=arrays | {array: damage(arrays[array])}), tmp_path)
+
+
+def test_keys_are_stored_in_the_form_that_takes_less_space(tmp_path):
+    """Keys far apart, as those of a very large vocabulary, are stored as they are. Both forms are read."""
+    artifact = trained().to_artifact()
+    keys = trained().ngram_features.keys
+    far_apart = np.arange(len(keys)) << 33
+    assert set(key_arrays(far_apart)) == {"ngrams"}
+    path = str(tmp_path / "model.npz")
+    parts = {"ngrams_lower", "ngrams_upper"}
+    whole = {name: array for name, array in artifact.arrays.items() if name not in parts} | {"ngrams": keys}
+    write(path, replace(artifact, arrays=whole))
+    assert_array_equal(Model.load(path).ngram_features.keys, keys)
+    high = np.sort(np.random.default_rng(1).integers(0, 1 << 62, 5) & ~0xFF)[:, None] + np.arange(200)
+    restored = replace(artifact, arrays=key_arrays(high.ravel()))
+    assert_array_equal(read_keys(restored), high.ravel())
 
 
 @pytest.mark.parametrize("name", sorted(ARRAYS))
