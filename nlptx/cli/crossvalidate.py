@@ -148,8 +148,9 @@ def _as_json(result: CrossValidation) -> dict[str, Any]:
         "texts": len(result.experiment.texts),
         "labels": result.experiment.label_names,
         **{name: of.mean for name, of in spread.items()},
-        "std": {name: of.std for name, of in spread.items()},
-        "interval": {name: [of.low, of.high] for name, of in spread.items()},
+        "interval": [spread["accuracy"].low, spread["accuracy"].high],
+        "measures": {name: of._asdict() for name, of in spread.items()},
+        "parameters": max(fold.parameters for fold in result.results),
         "folds": folds,
     }
 

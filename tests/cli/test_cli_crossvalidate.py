@@ -40,7 +40,7 @@ def test_the_table_and_the_json_object(here):
     accuracies = [fold["accuracy"] for fold in report["folds"]]
     assert report["accuracy"] == pytest.approx(sum(accuracies) / 6)
     assert f"{report['accuracy']:.2%}" in result.text
-    low, high = report["interval"]["accuracy"]
+    low, high = report["interval"]
     assert low <= report["accuracy"] <= high
     assert f"{low:.2%} to {high:.2%}" in result.text
 
