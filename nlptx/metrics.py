@@ -170,11 +170,14 @@ def log_loss(probabilities: NDArray[np.float64], targets: NDArray, weights: NDAr
             sum of log p over the classes of the text and of log(1 - p) over the others.
         weights: (texts,) weight of each text, or None.
     """
+    return float(np.average(log_losses(probabilities, targets), weights=weights))
+
+
+def log_losses(probabilities: NDArray[np.float64], targets: NDArray) -> NDArray[np.float64]:
+    """Return -log P(target) of each text, (texts,); see :func:`log_loss`."""
     if targets.ndim == 2:
-        logs = _safe_log(np.where(targets, probabilities, 1 - probabilities)).sum(axis=1)
-    else:
-        logs = _safe_log(probabilities[np.arange(len(targets)), targets])
-    return -float(np.average(logs, weights=weights))
+        return -_safe_log(np.where(targets, probabilities, 1 - probabilities)).sum(axis=1)
+    return -_safe_log(probabilities[np.arange(len(targets)), targets])
 
 
 def _safe_log(p: NDArray[np.float64]) -> NDArray[np.float64]:

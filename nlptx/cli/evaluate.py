@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,19 +15,10 @@ from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import BUNDLED, Run, model_option, run_options
 from nlptx.cli.reading_options import reading_options
 from nlptx.cli.reporter import print_json
+from nlptx.cli.seen_data import SEEN, seen_in
 from nlptx.cli.stage_run import peak_memory
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, QualityGateError
-
-if TYPE_CHECKING:
-    from nlptx.classifier.model import Model
-
-# Notes for data with which the model was trained or validated.
-_SEEN = {
-    "training": "the model was trained on this data: expect worse figures on other texts",
-    "validation": "the model was validated on this data, which chose its epoch and its temperature:"
-    " expect slightly worse figures on other texts",
-}
 
 
 @command()
@@ -106,12 +96,12 @@ def evaluate(
     curve = CoverageCurve.of(confidence, predictions.correct)
     kept = predictions.take(answered)
     report = compare(classifier, kept.probabilities, kept.targets, classifier.label_names)
-    seen_in = _seen_in(classifier, read.sha256)
+    seen = seen_in(classifier, read.sha256)
     names = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
     if run.json:
         about_data = {
             "unknown_texts": known_words.unknown,
-            "seen_in": seen_in,
+            "seen_in": seen,
             "confidence": threshold if abstention.is_given else None,
             "coverage": float(answered.mean()),
             "coverage_curve": [point._asdict() for point in curve.table()],
@@ -128,18 +118,7 @@ def evaluate(
         plot_coverage(curve, plot)
     for note in known_words.notes("scored with the share of each label in the training data"):
         run.reporter.note(note)
-    if seen_in:
-        run.reporter.note(f"note: {_SEEN[seen_in]}")
+    if seen:
+        run.reporter.note(f"note: {SEEN[seen]}")
     if min_accuracy is not None and report.accuracy < min_accuracy:
         raise QualityGateError(f"accuracy is {report.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")
-
-
-def _seen_in(model: Model, sha256: str) -> str | None:
-    """Return "training" or "validation" if the model was trained or validated on the data with this digest.
-
-    Otherwise, return None.
-    """
-    for use, names in (("training", ("sha256", "labelled_sha256")), ("validation", ("valid_sha256",))):
-        if sha256 in [model.source.get(name) for name in names]:
-            return use
-    return None

@@ -11,23 +11,20 @@ The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.label_sets import find_label_sets
-from nlptx.corpus.compression import is_packed, open_by_name
-from nlptx.corpus.content import HEAD, not_text
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.label_map import label_map_notes, map_labels
 from nlptx.corpus.label_sets import split_cells
 from nlptx.corpus.labelled import LabelledDocuments
-from nlptx.corpus.sources import STDIN, format_by_name
 from nlptx.errors import DataError
+from nlptx.evaluation.file_kind import with_format
 from nlptx.evaluation.label_union import unite_labels
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledData, LabelledPredictions
 from nlptx.evaluation.prediction_cells import (
@@ -39,36 +36,6 @@ from nlptx.evaluation.prediction_cells import (
     read_share,
 )
 from nlptx.evaluation.text_matching import match_rows
-
-_PARQUET = b"PAR1"
-_DELIMITERS = (b"\t", b",", b";", b"|")
-
-
-def is_prediction_file(path: str) -> bool:
-    """Return whether a file is a table rather than a model, judging by its content.
-
-    Standard input and pipes are never tables, because their content cannot be examined without reading it.
-    """
-    if path == STDIN or not os.path.isfile(path):
-        return False
-    if is_packed(path):
-        return format_by_name(path) != "text"
-    head = _head(path)
-    return head.startswith(_PARQUET) or (not_text(head) is None and _table_format(head) is not None)
-
-
-def _head(path: str) -> bytes:
-    with open_by_name(path) as stream:
-        return stream.read(HEAD)
-
-
-def _table_format(head: bytes) -> str | None:
-    """Return the format of a table by its first line; None if the first line is neither a header nor a JSON object."""
-    line = head.lstrip(b"\xef\xbb\xbf").split(b"\n")[0].strip()
-    if line.startswith(b"{"):
-        return "jsonl"
-    delimiter = next((each for each in _DELIMITERS if each in line), None)
-    return None if delimiter is None else "tsv" if delimiter == b"\t" else "csv"
 
 
 def read_predictions(
@@ -93,9 +60,7 @@ def read_predictions(
             do not have the sum 1, or the texts are not those of ``data``.
         LabelError: a text has no true label.
     """
-    reading = reading or ReadOptions()
-    if reading.format == "auto" and format_by_name(path) == "text":
-        reading = replace(reading, format=_table_format(_head(path)) or "csv")
+    reading = with_format(path, reading or ReadOptions())
     corpus = Corpus([path], reading, on_note)
     documents = list(LabelledDocuments(corpus) if data is None else corpus)
     if not documents:

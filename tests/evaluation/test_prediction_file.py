@@ -7,8 +7,9 @@ import pytest
 
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, LabelError
+from nlptx.evaluation.file_kind import is_prediction_file
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, read_labelled
-from nlptx.evaluation.prediction_file import is_prediction_file, read_predictions
+from nlptx.evaluation.prediction_file import read_predictions
 
 PROBABILITIES = (
     "text,label,predicted,prob_neg,prob_pos\ngood,pos,pos,0.2,0.8\nbad,neg,pos,0.4,0.6\nawful,neg,neg,0.9,0.1\n"
