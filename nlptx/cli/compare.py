@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from nlptx.cli.reading_options import reading_options
 from nlptx.cli.reporter import print_json
 from nlptx.cli.seen_data import SEEN, seen_in
 from nlptx.corpus.document import ReadOptions
+from nlptx.errors import SettingsError
 
 if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
@@ -90,6 +92,9 @@ def _predictions(
     from nlptx.evaluation.prediction_file import read_predictions
     from nlptx.runtime.workers import Workers
 
+    for name in inputs:
+        if name not in (BUNDLED, "-") and not os.path.exists(name):
+            raise SettingsError(f"{name}: no such file or folder")
     *programs, last = inputs
     is_data = last != BUNDLED and not _is_model(last) and not has_predictions(last, reading)
     programs = programs if is_data else [*programs, last]
@@ -115,8 +120,6 @@ def _predictions(
 
 def _is_model(path: str) -> bool:
     """Return whether a file is an artifact, judging by its first bytes."""
-    import os
-
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as file:

@@ -10,6 +10,7 @@ import click
 
 from nlptx.cli.abstention import Abstention, abstention_options, draw_coverage
 from nlptx.cli.command import PATH, command, option
+from nlptx.cli.evaluate_table import evaluate_table, is_table
 from nlptx.cli.evaluation_report import as_json, draw_report
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import BUNDLED, Run, model_option, run_options
@@ -27,7 +28,7 @@ from nlptx.errors import DataError, QualityGateError
 @option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 below this accuracy.")
 @abstention_options
 @option("--plot", type=PATH, metavar="FILE", help="Draw accuracy against coverage as .png, .svg or .pdf (plot extra).")
-@reading_options(("test",), skip_bad=True, labelled=True)
+@reading_options(("test",), skip_bad=True, labelled=True, separator=True)
 @run_options(json_help="Print the report as one JSON object.")
 def evaluate(
     data: tuple[str, ...],
@@ -56,12 +57,19 @@ def evaluate(
 
     For a model of several labels per text, accuracy is the fraction of the texts whose labels are all correct (subset
     accuracy), also for --min-accuracy. The report contains micro-F1 and the threshold of each label.
+
+    Instead of a model, -m also takes a table with the predictions of any program (text, label, predicted, and
+    prob_LABEL for each label, if known). It contains the true labels, so DATA is not needed.
     """
-    data = inputs_or_stdin(data)
-    check_names(*data, model, plot)
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
     started = time.perf_counter()
+    if model is not None and is_table(model):
+        check_names(*data, model, plot)
+        evaluate_table(data, model, min_accuracy, abstention, plot, reading, run)
+        return
+    data = inputs_or_stdin(data)
+    check_names(*data, model, plot)
     import numpy as np
 
     from nlptx.classifier.coverage import CoverageCurve

@@ -114,7 +114,7 @@ def _read_cells(path: str, documents: Sequence[Document], reading: ReadOptions, 
         raise DataError(
             f"there are no predictions; the columns are {names}",
             where=path,
-            hint="Name the column with the predicted label `predicted`, or give a column prob_LABEL for each label.",
+            hint="Name the column with the predicted label 'predicted', or give a column prob_LABEL for each label.",
         )
     if column is None and reading.label_separator is not None:
         raise DataError(
