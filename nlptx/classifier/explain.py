@@ -7,15 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.classifier.inference import network_inputs
 from nlptx.classifier.label_types import Label, find_label
 from nlptx.classifier.model import Model
-from nlptx.errors import DataError
+from nlptx.classifier.occlusion import ReadText, outputs_without_each
+from nlptx.errors import ArtifactError, DataError
+from nlptx.nn import Layout
 from nlptx.runtime.workers import Workers
 from nlptx.text.arguments import check_text, check_type
-
-# Maximum number of variants of a text that are scored at a time; each variant lacks one word.
-_BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,10 @@ class Explanation:
         label: index of the explained label among the labels of the model.
         worth: (T,) decrease in the probability of the explained label when the word is left out.
         attention: (H, T, T) attention weights of each block, for each of the H heads. Rows are query words, and columns
-            the words that they attend to. The weight between words of different windows is 0.
+            the words that they attend to. The weight between words of different windows is 0. Empty if the matrices
+            were not requested.
+        received: (T, H) attention that each word gets from each head of a block, averaged over all query words; one
+            array per block.
     """
 
     tokens: list[str]
@@ -40,12 +41,13 @@ class Explanation:
     label: int
     worth: NDArray[np.float64]
     attention: list[NDArray]
+    received: list[NDArray]
 
     def __repr__(self) -> str:
         return f"<Explanation: {len(self.words):,} words, probability {self.probabilities[self.label]:.2%}>"
 
 
-def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
+def explain(model: Model, text: str, label: Label | None = None, *, attention: bool = True) -> Explanation:
     """Explain the probability of a label for a text.
 
     If texts may have several labels, the default is the label whose probability is highest relative to its threshold.
@@ -54,10 +56,16 @@ def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
     are returned as well, but they only show where information could flow, not how it affected the prediction (Jain &
     Wallace 2019).
 
+    The time is proportional to the number of words, because of two conventions. First, if a text is longer than the
+    attention window, the other windows keep their words when a word is left out. Second, if an n-gram occurs m times,
+    each occurrence gets 1/m of its weight in the linear models, which only use whether it occurs. So a repeated word
+    does not lose its worth.
+
     Args:
         model: the classifier.
         text: a single text.
         label: label to explain, one of the labels of the model; the predicted label by default.
+        attention: whether to return the attention matrices, whose size is quadratic in the number of words.
 
     Returns:
         The tokens of the text, the known words among them, the effect (``worth``) of each word as (T,) float64, and
@@ -88,32 +96,48 @@ def explain(model: Model, text: str, label: Label | None = None) -> Explanation:
     # Workers(1) limits BLAS to one thread, as in prediction, because BLAS may sum in a different order on more threads.
     # NumPy's warnings are off because overflow is detected by checking the probabilities.
     with Workers(1), np.errstate(all="ignore"):
-        probabilities, worth, chosen = _leave_one_out(overflow_safe, known_ids, len(ids), column)
-        x, layout, *ngram_features = network_inputs(overflow_safe, [ids], apart=True)
-        _, cache = overflow_safe.network.forward(x, layout, None, *ngram_features)
-    attention = []
-    for stacks in overflow_safe.network.encoder.attention_weights(cache[0]):
-        matrix = np.zeros((stacks[0].shape[1], len(ids), len(ids)), stacks[0].dtype)
-        for (row, count, length), weights in zip(layout.stack_shapes, stacks, strict=True):
-            for window in range(count):
-                span = slice(row + window * length, row + (window + 1) * length)
-                matrix[:, span, span] = weights[window]
-        attention.append(matrix)
+        probabilities = overflow_safe.probabilities([ids])[0]
+        chosen = model.decision.main(probabilities) if column is None else column
+        worth = probabilities[chosen] - _without_each(overflow_safe, known_ids, len(ids))[:, chosen]
+        received, matrices = _attention(overflow_safe, ids, attention)
     words = [model.vocabulary.words[i] for i in ids]
-    return Explanation(tokens, words, known[: len(ids)], probabilities, chosen, worth, attention)
+    return Explanation(tokens, words, known[: len(ids)], probabilities, chosen, worth, matrices, received)
 
 
-def _leave_one_out(
-    model: Model, known: NDArray[np.int32], count: int, column: int | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-    """Return the probabilities (C,) of a text, the worth (T,) of its words, and the index of the explained label.
+def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray[np.float64]:
+    """Return the probabilities (T, C) of a text without each of its first T = ``count`` known words.
 
-    The model reads the first ``count`` of the ``known`` words of the text. If one of these words is left out, the model
-    also reads the next known word, if there is one.
+    If the model reads only the first ``count`` of the ``known`` words of the text, and one of them is left out, the
+    model also reads the next known word, if there is one.
     """
-    probabilities = model.probabilities([known[:count]])[0]
-    chosen = model.decision.main(probabilities) if column is None else column
-    read = known[: count + 1]
-    without = [np.delete(read, position)[:count] for position in range(count)]
-    batches = [model.probabilities(without[start : start + _BATCH]) for start in range(0, count, _BATCH)]
-    return probabilities, probabilities[chosen] - np.concatenate(batches)[:, chosen], chosen
+    if len(known) == 1:
+        return model.probabilities([known[:0]])
+    if len(known) > count:
+        read, windows = known[: count + 1], np.array([count + 1])
+    else:
+        read, windows = known, Layout(np.array([count]), model.settings.attention_window).windows
+    outputs = outputs_without_each(model, read, windows)[:count]
+    if not np.isfinite(outputs).all():
+        raise ArtifactError("the model's weights overflow on this text; train it again")
+    return model.as_probabilities(outputs.astype(np.float64) / model.temperature)
+
+
+def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[list[NDArray], list[NDArray]]:
+    """Return the attention that each word gets, (T, H) per block, and the matrices (H, T, T), if ``complete``."""
+    windows = Layout(np.array([len(ids)]), model.settings.attention_window).windows
+    text = ReadText.of(model, ids, windows)
+    received: list[list[NDArray]] = []
+    matrices: list[NDArray] = []
+    for span in text.spans:
+        x, layout, token_features = text.inputs(ids[None, span], text.ngrams[None, span])
+        _, cache = model.network.forward(x, layout, None, token_features)
+        for block, (stack,) in enumerate(model.network.encoder.attention_weights(cache[0])):
+            weights = stack[0]  # (H, T, T) of this window
+            if span.start == 0:
+                received.append([])
+                matrices += [np.zeros((len(weights), len(ids), len(ids)), weights.dtype)] if complete else []
+            # Words of other windows do not attend to this word, so its mean over all query words is smaller.
+            received[block].append(weights.sum(axis=1).T / len(ids))
+            if complete:
+                matrices[block][:, span, span] = weights
+    return [np.concatenate(parts) for parts in received], matrices

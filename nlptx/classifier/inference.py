@@ -73,7 +73,7 @@ def network_inputs(
         ngrams = ngram_features.find(ids, layout.lengths)
         token_features = ngram_features.token_features_of(ngrams)
         text_features = ngram_features.text_features_of(ngrams, layout.lengths)
-    return NetworkInputs(_vectors(model, ids), layout, token_features, text_features)
+    return NetworkInputs(word_vectors(model, ids), layout, token_features, text_features)
 
 
 def network_outputs(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> NDArray:
@@ -106,14 +106,15 @@ def infer(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]]) -> NDArra
         layout = Layout(lengths[rows], settings.attention_window, settings.causal, apart=True)
         words = np.arange(layout.tokens) + np.repeat(starts[rows] - layout.starts, layout.lengths)
         token_features = None if ngram_features is None else ngram_features.token_features_of(ngrams[words])
-        x = network.encode(_vectors(model, ids[words]), layout, token_features)
+        x = network.encode(word_vectors(model, ids[words]), layout, token_features)
         parts[rows] = network.pool.apply(x, layout)
         log_weights[rows] = network.pool.log_weights(x, layout)
     y = network.pool.merge(parts, log_weights, Layout(texts.windows_per_text))
     return network.decide(y, Layout(np.ones(len(y), np.int64), apart=True), text_features)
 
 
-def _vectors(model: TrainedNetwork, ids: NDArray[np.int32]) -> NDArray:
+def word_vectors(model: TrainedNetwork, ids: NDArray[np.int32]) -> NDArray:
+    """Return the word vectors (N, R) of N word ids, in the dtype of the parameters."""
     return model.table[ids].astype(model.flat.dtype, copy=False)
 
 

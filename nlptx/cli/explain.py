@@ -4,120 +4,174 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
-from nlptx.cli.charts import bar
-from nlptx.cli.command import command, option
+from nlptx.cli.command import PATH, command, option
+from nlptx.cli.explanation_writer import FORMATS, ExplanationWriter, choose_format, open_writer
 from nlptx.cli.inputs import check_names
-from nlptx.cli.options import Run, model_option, run_options
-from nlptx.cli.reporter import print_json
+from nlptx.cli.options import Run, model_option, output_option, run_options
+from nlptx.cli.reading_options import reading_options
+from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError
 
 if TYPE_CHECKING:
-    from nlptx.classifier.explain import Explanation
+    from nlptx.classifier.label_types import Label
     from nlptx.classifier.model import Model
+    from nlptx.cli.explanation_rows import ExplainedText
 
-# Maximum width of a bar, in characters.
-_BAR = 12
-# Numbers of decimal places of worth and of attention in JSON.
-_WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
+# Maximum number of texts of --input that are explained together.
+_BATCH = 16
 
 
 @command()
 @click.argument("text", required=False)
+@option("--input", type=PATH, multiple=True, metavar="FILE", help="Explain each text of FILE; can be repeated.")
 @model_option
+@output_option("-", "Where the explanations go; the suffix selects the format.")
+@option(
+    "--format",
+    type=click.Choice(FORMATS),
+    default="auto",
+    show_default=True,
+    help="Format of the explanations; auto: as the suffix of the output says, or else a table.",
+)
 @option("--label", metavar="LABEL", show_default="the predicted one", help="Label to explain.")
-@option("--attention", is_flag=True, help="With --json: add the complete attention matrices.")
-@run_options(json_help="Print one JSON object.")
-def explain(text: str | None, model: str | None, label: str | None, attention: bool, run: Run) -> None:
+@option("--top", type=click.IntRange(1), show_default="all", help="Show only the N words of the largest worth.")
+@option("--pairs", type=click.IntRange(0), default=3, show_default=True, help="Number of pairs of words to show.")
+@option("--attention", is_flag=True, help="In JSON: add the complete attention matrices.")
+@reading_options(("test",), skip_bad=True)
+@run_options(json_help="The same as --format jsonl.")
+def explain(
+    text: str | None,
+    input: tuple[str, ...],
+    model: str | None,
+    output: str,
+    format: str,
+    label: str | None,
+    top: int | None,
+    pairs: int,
+    attention: bool,
+    reading: ReadOptions,
+    run: Run,
+) -> None:
     """Show how much each word of a text contributes to its label, and how much attention the word gets.
 
     \b
     nlptx explain "The plot is thin, but the acting is wonderful."
-    head -1 reviews.txt | nlptx explain -m model.npz --json
+    nlptx explain --input reviews.tsv -m model.npz -o reviews.html
 
     The worth of a word is the decrease in the label's probability when the text is scored without it. The columns
     b1h1, b1h2, ... (block, head) show the fraction of attention that the word gets, averaged over all query words.
     Attention shows where information can flow; worth shows its effect. Words that the model does not know are marked
     "unknown". Words beyond the part of the text that the model reads are marked "not read".
 
-    --json prints label, probability and words. Each item of words has word, known, worth and attention[block][head];
-    the last two are null if the word was not read. --attention adds attention[block][head][query word][key word] for
-    the words that were read, and attention_shape.
+    The second table shows pairs of words that depend on each other, such as "not good": the worth of the second word
+    with and without the first. It is the decrease in the log-odds of the label, ln(p / (1 - p)), when the word is left
+    out. The effect is the difference. Only pairs that include one of the most important words are measured.
+
+    Without --input, one text is explained: the argument, or all of standard input. --input explains each text of a
+    file, in the formats that nlptx predict reads, and in bounded memory; - is standard input.
+
+    JSON has one object per text: where (with --input), label, probability, tokens, words and pairs. Each item of words
+    has word, position, known, worth and attention[block][head]; the last two are null if the word was not read.
+    --attention adds attention[block][head][query word][key word] for the words that were read, and attention_shape.
     """
-    check_names(model)
-    if attention and not run.json:
+    check_names(*input, model)
+    layout = choose_format(format, run.json, output)
+    if attention and layout != "jsonl":
         raise click.UsageError("--attention prints matrices as JSON; add --json.")
-    if text is None:
-        if sys.stdin is None or sys.stdin.isatty():
-            raise click.UsageError("nothing to explain: give a text, or pipe one in.")
-        text = _decoded(sys.stdin.buffer.read())
-    elif os.path.isfile(text):
+    if text is not None and input:
+        raise click.UsageError("give a text or --input, not both.")
+    if text is None and not input:
+        text = _standard_input()
+    elif text is not None and os.path.isfile(text):
         run.reporter.note(
             f"note: this explains the name {text}; to explain the contents of the file: nlptx explain < {text}"
         )
-    from nlptx.classifier.explain import explain as explain_text
     from nlptx.classifier.model import Model
 
     classifier = Model.load(model)
     by_name = dict(zip(classifier.label_names, classifier.labels, strict=True))
-    explanation = explain_text(classifier, text, None if label is None else by_name.get(label, label))
-    chosen = classifier.label_names[explanation.label]
-    words = _words(classifier, explanation)
-    if run.json:
-        report = {
-            "label": chosen,
-            "probability": float(explanation.probabilities[explanation.label]),
-            "words": _as_json(words),
-        }
-        print_json(report | _matrices(explanation) if attention else report)
-    else:
-        _draw(f"{chosen}: {explanation.probabilities[explanation.label]:.2%}", words, run)
+    chosen = None if label is None else by_name.get(label, label)
+    work = partial(_explained, classifier, label=chosen, top=top, pairs=pairs, attention=attention)
+    if text is not None:
+        explained = work("", text)
+        with open_writer(output, layout, run.reporter) as writer:
+            writer.write(explained)
+        return
+    if chosen is not None:
+        from nlptx.classifier.label_types import find_label
+
+        find_label(chosen, classifier.labels)
+    if classifier.label_sets is not None:  # a label column may contain lists of labels
+        reading = replace(reading, label_separator=classifier.label_sets.separator)
+    with open_writer(output, layout, run.reporter) as writer:
+        _explain_all(work, input, reading, writer, run)
 
 
-class _Word(NamedTuple):
-    """A word of the text. Worth and attention (by block and head) are None if the model did not read the word."""
+def _explained(
+    model: Model,
+    where: str,
+    text: str,
+    *,
+    label: Label | None,
+    top: int | None,
+    pairs: int,
+    attention: bool,
+) -> ExplainedText:
+    """Explain one text. In a file, a text without a known word has no label; without a file, it is an error."""
+    from nlptx.classifier.explain import explain
+    from nlptx.classifier.word_pairs import strongest_pairs
+    from nlptx.cli.explanation_rows import explained_text
 
-    word: str
-    known: bool
-    worth: float | None = None
-    attention: list[list[float]] | None = None
-
-
-def _words(model: Model, explanation: Explanation) -> list[_Word]:
-    """Return all words of the text, including those that the model does not know."""
-    words = [_Word(token, token in model.vocabulary.index) for token in explanation.tokens]
-    received = [block.mean(axis=1).T.tolist() for block in explanation.attention]  # (T, H) per block
-    for row, (position, worth) in enumerate(zip(explanation.positions, explanation.worth.tolist(), strict=True)):
-        words[position] = words[position]._replace(worth=worth, attention=[block[row] for block in received])
-    return words
-
-
-def _as_json(words: list[_Word]) -> list[dict[str, Any]]:
-    rows = []
-    for word in words:
-        row = word._asdict()
-        if word.worth is not None and word.attention is not None:
-            row["worth"] = round(word.worth, _WORTH_DIGITS)
-            row["attention"] = [[round(value, _ATTENTION_DIGITS) for value in heads] for heads in word.attention]
-        rows.append(row)
-    return rows
+    make = partial(explained_text, model, text, where=where, top=top, attention=attention)
+    try:
+        explanation = explain(model, text, label, attention=attention)
+    except DataError:
+        if not where:
+            raise
+        return make(None, [])
+    return make(explanation, strongest_pairs(model, explanation, pairs))
 
 
-def _matrices(explanation: Explanation) -> dict[str, Any]:
-    """Return the output that --attention adds: the (H, T, T) matrices of each block, and their common shape."""
-    matrices = [block.astype(float).round(_ATTENTION_DIGITS).tolist() for block in explanation.attention]
-    return {
-        "attention_shape": [len(matrices), *(explanation.attention[0].shape if matrices else ())],
-        "attention": matrices,
-    }
+def _explain_all(
+    work: partial[ExplainedText], inputs: tuple[str, ...], reading: ReadOptions, writer: ExplanationWriter, run: Run
+) -> None:
+    """Explain all texts of the inputs, in order and in bounded memory."""
+    from nlptx.corpus.corpus import Corpus
+    from nlptx.corpus.labelled import documents_with_text
+    from nlptx.runtime.prefetch import prefetch
+    from nlptx.runtime.workers import Pause, Workers
+
+    corpus = Corpus(inputs, reading, run.reporter.note)
+    pairs = ((document.where, document.text) for document in documents_with_text(corpus))
+
+    def explain_group(group: list[tuple[str, str]]) -> list[ExplainedText]:
+        return [work(where, text) for where, text in group]
+
+    with Workers(run.jobs, processes=True) as workers, closing(prefetch(pairs, _BATCH)) as groups:
+        items: Iterator[tuple[None, list[tuple[str, str]]] | Pause] = (
+            group if isinstance(group, Pause) else (None, list(zip(*group, strict=True))) for group in groups
+        )
+        for _, explained in workers.map_pairs(explain_group, items, isolated=True):
+            for one in explained:
+                writer.write(one)
+    corpus.note_left_out()
 
 
-def _decoded(data: bytes) -> str:
+def _standard_input() -> str:
+    """Return all of standard input as one text."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise click.UsageError("nothing to explain: give a text, or pipe one in.")
     from nlptx.corpus.content import HEAD, not_text
 
+    data = sys.stdin.buffer.read()
     if found := not_text(data[:HEAD]):
         raise DataError(f"this is {found.kind}, not text", where="<stdin>", hint=found.advice)
     try:
@@ -125,17 +179,3 @@ def _decoded(data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(f"byte 0x{data[error.start]:02x} is not UTF-8", where=f"<stdin>:{line}") from error
-
-
-def _draw(title: str, words: list[_Word], run: Run) -> None:
-    first = next(word.attention or [] for word in words if word.worth is not None)
-    heads = [f"b{b}h{h}" for b, block in enumerate(first, start=1) for h in range(1, len(block) + 1)]
-    largest = max(1e-9, *(abs(word.worth or 0) for word in words))
-    rows = []
-    for word in words:
-        if word.worth is None:
-            rows.append([word.word, "not read" if word.known else "unknown", *[""] * (1 + len(heads))])
-        else:
-            received = [f"{value:.3f}" for block in word.attention or [] for value in block]
-            rows.append([word.word, f"{word.worth:+.4f}", bar(word.worth / largest, _BAR), *received])
-    run.reporter.table(title, ("word", "worth", "", *heads), rows)

@@ -5,12 +5,16 @@ import pytest
 from reviews import make_reviews, small_fit
 
 from nlptx.classifier.explain import explain
+from nlptx.nn import Layout
+
+WINDOW = 4
 
 
 @pytest.mark.parametrize("pool", ["mean", "flatten"])
 def test_removing_a_word_shifts_the_next_word_into_a_truncated_text(pool):
     model = small_fit(long_texts="head", attention_window=6, pool=pool)
     words = make_reviews(1, shortest=15)[0][0].split()
+    words = list(dict.fromkeys(words))[:8]
     explanation = explain(model, " ".join(words))
     assert explanation.words == words[:6]
     complete = model.predict_proba([" ".join(words)], jobs=1)[0, explanation.label]
@@ -20,3 +24,77 @@ def test_removing_a_word_shifts_the_next_word_into_a_truncated_text(pool):
     # If a text is not truncated, no further word moves into the window when a word is removed.
     short = explain(model, " ".join(words[:6]))
     assert np.abs(short.worth - explanation.worth).max() > 1e-6
+
+
+def outputs_of(model, windows, features):
+    """Return the outputs for a text whose windows are given as (word ids, token features), by the textbook formula."""
+    network = model.network
+    parts, weights = [], []
+    for ids, token_features in windows:
+        if len(ids):
+            layout = Layout(np.array([len(ids)]), WINDOW, apart=True)
+            x = network.encode(model.table[ids], layout, token_features)
+            parts.append(network.pool.apply(x, layout))
+            weights.append(network.pool.log_weights(x, layout))
+    y = network.pool.merge(np.concatenate(parts), np.concatenate(weights), Layout(np.array([len(parts)])))
+    return network.decide(y, Layout(np.array([1])), features)
+
+
+@pytest.mark.parametrize("pool", ["mean", "max", "first", "attention"])
+@pytest.mark.parametrize("length", [9, 5])
+def test_in_a_long_text_the_other_windows_keep_their_vectors(pool, length):
+    model = small_fit(attention_window=WINDOW, pool=pool, ngrams=3, ngram_min_texts=1)
+    words = list(dict.fromkeys(make_reviews(1, shortest=15)[0][0].split()))[:length]
+    ids = model.vocabulary.encode_tokens(words)
+    seen = explain(model, " ".join(words))
+    ngrams = model.ngram_features
+    complete = ngrams.of(ids).token_features
+    spans = np.split(np.arange(length), np.cumsum(Layout(np.array([length]), WINDOW).windows)[:-1])
+    for index in range(length):
+        without = ngrams.of(np.delete(ids, index))
+        windows = []
+        for span in spans:
+            rows = span[span != index]
+            changed = without.token_features[rows - (rows > index)] if index in span else complete[rows]
+            windows.append((ids[rows], changed))
+        y = outputs_of(model, windows, without.text_features[None])
+        p = model.as_probabilities(y.astype(np.float64) / model.temperature)[0, seen.label]
+        assert seen.worth[index] == pytest.approx(seen.probabilities[seen.label] - p, abs=1e-5)
+
+
+def test_each_occurrence_of_a_repeated_word_has_a_worth():
+    model = small_fit(ngrams=1, lsa_components=0)
+    ngrams = model.ngram_features
+    word = model.vocabulary.words[int(np.abs(ngrams.slopes[:, 0]).argmax())]
+    others = [other for other in model.vocabulary.words if other != word][:6]
+    once = explain(model, " ".join([word, *others])).worth[0]
+    twice = explain(model, " ".join([word, *others, word])).worth[[0, -1]]
+    assert np.sign(twice).tolist() == [np.sign(once)] * 2
+    assert (np.abs(twice) > 0.1 * abs(once)).all()  # not 0, as for a model that only asks whether the word occurs
+
+
+def test_a_text_of_one_word_is_compared_with_a_text_without_words():
+    model = small_fit()
+    seen = explain(model, "good1")
+    assert seen.worth == pytest.approx(seen.probabilities[seen.label] - model.priors[seen.label], abs=1e-6)
+
+
+@pytest.mark.parametrize("length", [1, 3, 11])
+def test_received_attention_is_the_mean_over_all_query_words(length):
+    model = small_fit(attention_window=WINDOW, blocks=2)
+    text = " ".join(model.vocabulary.words[:length])
+    seen = explain(model, text)
+    assert len(seen.received) == len(seen.attention) == 2
+    for received, matrices in zip(seen.received, seen.attention, strict=True):
+        np.testing.assert_allclose(received, matrices.mean(axis=1).T, atol=1e-6)
+        assert received.sum(axis=0) == pytest.approx(1, abs=1e-5)
+    without = explain(model, text, attention=False)
+    assert without.attention == []
+    assert np.array_equal(np.stack(without.received), np.stack(seen.received))
+
+
+def test_the_worth_of_words_in_a_long_text_needs_no_memory_for_all_pairs():
+    model = small_fit(attention_window=WINDOW)
+    seen = explain(model, " ".join(model.vocabulary.words[:5] * 400), attention=False)
+    assert len(seen.worth) == len(seen.words) == 2000
+    assert np.isfinite(seen.worth).all()

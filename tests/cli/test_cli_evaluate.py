@@ -403,19 +403,22 @@ def test_attention_is_a_distribution_over_the_words(model):
 
 def test_unknown_words_keep_their_position_and_are_marked(model):
     text = "zzz great Film qqq"
-    rows = [line.split() for line in call("explain", "-m", model, text).lines[2:]]
+    rows = [line.split() for line in call("explain", "-m", model, text, "--pairs", "0").lines[2:]]
     assert [row[0] for row in rows] == ["zzz", "great", "film", "qqq"]
     assert [row[1] == "unknown" for row in rows] == [True, False, False, True]
     words = call("explain", "-m", model, text, "--json").json["words"]
     assert [word["known"] for word in words] == [False, True, True, False]
-    assert words[0] == {"word": "zzz", "known": False, "worth": None, "attention": None}
-    assert words[1:3] == call("explain", "-m", model, "great film", "--json").json["words"]
+    assert words[0] == {"word": "zzz", "position": 0, "known": False, "worth": None, "attention": None}
+    assert [word["position"] for word in words] == [0, 1, 2, 3]
+    for seen, alone in zip(words[1:3], call("explain", "-m", model, "great film", "--json").json["words"], strict=True):
+        assert seen | {"position": 0} == alone | {"position": 0}
 
 
 def test_words_after_the_head_of_a_text_are_marked(work, tmp_path):
     words = one_step(work, "--long-texts", "head", "--attention-window", "2", "-q", "-o", tmp_path / "head.npz")
     run(*words)
-    rows = [line.split() for line in call("explain", "-m", tmp_path / "head.npz", "great film zzz awful").lines[2:]]
+    shown = call("explain", "-m", tmp_path / "head.npz", "great film zzz awful", "--pairs", "0")
+    rows = [line.split() for line in shown.lines[2:]]
     assert [" ".join(row[1:]) for row in rows[2:]] == ["unknown", "not read"]
     assert all(row[1][0] in "+-" for row in rows[:2])
 
@@ -431,7 +434,7 @@ def test_attention_matrices_require_json():
 
 
 def test_explain_reads_standard_input_and_draws_a_table(model):
-    shown = run("explain", "-m", model, stdin="great film\n").lines
+    shown = run("explain", "-m", model, "--pairs", "0", stdin="great film\n").lines
     assert shown[0].startswith("pos: ")
     assert [line.split()[0] for line in shown[2:]] == ["great", "film"]
 

@@ -1,0 +1,109 @@
+"""Pairs of words whose effects depend on each other, such as "not good": a word is worth more or less without another.
+
+For the log-odds L of a label, the text x, and two of its words a and b, the effect of the pair is
+
+    L(x) - L(x without a) - L(x without b) + L(x without both)
+
+This is the worth of b with a, L(x) - L(x without b), minus its worth without a, L(x without a) - L(x without both). It
+is symmetric in a and b, and 0 if the words contribute independently. Log-odds are used because the probability of a
+label that is almost certain changes little whatever is left out, so that all words would seem to depend on each other.
+
+Source: Friedman & Popescu (2008), "Predictive learning via rule ensembles", for interactions as second differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.explain import Explanation
+from nlptx.classifier.model import Model
+from nlptx.runtime.workers import Workers
+
+# The pairs that are measured: of the words of the highest absolute worth with each other, and with their neighbours.
+_WORDS, _REACH = 8, 3
+# Maximum number of words to score for all pairs of a text, if there are more than _MIN_PAIRS pairs.
+_MAX_SCORED, _MIN_PAIRS = 1 << 19, 8
+# Probabilities are kept this far from 0 and 1, so that log-odds are finite.
+_MARGIN = 1e-12
+# Effects below this are not reported: they change a probability of one half by less than a percentage point.
+_SMALLEST = 0.04
+
+
+class PairEffect(NamedTuple):
+    """Effect of a pair of words on the log-odds of the explained label.
+
+    Args:
+        first: index of the first word among the words of the explanation.
+        second: index of the second word.
+        with_first: worth of the second word in the text, in log-odds.
+        without_first: worth of the second word in the text without the first.
+    """
+
+    first: int
+    second: int
+    with_first: float
+    without_first: float
+
+    @property
+    def effect(self) -> float:
+        """The difference of the two worths."""
+        return self.with_first - self.without_first
+
+
+def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> list[PairEffect]:
+    """Return the pairs with the largest effects among those that include an important word, largest first.
+
+    Args:
+        model: the classifier.
+        explanation: explanation of a text by this model.
+        count: maximum number of pairs.
+
+    Raises:
+        ArtifactError: the model's weights are so large that a score is not a number.
+    """
+    ids = model.vocabulary.encode_tokens(explanation.words)
+    pairs = _candidates(explanation.worth)
+    pairs = pairs[: max(_MIN_PAIRS, _MAX_SCORED // len(ids))]
+    if not pairs or count < 1:
+        return []
+    singles = sorted({index for pair in pairs for index in pair})
+    removals: list[tuple[int, ...]] = [(), *((index,) for index in singles), *pairs]
+    values = dict(zip(removals, _log_odds(model, ids, removals, explanation.label), strict=True))
+    found = [
+        PairEffect(a, b, values[()] - values[b,], values[a,] - values[a, b])  #
+        for a, b in pairs
+    ]
+    found = [pair for pair in found if abs(pair.effect) >= _SMALLEST]
+    return sorted(found, key=lambda pair: -abs(pair.effect))[:count]
+
+
+def _candidates(worth: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """Return pairs (earlier, later) of word indices; those of important words come first."""
+    important = np.argsort(-np.abs(worth), kind="stable")[:_WORDS].tolist()
+    pairs = {(min(a, b), max(a, b)) for a, b in combinations(important, 2)}
+    for middle in important:
+        near = range(max(middle - _REACH, 0), min(middle + _REACH + 1, len(worth)))
+        pairs |= {(min(middle, other), max(middle, other)) for other in near if other != middle}
+    size = np.abs(worth)
+    return sorted(pairs, key=lambda pair: (-size[pair[0]] * size[pair[1]], pair))
+
+
+def _log_odds(
+    model: Model, ids: NDArray[np.int32], removals: Sequence[tuple[int, ...]], label: int
+) -> NDArray[np.float64]:
+    """Return the log-odds of a label for a text without each of several groups of words."""
+    step = max(_MAX_SCORED // 16 // len(ids), 1)
+    model = model.overflow_safe()
+    with Workers(1):
+        parts = [
+            model.probabilities([np.delete(ids, list(removed)) for removed in removals[start : start + step]])[:, label]
+            for start in range(0, len(removals), step)
+        ]
+    p = np.clip(np.concatenate(parts), _MARGIN, 1 - _MARGIN)
+    result: NDArray[np.float64] = np.log(p) - np.log1p(-p)
+    return result

@@ -1,0 +1,110 @@
+"""Explanations as a self-contained HTML page, whose words are coloured by their worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from nlptx.cli.explanation_rows import ExplainedText, Word
+from nlptx.cli.reporter import neutralised
+
+# The colours are blue and vermilion of Okabe & Ito, which colour-blind people can tell apart. Words against the label
+# are also underlined, so that the page can be printed in grey. The policy forbids scripts and any use of the network.
+PAGE_START = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>nlptx explain</title>
+<style>
+:root { color-scheme: light dark; --text: #1b1b1b; --page: #ffffff; --dim: #5c5c5c; }
+@media (prefers-color-scheme: dark) { :root { --text: #e6e6e6; --page: #161616; --dim: #a8a8a8; } }
+body { font: 1rem/1.7 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem;
+  color: var(--text); background: var(--page); }
+h2 { font-size: 1rem; margin: 2rem 0 0.3rem; }
+h2 small, .key, .pairs { color: var(--dim); font-weight: normal; font-size: 0.85rem; }
+p { margin: 0.3rem 0; overflow-wrap: anywhere; white-space: pre-wrap; }
+.f { background: rgb(0 114 178 / var(--s)); border-radius: 0.2em; }
+.a { background: rgb(213 94 0 / var(--s)); border-radius: 0.2em; text-decoration: underline; }
+.u { color: var(--dim); font-style: italic; }
+</style>
+</head>
+<body>
+<h1>nlptx explain</h1>
+<p class="key"><span class="f" style="--s:.6">for the label</span> <span class="a" style="--s:.6">against it</span> \
+<span class="u">unknown or not read</span>. The stronger the colour, the more the probability of the label changes if \
+the word is left out; the strongest colour in each text is that of its most important word.</p>
+"""
+PAGE_END = "</body>\n</html>\n"
+
+# Opacity of the most important word of a text, and the fraction of it below which a word is not coloured.
+_STRONGEST, _FAINTEST = 0.75, 0.02
+# Maximum number of characters that may be skipped to find the next token in the text.
+_MAX_GAP = 40
+
+
+def text_as_html(explained: ExplainedText) -> str:
+    """Return the explanation of a text as a section of the page."""
+    if explained.label is None or explained.probability is None:
+        label = "? <small>no known word</small>"
+    else:
+        label = f"{_escaped(explained.label)} <small>{explained.probability:.2%}</small>"
+    where = f" <small>{_escaped(explained.where)}</small>" if explained.where else ""
+    pairs = "".join(
+        f"<br>{_escaped(pair.words[1])}: {pair.worth_with:+.2f} with {_escaped(pair.words[0])},"
+        f" {pair.worth_without:+.2f} without"
+        for pair in explained.pairs
+    )
+    lines = [f"<section>\n<h2>{label}{where}</h2>", f"<p>{_coloured(explained)}</p>"]
+    if pairs:
+        lines.append(f'<p class="pairs">pairs of words, worth in log-odds:{pairs}</p>')
+    return "\n".join([*lines, "</section>\n"])
+
+
+def _coloured(explained: ExplainedText) -> str:
+    shown = explained.shown()
+    largest = max((abs(word.worth) for word in shown if word.worth is not None), default=0) or 1
+    coloured = {word.position for word in shown}
+    return "".join(
+        _escaped(part) if word is None or word.position not in coloured else _marked(part, word, largest)
+        for part, word in _parts(explained)
+    )
+
+
+def _parts(explained: ExplainedText) -> Iterator[tuple[str, Word | None]]:
+    """Yield the parts of the text, each with its word, or None between words.
+
+    A token that is not in the text, such as the mark before a word in capitals, is inserted where it belongs.
+    """
+    text = explained.text
+    lowered = text.lower()
+    if len(lowered) != len(text):  # some letters have several lower-case characters
+        lowered = text
+    done = 0
+    for word in explained.words:
+        end = done + len(word.word) + _MAX_GAP
+        start = text.find(word.word, done, end)
+        start = lowered.find(word.word, done, end) if start < 0 else start
+        if start < 0:
+            yield word.word, word
+            continue
+        yield text[done:start], None
+        done = start + len(word.word)
+        yield text[start:done], word
+    yield text[done:], None
+
+
+def _marked(part: str, word: Word, largest: float) -> str:
+    if word.worth is None:
+        return f'<span class="u">{_escaped(part)}</span>'
+    strength = abs(word.worth) / largest
+    kind, title = "f" if word.worth > 0 else "a", f"{word.worth:+.4g}"
+    if strength < _FAINTEST:
+        return f'<span title="{title}">{_escaped(part)}</span>'
+    return f'<span class="{kind}" style="--s:{_STRONGEST * strength:.2f}" title="{title}">{_escaped(part)}</span>'
+
+
+def _escaped(text: str) -> str:
+    """Escape text from strangers; line breaks and tabs stay."""
+    return "\n".join("\t".join(escape(neutralised(cell)) for cell in line.split("\t")) for line in text.split("\n"))

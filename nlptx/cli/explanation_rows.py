@@ -1,0 +1,146 @@
+"""The explanation of one text, as rows for tables and as JSON values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from nlptx.classifier.explain import Explanation
+    from nlptx.classifier.model import Model
+    from nlptx.classifier.word_pairs import PairEffect
+
+# Number of significant digits of worth, and of decimal places of attention, in JSON.
+_WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
+
+
+class Word(NamedTuple):
+    """A token of a text. Worth and attention (by block and head) are None if the model did not read it."""
+
+    word: str
+    position: int
+    known: bool
+    worth: float | None = None
+    attention: list[list[float]] | None = None
+
+
+class Pair(NamedTuple):
+    """A pair of words: how much the second is worth with and without the first, in log-odds of the label."""
+
+    words: tuple[str, str]
+    positions: tuple[int, int]
+    worth_with: float
+    worth_without: float
+    effect: float
+
+
+class ExplainedText(NamedTuple):
+    """An explanation in the form in which it is written.
+
+    Args:
+        where: position of the text in the input, or an empty string.
+        text: the text.
+        label: name of the explained label, or None if the text has no known word.
+        probability: probability of the label.
+        words: the tokens of the text, in order.
+        pairs: the strongest pairs of words.
+        top: number of words to show, or None for all tokens.
+        attention: the (H, T, T) attention matrices of each block, or None if they were not requested.
+    """
+
+    where: str
+    text: str
+    label: str | None
+    probability: float | None
+    words: list[Word]
+    pairs: list[Pair]
+    top: int | None = None
+    attention: list[Any] | None = None
+
+    def shown(self) -> list[Word]:
+        """Return all tokens in order or, with ``top``, the words of the largest absolute worth, largest first."""
+        if self.top is None:
+            return self.words
+        read = [word for word in self.words if word.worth is not None]
+        return sorted(read, key=lambda word: -abs(word.worth or 0))[: self.top]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the explanation as JSON values."""
+        row: dict[str, Any] = {"where": self.where} if self.where else {}
+        row |= {"label": self.label, "probability": self.probability, "tokens": len(self.words)}
+        row["words"] = [_word_as_json(word) for word in self.shown()]
+        row["pairs"] = [
+            pair._asdict() | {name: _rounded(getattr(pair, name)) for name in ("worth_with", "worth_without", "effect")}
+            for pair in self.pairs
+        ]
+        if self.attention is not None:
+            shape = self.attention[0].shape if self.attention else ()
+            row["attention_shape"] = [len(self.attention), *shape]
+            row["attention"] = [block.astype(float).round(_ATTENTION_DIGITS).tolist() for block in self.attention]
+        return row
+
+
+def explained_text(
+    model: Model,
+    text: str,
+    explanation: Explanation | None,
+    pairs: list[PairEffect],
+    *,
+    where: str = "",
+    top: int | None = None,
+    attention: bool = False,
+) -> ExplainedText:
+    """Return an explanation in the form in which it is written.
+
+    Args:
+        model: the classifier.
+        text: the text.
+        explanation: its explanation, or None if the text has no known word.
+        pairs: its strongest pairs of words.
+        where: position of the text in the input.
+        top: number of words to show, or None for all tokens.
+        attention: whether to keep the attention matrices.
+    """
+    if explanation is None:
+        tokens = model.vocabulary.tokenizer(text)
+        unknown = [Word(token, position, False) for position, token in enumerate(tokens)]
+        return ExplainedText(where, text, None, None, unknown, [], top)
+    words = [
+        Word(token, position, token in model.vocabulary.index) for position, token in enumerate(explanation.tokens)
+    ]
+    received = [block.tolist() for block in explanation.received]
+    for row, (position, worth) in enumerate(zip(explanation.positions, explanation.worth.tolist(), strict=True)):
+        words[position] = words[position]._replace(worth=worth, attention=[block[row] for block in received])
+    return ExplainedText(
+        where,
+        text,
+        model.label_names[explanation.label],
+        float(explanation.probabilities[explanation.label]),
+        words,
+        [_pair(explanation, pair) for pair in pairs],
+        top,
+        explanation.attention if attention else None,
+    )
+
+
+def _pair(explanation: Explanation, pair: PairEffect) -> Pair:
+    words, positions = explanation.words, explanation.positions
+    return Pair(
+        (words[pair.first], words[pair.second]),
+        (positions[pair.first], positions[pair.second]),
+        float(pair.with_first),
+        float(pair.without_first),
+        float(pair.effect),
+    )
+
+
+def _word_as_json(word: Word) -> dict[str, Any]:
+    row = word._asdict()
+    if word.worth is not None and word.attention is not None:
+        row["worth"] = _rounded(word.worth)
+        row["attention"] = [[round(value, _ATTENTION_DIGITS) for value in heads] for heads in word.attention]
+    return row
+
+
+def _rounded(value: float) -> float:
+    """Round to significant digits, because the words of a long text are worth little each."""
+    return float(f"{value:.{_WORTH_DIGITS}g}")

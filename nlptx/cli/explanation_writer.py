@@ -1,0 +1,130 @@
+"""Writes explanations as tables for people, as lines of JSON, or as an HTML page."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+import click
+
+from nlptx.cli.charts import bar
+from nlptx.cli.explanation_page import PAGE_END, PAGE_START, text_as_html
+from nlptx.cli.explanation_rows import ExplainedText, Word
+from nlptx.cli.reporter import Reporter
+from nlptx.corpus.compression import compressed, is_packed
+from nlptx.io.atomic_write import atomic_output
+from nlptx.io.output_path import STDOUT
+
+FORMATS = ("auto", "table", "jsonl", "html")
+_BY_ENDING = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".html": "html", ".htm": "html"}
+# Maximum width of a bar, in characters.
+_BAR = 12
+# Worth is shown with decimal places if the largest is at least this, and otherwise with an exponent.
+_DECIMAL = 0.001
+
+
+def choose_format(asked: str, is_json: bool, output: str) -> str:
+    """Return the format of the explanations: table, jsonl or html.
+
+    Args:
+        asked: value of ``--format``.
+        is_json: whether ``--json`` was given.
+        output: name of the output.
+
+    Raises:
+        click.UsageError: the options and the name of the output contradict each other.
+    """
+    name = os.path.splitext(output)[0] if is_packed(output) else output
+    by_name = _BY_ENDING.get(os.path.splitext(name)[1].lower())
+    requested = {"--json": "jsonl" if is_json else None, f"--format {asked}": None if asked == "auto" else asked}
+    requested[f"-o {output}"] = by_name
+    given = {source: format for source, format in requested.items() if format is not None}
+    if len(set(given.values())) > 1:
+        raise click.UsageError(f"{' and '.join(given)} ask for different formats ({', '.join(given.values())}).")
+    chosen = next(iter(given.values()), "table")
+    if chosen == "table" and output != STDOUT:
+        raise click.UsageError(f"{output}: tables are only printed; name the file *.jsonl or *.html.")
+    return chosen
+
+
+class ExplanationWriter:
+    """Writes explanations one after another.
+
+    Args:
+        out: binary output stream; not used for tables.
+        format: table, jsonl or html.
+        reporter: prints the tables.
+    """
+
+    def __init__(self, out: BinaryIO, format: str, reporter: Reporter) -> None:
+        self.out = out
+        self.format = format
+        self.reporter = reporter
+
+    def write(self, explained: ExplainedText) -> None:
+        """Write the explanation of one text."""
+        if self.format == "table":
+            draw(explained, self.reporter)
+        elif self.format == "html":
+            self.write_text(text_as_html(explained))
+        else:
+            self.write_text(json.dumps(explained.as_json(), allow_nan=False) + "\n")
+
+    def write_text(self, text: str) -> None:
+        """Write text in UTF-8, and make it available to a program that reads the output."""
+        self.out.write(text.encode("utf-8", "backslashreplace"))
+        self.out.flush()
+
+
+@contextmanager
+def open_writer(output: str, format: str, reporter: Reporter) -> Iterator[ExplanationWriter]:
+    """Open the output. A file is written atomically at the end, and compressed if its name ends in .gz, .bz2 or .xz."""
+    if output == STDOUT:
+        yield from _page(ExplanationWriter(sys.stdout.buffer, format, reporter))
+        return
+    with atomic_output(output) as whole, compressed(whole, output) as file:
+        yield from _page(ExplanationWriter(file, format, reporter))
+
+
+def _page(writer: ExplanationWriter) -> Iterator[ExplanationWriter]:
+    is_page = writer.format == "html"
+    if is_page:
+        writer.write_text(PAGE_START)
+    yield writer
+    if is_page:
+        writer.write_text(PAGE_END)
+
+
+def draw(explained: ExplainedText, reporter: Reporter) -> None:
+    """Print the explanation of a text as a table of its words and a table of the strongest pairs."""
+    where = f"{explained.where}  " if explained.where else ""
+    words = explained.shown()
+    if explained.label is None:
+        reporter.table(f"{where}no known word", ("word",), [[word.word] for word in words])
+        return
+    first = next((word.attention or [] for word in words if word.worth is not None), [])
+    heads = [f"b{b}h{h}" for b, block in enumerate(first, start=1) for h in range(1, len(block) + 1)]
+    largest = max(1e-300, *(abs(word.worth or 0) for word in words), 0)
+    rows = [_row(word, largest, len(heads)) for word in words]
+    reporter.table(f"{where}{explained.label}: {explained.probability:.2%}", ("word", "worth", "", *heads), rows)
+    if explained.pairs:
+        reporter.table(
+            "pairs: worth of the second word in log-odds, with and without the first",
+            ("first", "second", "with", "without", "effect"),
+            [
+                (*pair.words, f"{pair.worth_with:+.2f}", f"{pair.worth_without:+.2f}", f"{pair.effect:+.2f}")
+                for pair in explained.pairs
+            ],
+        )
+
+
+def _row(word: Word, largest: float, heads: int) -> list[str]:
+    if word.worth is None:
+        return [word.word, "not read" if word.known else "unknown", *[""] * (1 + heads)]
+    worth = f"{word.worth:+.4f}" if largest >= _DECIMAL else f"{word.worth:+.1e}"
+    received = [f"{value:.3f}" for block in word.attention or [] for value in block]
+    return [word.word, worth, bar(word.worth / largest, _BAR), *received]

@@ -1,0 +1,93 @@
+"""The n-gram features of a text without each of its words, in time proportional to the length of the text."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.ngrams.features import NgramFeatures
+
+
+class FeaturesWithoutEach(NamedTuple):
+    """The n-grams and the text features of a text of T words without each of its words.
+
+    Args:
+        next_ngrams: (T, order - 1, order) indices of the n-grams that end at each of the next order - 1 words after the
+            word that is left out; as from :meth:`NgramFeatures.find`.
+        text_features: (T, M E) float32 outputs of the M linear models.
+    """
+
+    next_ngrams: NDArray[np.int64]
+    text_features: NDArray[np.float32]
+
+
+def features_without_each(
+    features: NgramFeatures, ids: NDArray[np.integer], found: NDArray[np.integer]
+) -> FeaturesWithoutEach:
+    """Return the n-gram features of a text without each of its words.
+
+    The linear models only use whether an n-gram occurs, not how often. If an n-gram occurs m times, each of its
+    occurrences gets 1/m of its weight; otherwise, leaving out a word that is repeated would change nothing.
+
+    Args:
+        features: the n-gram features of the model.
+        ids: (T,) word ids of the text, at least two.
+        found: (T, order) indices of the n-grams of the text, from :meth:`NgramFeatures.find`.
+    """
+    next_ngrams = _next_ngrams(features, ids)
+    word, ngram, change = _changes(features, found, next_ngrams)
+    _, present = features.distinct(found, [len(ids)])
+
+    def sums(values: NDArray) -> NDArray[np.float64]:
+        complete = values[present].sum(dtype=np.float64)
+        return np.asarray(complete + np.bincount(word, change * values[ngram], len(ids)))
+
+    outputs = [sums(column) / np.sqrt(len(ids) - 1) for column in features.slopes.T]
+    if features.latent is not None and features.importance is not None:
+        squared = sums(np.square(features.importance, dtype=np.float64))
+        norms = np.sqrt(np.where(squared > 1e-9, squared, 1))
+        outputs += [sums(column) / norms for column in features.latent.T]
+    return FeaturesWithoutEach(next_ngrams, (features.bias + np.stack(outputs, axis=1)).astype(np.float32))
+
+
+def _next_ngrams(features: NgramFeatures, ids: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return the indices (T, order - 1, order) of the n-grams that end at each of the words after a left-out word."""
+    reach = features.order - 1
+    offsets = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
+    positions = np.arange(len(ids))[:, None] + offsets  # (T, 2 reach)
+    inside = (positions >= 0) & (positions < len(ids))
+    # An n-gram that ends after the left-out word begins at most `reach` words before it. So the passage around the word
+    # contains the whole n-gram, and only passages at the start of the text contain its start.
+    passages = features.find(ids[positions[inside]], inside.sum(axis=1))
+    result = np.full((*inside.shape, features.order), len(features.keys), np.int64)
+    result[inside] = passages
+    return result[:, reach:]
+
+
+def _changes(
+    features: NgramFeatures, found: NDArray[np.integer], next_ngrams: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return (left-out word, n-gram, change of its presence) for the n-grams that change when a word is left out."""
+    known, length = len(features.keys), len(found)
+    words, ngrams, steps = [], [], []
+    for distance in range(features.order):
+        for size in range(distance + 1, features.order + 1):
+            # The n-gram of this size that ends this many words after the left-out word contains it, so it disappears.
+            words.append(np.arange(length - distance))
+            ngrams.append(found[distance:, size - 1].astype(np.int64))
+            steps.append(np.full(length - distance, -1))
+            if distance:  # another one of this size takes its place
+                words.append(np.arange(length))
+                ngrams.append(next_ngrams[:, distance - 1, size - 1])
+                steps.append(np.ones(length, np.int64))
+    word, ngram, step = np.concatenate(words), np.concatenate(ngrams), np.concatenate(steps)
+    kept = ngram < known
+    pairs, number = np.unique(word[kept] * known + ngram[kept], return_inverse=True)
+    net = np.bincount(number, step[kept], len(pairs))  # change in the number of occurrences
+    word, ngram = np.divmod(pairs, max(known, 1))
+    distinct, occurrences = np.unique(np.append(found[found < known], known), return_counts=True)
+    place = np.searchsorted(distinct, ngram)
+    before = np.where(distinct[place] == ngram, occurrences[place], 0)
+    return word, ngram, np.where(before > 0, np.minimum(net, 0) / np.maximum(before, 1), net > 0)
