@@ -165,9 +165,11 @@ class TextClassifier(Parameters):
         weights = None if sample_weight is None else list_weights(sample_weight, len(texts))
         return float(np.average(hits, weights=weights))
 
-    def predict_frame(self, frame: pd.DataFrame, text_column: str = "text", *, abstain: float = 0.0) -> pd.DataFrame:
+    def predict_frame(
+        self, frame: pd.DataFrame, text_column: str = "text", *, abstain: float = 0.0, prior: bool = False
+    ) -> pd.DataFrame:
         """Return a copy of a DataFrame with columns for the predictions; see :meth:`nlptx.Model.predict_frame`."""
-        return self._fitted().predict_frame(frame, text_column, to_plain(self.jobs), abstain=abstain)
+        return self._fitted().predict_frame(frame, text_column, to_plain(self.jobs), abstain=abstain, prior=prior)
 
     def _probabilities(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return (texts, C) probabilities, with columns in the order of the model's labels."""
