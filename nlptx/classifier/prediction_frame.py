@@ -26,6 +26,7 @@ def predict_frame(
     jobs: int | Workers | None = None,
     *,
     abstain: float = 0.0,
+    prior: bool = False,
 ) -> pd.DataFrame:
     """Return a copy of a pandas DataFrame with the columns that ``nlptx predict`` adds to a table.
 
@@ -42,6 +43,9 @@ def predict_frame(
         jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number
             does not change the result.
         abstain: minimum confidence of a label.
+        prior: whether a missing text, or a text without a known word, gets the label that :meth:`Model.predict` gives
+            it: the most frequent label of the training data. With several labels, these are the labels whose fraction
+            of the training texts is at least their threshold. ``abstain`` applies to these texts too.
 
     Raises:
         ArtifactError: the model's weights are so large that a probability is not a number.
@@ -72,7 +76,10 @@ def predict_frame(
     with Workers.of(jobs) as workers:
         rows = [one for batch in score(model, ((None, text) for text in texts), workers) for _, one in batch]
     probabilities = np.array([one.probabilities for one in rows]).reshape(len(rows), len(model.labels))
-    labels = [model.decision.answer(model.labels, one.chosen) if one.is_answered(abstain) else None for one in rows]
+    labels = [
+        model.decision.answer(model.labels, one.chosen) if one.is_answered(abstain, prior=prior) else None
+        for one in rows
+    ]
     # If a Series contains None among numbers, pandas converts the numbers to floats unless the dtype is object.
     with_none = model.label_sets is not None or (None in labels and not isinstance(model.labels[0], str))
     columns = prediction_columns(

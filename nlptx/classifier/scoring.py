@@ -54,9 +54,12 @@ class Scored:
     surprise: float | None = None
     unlike: bool | None = None
 
-    def is_answered(self, abstain: float) -> bool:
-        """Return whether the text gets a prediction: it has a known word and at least the confidence ``abstain``."""
-        return self.known_words > 0 and self.confidence >= abstain
+    def is_answered(self, abstain: float, *, prior: bool = False) -> bool:
+        """Return whether the text gets a prediction: it has a known word and at least the confidence ``abstain``.
+
+        If ``prior``, a text without a known word needs only the confidence. Its prediction is chosen from the priors.
+        """
+        return (prior or self.known_words > 0) and self.confidence >= abstain
 
 
 class ScoringModel(TrainedNetwork, Protocol):

@@ -34,6 +34,11 @@ _LONGEST_QUOTED = 60
     help="Format of the scores; auto: as the suffix of the output says, or else as the input.",
 )
 @abstention_options
+@option(
+    "--prior",
+    is_flag=True,
+    help="Give a text without a known word the most frequent label of the training data instead of ?.",
+)
 @option("--details", is_flag=True, help="Add n_tokens, known_words, truncated, surprise and unlike (see above).")
 @option(
     "--csv-safe",
@@ -48,6 +53,7 @@ def predict(
     model: str | None,
     output: str,
     format: str,
+    prior: bool,
     details: bool,
     csv_safe: bool,
     abstention: Abstention,
@@ -72,7 +78,8 @@ def predict(
     word: it is probably in another language. A note reports if there are many such texts.
 
     Input is scored as it arrives, in bounded memory. A text without a known word gets the label ?, and its
-    probabilities are the fractions of the labels in the training data. With --abstain P, texts with a confidence below
+    probabilities are the fractions of the labels in the training data. With --prior it gets the most frequent label,
+    and its confidence is the fraction of this label. With --abstain P, texts with a confidence below
     P get the label ? too; their probabilities and scores are unchanged. --max-error E chooses P from the errors on the
     held-out texts: on texts like these, at most a fraction E of the labels is wrong (95 % confidence). Every input row
     has an output row, unless --skip-bad leaves out empty texts and rows that cannot be read.
@@ -80,6 +87,11 @@ def predict(
     A model of several labels per text (train --label-separator) prints those above their thresholds, or - in plain text
     and an empty cell in tables if there are none. The confidence is the probability that all of them are right.
     """
+    if prior and abstention.max_error is not None:
+        raise click.UsageError(
+            "--max-error limits the errors on texts with a known word; --prior labels other texts too."
+            " Give --abstain P instead of --max-error."
+        )
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, model)
     _check_exist(inputs)
@@ -103,14 +115,16 @@ def predict(
     pairs = ((document, document.text) for document in documents_with_text(corpus))
     known_words, texts, answered = KnownWords(), 0, 0
     with (
-        open_writer(output, layout, classifier, details=details, guard=csv_safe, abstain=threshold) as rows,
+        open_writer(
+            output, layout, classifier, details=details, guard=csv_safe, abstain=threshold, prior=prior
+        ) as rows,
         Workers(run.jobs, processes=True) as workers,
     ):
         for batch in score(classifier, pairs, workers):
             for document, scored in batch:
                 known_words.add(document.where, scored)
                 texts += 1
-                answered += scored.is_answered(threshold)
+                answered += scored.is_answered(threshold, prior=prior)
                 rows.write(document, scored)
             rows.flush()
         if corpus.source is not None:
@@ -118,7 +132,8 @@ def predict(
     for name, free in rows.renamed.items():
         run.reporter.note(f"note: the input has a column {name!r}; the prediction is in {free!r}")
     corpus.note_left_out()
-    for note in known_words.notes("labelled ?, with the share of each label in the training data"):
+    labelled = "labelled by" if prior else "labelled ?, with"
+    for note in known_words.notes(f"{labelled} the share of each label in the training data"):
         run.reporter.note(note)
     if abstention.is_given:
         run.reporter.note(coverage_note(answered, texts, threshold))

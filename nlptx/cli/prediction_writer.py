@@ -52,6 +52,7 @@ class PredictionWriter:
         details: whether to add ``n_tokens``, ``known_words``, ``truncated``, ``surprise`` and ``unlike``.
         guard: whether to prevent spreadsheets from evaluating text as formulas, see :func:`guarded`.
         abstain: minimum confidence; a text with a lower one gets no label.
+        prior: whether a text without a known word gets the label that is chosen from the priors.
         live: whether :meth:`flush` flushes the output, because another program may be waiting for the rows.
         terminal: whether the output is a terminal; control characters are then replaced.
     """
@@ -65,6 +66,7 @@ class PredictionWriter:
         details: bool,
         guard: bool,
         abstain: float,
+        prior: bool,
         live: bool,
         terminal: bool,
     ) -> None:
@@ -76,6 +78,7 @@ class PredictionWriter:
         self.details = details
         self.guard = guard
         self.abstain = abstain
+        self.prior = prior
         self.live = live
         self.terminal = terminal
         self.renamed: dict[str, str] = {}
@@ -144,7 +147,7 @@ class PredictionWriter:
 
     def _label(self, scored: Scored) -> str:
         """Return the label, or all labels joined by the separator."""
-        if not scored.is_answered(self.abstain):
+        if not scored.is_answered(self.abstain, prior=self.prior):
             return NO_LABEL
         labels = [self.labels[number] for number in scored.chosen]
         return labels[0] if self.separator is None else self.separator.join(labels)
@@ -153,7 +156,8 @@ class PredictionWriter:
         """Return the label for a table row; in JSON, several labels are a list, or None for a text without a label."""
         if self.separator is None or self.layout != "jsonl":
             return self._label(scored)
-        return [self.labels[number] for number in scored.chosen] if scored.is_answered(self.abstain) else None
+        answered = scored.is_answered(self.abstain, prior=self.prior)
+        return [self.labels[number] for number in scored.chosen] if answered else None
 
     def _full(self, document: Document, scored: Scored) -> dict[str, Any]:
         shares = rounded(scored.probabilities) if self.separator is None else _each_rounded(scored.probabilities)
@@ -231,7 +235,7 @@ def open_writer(output: str, layout: str, model: Model, **options: Any) -> Itera
         output: path of the output, or ``-`` for standard output.
         layout: as for :class:`PredictionWriter`.
         model: as for :class:`PredictionWriter`.
-        options: ``details``, ``guard`` and ``abstain`` of :class:`PredictionWriter`.
+        options: ``details``, ``guard``, ``abstain`` and ``prior`` of :class:`PredictionWriter`.
     """
     if output == STDOUT:
         terminal = sys.stdout.isatty()

@@ -15,6 +15,13 @@ from nlptx.classifier.label_types import Label, label_name, list_labels
 from nlptx.corpus.given_texts import describe_texts
 from nlptx.errors import InputTypeError, LabelError
 from nlptx.estimator.parameters import to_plain
+from nlptx.estimator.several_labels import (
+    choose_separator,
+    indicated_labels,
+    indicator_array,
+    is_indicator,
+    list_sets,
+)
 from nlptx.text.arguments import check_iterable, check_one_label_each, list_texts, with_type
 from nlptx.training.sample_weights import list_weights
 
@@ -24,49 +31,59 @@ class FitArguments:
     """The training data that was passed to ``fit``. Labels are Python objects. Texts of weight 0 are left out.
 
     Args:
-        texts, labels: training texts and their labels.
+        texts, labels: training texts and their labels; a tuple of labels for each text if texts may have several.
         weights: (texts,) weight of each text, or None.
-        classes: (C,) distinct labels, sorted, with the dtype that the caller used.
+        classes: (C,) distinct labels, sorted, with the dtype that the caller used; the column numbers if the caller
+            used an indicator matrix.
         unlabelled: texts without labels.
         valid: texts and labels to validate on, or None.
         left_out: texts of weight 0.
         source, corpus: numbers and digests of the texts, as returned by :func:`describe_texts`.
+        separator: text between the labels of a text in tables; None if every text has exactly one label.
     """
 
     texts: list[str]
-    labels: list[Label]
+    labels: list[Label] | list[tuple[str, ...]]
     weights: NDArray[np.float64] | None
     classes: NDArray
     unlabelled: list[str]
-    valid: tuple[list[str], list[Label]] | None
+    valid: tuple[list[str], list[Any]] | None
     left_out: list[str]
     source: dict[str, Any]
     corpus: dict[str, Any]
+    separator: str | None = None
 
     @classmethod
     def of(
         cls,
         X: Iterable[str],
-        y: Iterable[Label],
+        y: Iterable[Any],
         sample_weight: Iterable[float] | None,
         unlabelled: Iterable[str],
-        valid: tuple[Iterable[str], Iterable[Label]] | None,
+        valid: tuple[Iterable[str], Iterable[Any]] | None,
     ) -> Self:
         """Check the arguments. Raises DataError, InputTypeError and LabelError."""
-        texts, (labels, array) = list_texts(X, "X"), _labels_and_array(y)
+        texts = list_texts(X, "X")
+        labels, array, separator = _labels_and_array(y)
         check_one_label_each(texts, labels, ("X", "y"))
-        free, held_out = list_texts(unlabelled, "unlabelled"), _pair_of_lists(valid)
+        free, held_out = list_texts(unlabelled, "unlabelled"), _pair_of_lists(valid, separator)
         weights = None if sample_weight is None else list_weights(sample_weight, len(texts))
         source, corpus = describe_texts(
-            texts, _names(labels), weights, free, held_out and (held_out[0], _names(held_out[1]))
+            texts,
+            _names(labels, separator),
+            weights,
+            free,
+            held_out and (held_out[0], _names(held_out[1], separator)),
         )
         left_out: list[str] = []
         if weights is not None:
             kept = weights > 0
             left_out = list(compress(texts, ~kept))
-            texts, labels, array = list(compress(texts, kept)), list(compress(labels, kept)), array[kept]
+            texts, labels = list(compress(texts, kept)), list(compress(labels, kept))
+            array = array[kept] if separator is None else array
             weights = weights[kept]
-        return cls(texts, labels, weights, _classes(array), free, held_out, left_out, source, corpus)
+        classes = _classes(array) if separator is None else array
+        return cls(texts, labels, weights, classes, free, held_out, left_out, source, corpus, separator)
 
 
 def list_plain_labels(y: Iterable[Label], name: str) -> list[Label]:
@@ -74,17 +91,20 @@ def list_plain_labels(y: Iterable[Label], name: str) -> list[Label]:
     return [to_plain(label) for label in list_labels(y, name)]
 
 
-def _labels_and_array(y: Iterable[Label]) -> tuple[list[Label], NDArray]:
-    """Return the labels as Python objects and as an array.
+def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]:
+    """Return the labels as Python objects, an array, and the separator of :class:`FitArguments`.
 
-    The array has the dtype of ``y``. If ``y`` has none, NumPy chooses the dtype.
+    The array contains the label of each text. It has the dtype of ``y``; if ``y`` has none, NumPy chooses the dtype. If
+    texts may have several labels, the array contains the classes.
     """
+    if is_indicator(y):
+        matrix = indicator_array(y, "y")
+        return indicated_labels(matrix), np.arange(matrix.shape[1]), choose_separator(())
     y = np.asarray(y) if hasattr(y, "__array__") else list(check_iterable(y, "y", "labels"))
     if are_label_sets(y):
-        raise InputTypeError(
-            f"`y[0]` is {with_type(y[0])}; expected one label per text",
-            hint="nlptx.fit trains a model that gives texts any number of labels.",
-        )
+        separator = choose_separator(each for each in y if not isinstance(each, str) and hasattr(each, "__iter__"))
+        sets = list_sets(y, separator, "y")
+        return sets, np.array(sorted(set().union(*sets)), np.str_), separator
     labels = list_plain_labels(y, "y")
     for position, label in enumerate(labels):
         if type(label) is not type(labels[0]):
@@ -92,7 +112,7 @@ def _labels_and_array(y: Iterable[Label]) -> tuple[list[Label], NDArray]:
                 f"`y[0]` is {with_type(labels[0])} and `y[{position}]` is {with_type(label)}; expected one type",
                 hint="Give all labels the same type.",
             )
-    return labels, np.asarray(y)
+    return labels, np.asarray(y), None
 
 
 def _classes(labels: NDArray) -> NDArray:
@@ -103,15 +123,21 @@ def _classes(labels: NDArray) -> NDArray:
     return classes
 
 
-def _pair_of_lists(valid: tuple[Iterable[str], Iterable[Label]] | None) -> tuple[list[str], list[Label]] | None:
+def _pair_of_lists(
+    valid: tuple[Iterable[str], Iterable[Any]] | None, separator: str | None
+) -> tuple[list[str], list[Any]] | None:
     if valid is None:
         return None
     if not isinstance(valid, tuple | list) or len(valid) != 2:
         raise InputTypeError(f"`valid` is {with_type(valid)}; expected a pair of texts and labels")
-    texts, labels = list_texts(valid[0], "valid[0]"), list_plain_labels(valid[1], "valid[1]")
+    texts = list_texts(valid[0], "valid[0]")
+    labels: list[Any] = (
+        list_plain_labels(valid[1], "valid[1]") if separator is None else list_sets(valid[1], separator, "valid[1]")
+    )
     check_one_label_each(texts, labels, ("valid[0]", "valid[1]"))
     return texts, labels
 
 
-def _names(labels: list[Label]) -> list[str]:
-    return list(map(label_name, labels))
+def _names(labels: list[Any], separator: str | None) -> list[str]:
+    """Return the name of the label of each text, or the names of its labels joined by the separator."""
+    return list(map(label_name if separator is None else separator.join, labels))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.artifacts.container import build
+from nlptx.classifier.label_sets import LabelSet
 from nlptx.classifier.label_types import Label, find_labels
 from nlptx.classifier.model import Model
 from nlptx.cli.reporter import Reporter, print_note
@@ -16,6 +17,7 @@ from nlptx.cli.training_progress import show
 from nlptx.errors import DataError, NotFittedError
 from nlptx.estimator.arguments import FitArguments, list_plain_labels
 from nlptx.estimator.parameters import Parameters, to_plain
+from nlptx.estimator.several_labels import SMALLEST_VALUE, decision_values, in_order, list_sets
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text.arguments import check_one_label_each, iterate_texts, list_texts
 from nlptx.training.fit import fit
@@ -49,7 +51,7 @@ class TextClassifier(Parameters):
             also accept fields of the other stages, such as ``pca__components``. ``fit`` checks the values.
 
     Attributes:
-        classes_: (C,) distinct labels, sorted, with the dtype of ``y``.
+        classes_: (C,) distinct labels, sorted, with the dtype of ``y``; 0 to C - 1 for an indicator matrix.
         model_: the trained :class:`nlptx.Model`.
 
     >>> texts, labels = ["a good film", "a bad film", "so good", "so bad"] * 5, [1, 0, 1, 0] * 5
@@ -69,17 +71,19 @@ class TextClassifier(Parameters):
     def fit(
         self,
         X: Iterable[str],
-        y: Iterable[Label],
+        y: Iterable[Label] | Iterable[LabelSet],
         sample_weight: Iterable[float] | None = None,
         *,
         unlabelled: Iterable[str] = (),
-        valid: tuple[Iterable[str], Iterable[Label]] | None = None,
+        valid: tuple[Iterable[str], Iterable[Label] | Iterable[LabelSet]] | None = None,
     ) -> Self:
         """Train on texts and their labels. If training fails or is interrupted, the classifier is not fitted.
 
         Args:
             X: training texts: a list, tuple, array, Series or any other iterable of str.
-            y: label of each text: str, bool, int or float, all of the same type.
+            y: label of each text: str, bool, int or float, all of the same type. If texts may have any number of
+                labels: a list, tuple or set of str for each text, or an indicator matrix (texts, C) as in scikit-learn,
+                with 1 where a text has a label and 0 elsewhere.
             sample_weight: weight of each text; see :func:`nlptx.fit`. Texts of weight 0 are used only for the word
                 vectors.
             unlabelled: texts without labels to learn from.
@@ -101,6 +105,7 @@ class TextClassifier(Parameters):
                     valid=given.valid,
                     unlabelled=given.unlabelled,
                     sample_weight=given.weights,
+                    label_separator=given.separator,
                     seed=to_plain(self.seed),
                     jobs=to_plain(self.jobs),
                     on_progress=lambda progress: show(progress, meter),
@@ -121,18 +126,29 @@ class TextClassifier(Parameters):
         pca = PcaSettings() if self.pca is None else self.pca
         return {"embeddings": OwnEmbeddings(cooccur, pca, more_texts=given.left_out, record=given.corpus)}
 
-    def predict(self, X: Iterable[str]) -> NDArray:
+    def predict(self, X: Iterable[str]) -> NDArray | list[list[str]]:
         """Return the predicted label of each text, as an array (texts,) with the dtype of ``classes_``.
+
+        If texts may have several labels, the result has the same form as in training: a list of labels for each text,
+        or an indicator matrix (texts, C), int64.
 
         Raises:
             InputTypeError: ``X`` is not a collection of str.
             NotFittedError: the classifier is not fitted.
         """
         probabilities = self._probabilities(X)
-        return np.array(self.model_.labels, self.classes_.dtype)[self.model_.choose(probabilities)]
+        chosen = self.model_.choose(probabilities)
+        if self.model_.label_sets is None:
+            return np.array(self.model_.labels, self.classes_.dtype)[chosen]
+        if self.classes_.dtype.kind == "i":
+            return in_order(chosen.astype(np.int64), self.model_.labels, self.classes_.tolist(), 0)
+        return [[str(self.model_.labels[number]) for number in row] for row in self.model_.decision.classes(chosen)]
 
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
-        """Return (texts, C) probabilities, in the order of ``classes_``. Raises the same errors as :meth:`predict`."""
+        """Return (texts, C) probabilities, in the order of ``classes_``. Raises the same errors as :meth:`predict`.
+
+        If texts may have several labels, a label that no training text has gets the probability 0.
+        """
         return self._sort_columns(self._probabilities(X))
 
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
@@ -140,16 +156,25 @@ class TextClassifier(Parameters):
 
         With ``class_weight="balanced"``, each probability is first divided by the fraction of training texts with the
         same label, as in :meth:`nlptx.Model.choose`. Therefore, the predicted label always has the largest value.
-        Raises the same errors as :meth:`predict`.
+
+        If texts may have several labels, return the log-odds of each label minus those of its threshold, (texts, C).
+        They are at least 0 for the predicted labels. Raises the same errors as :meth:`predict`.
         """
         probabilities = self._probabilities(X)
+        if self.model_.label_sets is not None:
+            return self._sort_columns(decision_values(self.model_.label_sets, probabilities), SMALLEST_VALUE)
         if self.model_.is_balanced:
             probabilities = probabilities / self.model_.priors
         logarithms = self._sort_columns(np.log(np.maximum(probabilities, _SMALLEST)))
         return logarithms if len(self.classes_) > 2 else logarithms[:, 1] - logarithms[:, 0]
 
-    def score(self, X: Iterable[str], y: Iterable[Label], sample_weight: Iterable[float] | None = None) -> float:
+    def score(
+        self, X: Iterable[str], y: Iterable[Label] | Iterable[LabelSet], sample_weight: Iterable[float] | None = None
+    ) -> float:
         """Return the accuracy: the fraction of the texts whose predicted label is correct.
+
+        If texts may have several labels, a prediction is correct if all its labels are and none is missing (subset
+        accuracy).
 
         With ``sample_weight``, it is the fraction of the total weight that belongs to such texts.
 
@@ -157,24 +182,42 @@ class TextClassifier(Parameters):
             DataError: there are no texts, or the numbers of texts, labels and weights differ.
             InputTypeError, LabelError, NotFittedError: as for :meth:`predict` and :meth:`fit`.
         """
-        texts, labels = list_texts(X, "X"), list_plain_labels(y, "y")
+        texts = list_texts(X, "X")
+        labels = self._true_labels(y)
         check_one_label_each(texts, labels, ("X", "y"))
         if not texts:
             raise DataError("there is nothing to score: `X` is empty")
-        hits = [label == predicted for label, predicted in zip(labels, self.predict(texts).tolist(), strict=True)]
+        chosen = self.model_.decision.classes(self.model_.choose(self._probabilities(texts)))
+        hits = [
+            set(one) == {self.model_.labels[number] for number in row} for one, row in zip(labels, chosen, strict=True)
+        ]
         weights = None if sample_weight is None else list_weights(sample_weight, len(texts))
         return float(np.average(hits, weights=weights))
 
-    def predict_frame(self, frame: pd.DataFrame, text_column: str = "text", *, abstain: float = 0.0) -> pd.DataFrame:
+    def predict_frame(
+        self, frame: pd.DataFrame, text_column: str = "text", *, abstain: float = 0.0, prior: bool = False
+    ) -> pd.DataFrame:
         """Return a copy of a DataFrame with columns for the predictions; see :meth:`nlptx.Model.predict_frame`."""
-        return self._fitted().predict_frame(frame, text_column, to_plain(self.jobs), abstain=abstain)
+        return self._fitted().predict_frame(frame, text_column, to_plain(self.jobs), abstain=abstain, prior=prior)
 
     def _probabilities(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return (texts, C) probabilities, with columns in the order of the model's labels."""
         return self._fitted().predict_proba(iterate_texts(X, "X"), to_plain(self.jobs))
 
-    def _sort_columns(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return columns in the order of ``classes_``, given columns in the order of the model's labels."""
+    def _true_labels(self, y: Iterable[Any]) -> Sequence[tuple[Label, ...]]:
+        """Return the labels of each text, after the checks of :meth:`score`."""
+        several = self._fitted().label_sets
+        if several is not None:
+            return list_sets(y, several.separator, "y")
+        return [(label,) for label in list_plain_labels(y, "y")]
+
+    def _sort_columns(self, values: NDArray[np.float64], fill: float = 0.0) -> NDArray[np.float64]:
+        """Return columns in the order of ``classes_``, given columns in the order of the model's labels.
+
+        If texts may have several labels, the column of a label that the model does not have contains ``fill``.
+        """
+        if self.model_.label_sets is not None:
+            return in_order(values, self.model_.labels, self.classes_.tolist(), fill)
         return values[:, find_labels(self.classes_.tolist(), self.model_.labels)]
 
     def _fitted(self) -> Model:
@@ -192,7 +235,7 @@ class TextClassifier(Parameters):
         return Tags(
             estimator_type="classifier",
             target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(),
+            classifier_tags=ClassifierTags(multi_label=True),
             input_tags=InputTags(one_d_array=True, two_d_array=False, string=True),
         )
 

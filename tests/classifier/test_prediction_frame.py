@@ -49,6 +49,15 @@ def test_a_text_without_known_words_has_no_label(missing, numbers):
     assert result["prob_1"][1] == numbers.priors[1]
 
 
+def test_with_prior_every_text_gets_the_label_of_predict(numbers):
+    texts = ["good1", "unknown", ""]
+    result = numbers.predict_frame(pd.DataFrame({"text": texts}), prior=True)
+    assert result["label"].tolist() == numbers.predict(texts)
+    assert result["confidence"][1] == numbers.priors.max()
+    high = numbers.predict_frame(pd.DataFrame({"text": texts}), prior=True, abstain=numbers.priors.max() + 0.01)
+    assert high["label"][1:].tolist() == [None, None]
+
+
 def test_labels_below_the_minimum_confidence_are_missing(numbers):
     texts = make_reviews(20)[0]
     median = float(np.median(numbers.predict_proba(texts).max(axis=1)))

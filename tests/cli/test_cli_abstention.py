@@ -103,6 +103,38 @@ def test_invalid_thresholds_are_rejected(command, model, words, code, says, fold
     assert says in message
 
 
+@pytest.mark.parametrize("layout", ["text", "csv", "tsv", "jsonl"])
+def test_with_prior_texts_without_a_known_word_get_the_most_frequent_label(layout, folder):
+    plain, labelled = (predict(folder, "--format", layout, *words) for words in ((), ("--prior",)))
+    *same, before = plain.lines
+    *unchanged, after = labelled.lines
+    assert unchanged == same
+    assert after == before.replace("?", "neg")  # 600 of the 1,100 labels are neg
+    assert "(<stdin>:4): labelled by the share of each label in the training data" in labelled.stderr
+
+
+def test_the_confidence_of_the_prior_is_its_fraction_of_the_training_texts(folder):
+    *_, row = (json.loads(line) for line in predict(folder, "--json", "--prior").lines)
+    assert (row["label"], row["confidence"]) == ("neg", row["prob_neg"])
+    texts = (folder / "train.tsv").read_text().splitlines()[1:]
+    share = sum("neg" in line.split("\t") for line in texts) / len(texts)
+    assert row["confidence"] == pytest.approx(share, abs=1e-6)
+
+
+@pytest.mark.parametrize(("abstain", "label"), [("0.5", "neg"), ("0.65", "?")])
+def test_abstain_applies_to_the_prior_too(abstain, label, folder):
+    result = predict(folder, "--prior", "--abstain", abstain)
+    assert result.rows[-1][0] == label
+    answered = sum(row[0] != "?" for row in result.rows)
+    assert f"note: labelled {answered} of 4 texts" in result.stderr
+
+
+def test_prior_and_max_error_contradict_each_other(folder):
+    code, message = failure("predict", "-m", folder / "m.npz", "--prior", "--max-error", "0.2", stdin=LINES)
+    assert code == 2
+    assert "Give --abstain P instead of --max-error" in message
+
+
 # ---------------------------------------------------------------- evaluate
 
 

@@ -135,6 +135,15 @@ def test_texts_that_are_not_answered_have_no_labels(model):
     assert [line.partition("\t")[0] for line in predict(model, "--abstain", "0").lines] == ["red", "blue;green", "-"]
 
 
+def test_with_prior_a_text_without_a_known_word_gets_the_labels_above_their_thresholds(model):
+    expected = small_model().predict(["zzz"])[0]
+    (line,) = predict(model, "--prior", stdin="zzz").lines
+    assert line.split("\t")[0] == (";".join(expected) or "-")
+    assert json.loads(predict(model, "--prior", "--json", stdin="zzz").lines[0])["label"] == expected
+    frame = small_model().predict_frame(pd.DataFrame({"text": ["zzz"]}), jobs=1, prior=True)
+    assert frame["label"][0] == expected
+
+
 def test_a_table_with_lists_of_labels_can_be_predicted(model, tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": TEXTS[0], "label": ["red", "blue"]}) + "\n")

@@ -1,0 +1,95 @@
+"""Several labels per text, in the two forms that ``TextClassifier`` accepts and returns.
+
+One form is a list, tuple or set of labels for each text. The other form is the indicator matrix of scikit-learn,
+(texts, C), which contains 1 where a text has a label and 0 elsewhere. Its labels are the column numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.decision import LabelSets
+from nlptx.classifier.label_sets import DEFAULT_SEPARATOR, list_label_sets
+from nlptx.errors import InputTypeError
+from nlptx.text.arguments import check_iterable
+
+# Separators of the labels of a text in tables, in order of preference; the first that no label contains is used.
+_SEPARATORS = (DEFAULT_SEPARATOR, "|", ",", "/", "+", "#")
+# Smaller probabilities are replaced by this value, so that their logarithms are finite.
+_SMALLEST = np.finfo(np.float64).tiny
+# Decision value of a label that is never predicted.
+SMALLEST_VALUE = float(np.log(_SMALLEST))
+
+
+def is_indicator(y: Any) -> bool:
+    """Return whether ``y`` is a matrix of at least two columns: an array, a sparse matrix, a DataFrame, or rows."""
+    if isinstance(y, list | tuple):
+        return len(y) > 0 and all(_is_row(row) and len(row) == len(y[0]) > 1 for row in y)
+    return getattr(y, "ndim", 1) == 2 and y.shape[1] > 1
+
+
+def _is_row(row: Any) -> bool:
+    """Return whether an element of a list is a row of numbers rather than a collection of labels, which are str."""
+    is_sequence = isinstance(row, list | tuple | np.ndarray)
+    return is_sequence and all(isinstance(value, int | float | np.number | np.bool_) for value in row)
+
+
+def indicator_array(y: Any, name: str) -> NDArray[np.int64]:
+    """Return an indicator matrix as an array (texts, C). Raises InputTypeError for elements other than 0 and 1."""
+    matrix = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    if not np.isin(matrix, (0, 1)).all():
+        raise InputTypeError(f"`{name}` is a matrix with elements other than 0 and 1; expected an indicator matrix")
+    return matrix.astype(np.int64)
+
+
+def indicated_labels(matrix: NDArray[np.int64]) -> list[tuple[str, ...]]:
+    """Return the names of the labels of each text, which are column numbers."""
+    return [tuple(map(str, np.flatnonzero(row).tolist())) for row in matrix]
+
+
+def choose_separator(sets: Iterable[Any]) -> str:
+    """Return the first of some characters that no label contains; the default if all of them occur."""
+    labels = [label for label in chain.from_iterable(sets) if isinstance(label, str)]
+    free = (separator for separator in _SEPARATORS if not any(separator in label for label in labels))
+    return next(free, DEFAULT_SEPARATOR)
+
+
+def list_sets(y: Iterable[Any], separator: str, name: str) -> list[tuple[str, ...]]:
+    """Return the labels of each text, in either form. Raises InputTypeError and LabelError."""
+    if is_indicator(y):
+        return indicated_labels(indicator_array(y, name))
+    return list_label_sets(check_iterable(y, name, "lists of labels"), separator, name)
+
+
+def decision_values(label_sets: LabelSets, p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log-odds of probabilities (texts, C) minus those of the thresholds.
+
+    They are at least 0 for the predicted labels.
+    """
+    return _log_odds(p) - _log_odds(label_sets.thresholds)
+
+
+def _log_odds(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.log(np.maximum(p, _SMALLEST)) - np.log(np.maximum(1 - p, _SMALLEST))
+
+
+def in_order(values: NDArray, model_labels: Sequence[Any], classes: Sequence[Any], fill: float) -> NDArray:
+    """Return columns in the order of ``classes``, given columns in the order of the labels of the model.
+
+    Args:
+        values: (texts, labels of the model).
+        model_labels: labels of the model.
+        classes: C labels.
+        fill: value of a column whose label no training text has, so that the model does not have it.
+    """
+    column = {label: number for number, label in enumerate(model_labels)}
+    result = np.full((len(values), len(classes)), fill, values.dtype)
+    for number, label in enumerate(map(str, classes)):
+        if label in column:
+            result[:, number] = values[:, column[label]]
+    return result
