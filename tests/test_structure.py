@@ -83,6 +83,7 @@ ROOMS = [
     "training",
     "plots",
     "evaluation",
+    "data_quality",
     "cli",
     "estimator",
 ]
