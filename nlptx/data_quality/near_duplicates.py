@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.data_quality.shingles import distinct_shingles, ranges, shingles
-from nlptx.data_quality.words import TextWords
+from nlptx.data_quality.shingles import distinct_shingles, shingles
+from nlptx.data_quality.words import TextWords, ranges
 from nlptx.runtime.workers import Workers
 
 # Texts that share an element of their prefixes are all compared if there are at most _GROUP. Of a larger group, each is

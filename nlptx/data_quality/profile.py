@@ -94,6 +94,4 @@ def _lengths(values: NDArray[np.int64], positions: Sequence[str]) -> Lengths:
     found = np.percentile(values, PERCENTILES, method="inverted_cdf").astype(int).tolist()
     longest = int(values.argmax())
     names = [str(percentile) for percentile in PERCENTILES]
-    return Lengths(
-        dict(zip(names, found, strict=True)), int(values[longest]), positions[longest], float(values.mean())
-    )
+    return Lengths(dict(zip(names, found, strict=True)), int(values[longest]), positions[longest], float(values.mean()))

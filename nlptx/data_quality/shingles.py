@@ -5,17 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.data_quality.words import TextWords
-
-
-def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the concatenated ranges from ``starts`` (B,), each with one of the ``lengths`` (B,).
-
-    >>> ranges(np.array([5, 0]), np.array([2, 3]))
-    array([5, 6, 0, 1, 2])
-    """
-    ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+from nlptx.data_quality.words import TextWords, ranges
 
 
 def shingles(words: TextWords, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
