@@ -84,6 +84,7 @@ ROOMS = [
     "plots",
     "evaluation",
     "experiments",
+    "data_quality",
     "cli",
     "estimator",
 ]

@@ -1,0 +1,95 @@
+"""Findings about texts that occur more than once: copies, near-duplicates, conflicting labels, overlap with a test."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.data_quality.findings import Finding
+from nlptx.data_quality.near_duplicates import SimilarPairs
+from nlptx.data_quality.rows import Labels, Rows
+
+
+def find_copies(rows: Rows, first: NDArray[np.int64], count: int) -> Iterator[Finding]:
+    """Yield the findings about equal texts.
+
+    Args:
+        rows: the rows, followed by those of the other data.
+        first: index of the first equal text of each text; see :func:`.same_texts.first_same`.
+        count: number of rows that are not of the other data.
+    """
+    own = np.arange(count)
+    copies = np.flatnonzero(first[:count] < own)
+    yield Finding("duplicates", copies, first[copies])
+    yield _conflicts(rows, first[:count])
+    if len(first) > count:
+        in_other = dict(zip(first[: count - 1 : -1].tolist(), range(len(first) - 1, count - 1, -1), strict=True))
+        shared = [row for row in own.tolist() if int(first[row]) in in_other]
+        found = np.array(shared, np.int64)
+        yield Finding("overlap", found, np.array([in_other[int(first[row])] for row in shared], np.int64))
+
+
+def _conflicts(rows: Rows, first: NDArray[np.int64]) -> Finding:
+    """Return the rows whose labels differ from the most frequent labels of the same text."""
+    repeated = np.bincount(first, minlength=len(first))[first] > 1
+    groups: defaultdict[int, list[int]] = defaultdict(list)
+    for row in np.flatnonzero(repeated).tolist():
+        if rows.labels[row] is not None:
+            groups[int(first[row])].append(row)
+    found: list[tuple[int, int, str]] = []
+    for group in groups.values():
+        counts = Counter(rows.labels[row] for row in group).most_common(2)
+        if len(counts) < 2:
+            continue
+        (best, times), (_, next_times) = counts
+        for row in group:
+            if times == next_times:
+                other = next(one for one in group if rows.labels[one] != rows.labels[row])
+                found.append((row, other, ""))
+            elif rows.labels[row] != best:
+                found.append((row, next(one for one in group if rows.labels[one] == best), joined(best)))
+    found.sort()
+    indices = np.array([row for row, _, _ in found], np.int64)
+    others = np.array([other for _, other, _ in found], np.int64)
+    return Finding("conflicting-labels", indices, others, suggested=[label for _, _, label in found])
+
+
+def find_near_copies(rows: Rows, pairs: SimilarPairs, count: int) -> Iterator[Finding]:
+    """Yield the findings about texts that are nearly the same.
+
+    Args:
+        rows: the rows, followed by those of the other data.
+        pairs: pairs of similar texts.
+        count: number of rows that are not of the other data.
+    """
+    inside = pairs.second < count
+    yield _strongest("near-duplicates", pairs.second[inside], pairs.first[inside], pairs.similarity[inside])
+    differ = inside & np.array(
+        [_differ(rows.labels[a], rows.labels[b]) for a, b in zip(pairs.first, pairs.second, strict=True)], bool
+    )
+    yield _strongest("near-conflicts", pairs.second[differ], pairs.first[differ], pairs.similarity[differ])
+    if len(rows) > count:
+        across = (pairs.first < count) & ~inside
+        yield _strongest("near-overlap", pairs.first[across], pairs.second[across], pairs.similarity[across])
+
+
+def _differ(labels: Labels | None, others: Labels | None) -> bool:
+    return labels is not None and others is not None and labels != others
+
+
+def _strongest(
+    kind: str, rows: NDArray[np.int64], others: NDArray[np.int64], similarity: NDArray[np.float64]
+) -> Finding:
+    """Return each row once, with the most similar other row."""
+    order = np.lexsort((others, -similarity, rows))
+    rows, others, similarity = rows[order], others[order], similarity[order]
+    chosen = np.flatnonzero(np.diff(rows, prepend=-1))
+    return Finding(kind, rows[chosen], others[chosen], similarity[chosen])
+
+
+def joined(labels: Labels | None) -> str:
+    """Return the labels of a text as one string; "" if there are none."""
+    return ";".join(labels or ())

@@ -1,0 +1,75 @@
+"""Likely wrong labels, found by confident learning (Northcutt, Jiang & Chuang 2021).
+
+The threshold t_j of label j is the mean probability of j among the texts with this label. A text with the label i is
+probably one of label j if its probability of j is at least t_j, and j is the most probable of such labels. If j is not
+i, the label is suspicious. The counts of such pairs (i, j) are the off-diagonal part of the confident joint. Suspicious
+texts are ranked by the probability of the given label, the lowest first (self-confidence).
+
+If a text may have any number of labels, each label is examined separately, as a pair of classes: yes and no.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.data_quality.findings import Finding
+
+# Labels with fewer texts are not examined: a model cannot learn them, so all their texts would be suspicious.
+MIN_TEXTS = 5
+
+
+def likely_wrong(
+    targets: NDArray, probabilities: NDArray[np.float64], label_names: list[str], rows: NDArray[np.int64]
+) -> Finding:
+    """Return the texts whose labels are suspicious, the most suspicious first.
+
+    Args:
+        targets: (N,) int64 class of each text; or (N, C) bool, whether it has each label.
+        probabilities: (N, C) probabilities from a model that did not see the text.
+        label_names: names of the C labels.
+        rows: (N,) index of the row of each text.
+    """
+    if targets.ndim == 2:
+        return _wrong_sets(targets, probabilities, label_names, rows)
+    better = confident_class(targets, probabilities)
+    own = probabilities[np.arange(len(targets)), targets]
+    examined = np.bincount(targets, minlength=len(label_names))[targets] >= MIN_TEXTS
+    found = np.flatnonzero((better != targets) & examined)
+    found = found[np.argsort(own[found], kind="stable")]
+    suggested = [label_names[label] for label in better[found].tolist()]
+    return Finding("wrong-labels", rows[found], scores=1 - own[found], suggested=suggested)
+
+
+def confident_class(targets: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the class that each text probably has, (N,); the given class if no other one is confident.
+
+    Args:
+        targets: (N,) given class of each text.
+        probabilities: (N, C) probabilities from a model that did not see the text.
+    """
+    count, classes = probabilities.shape
+    sizes = np.bincount(targets, minlength=classes)
+    own = probabilities[np.arange(count), targets]
+    thresholds = np.where(sizes, np.bincount(targets, own, classes) / np.maximum(sizes, 1), np.inf)
+    confident = np.where(probabilities >= thresholds, probabilities, -1.0)
+    best = confident.argmax(axis=1)
+    better = probabilities[np.arange(count), best] > own
+    return np.where((confident.max(axis=1) >= 0) & better, best, targets)
+
+
+def _wrong_sets(
+    targets: NDArray[np.bool_], probabilities: NDArray[np.float64], label_names: list[str], rows: NDArray[np.int64]
+) -> Finding:
+    wrong = np.zeros(targets.shape, bool)
+    for label, (given, p) in enumerate(zip(targets.T, probabilities.T, strict=True)):
+        if MIN_TEXTS <= given.sum() <= len(given) - MIN_TEXTS:
+            wrong[:, label] = confident_class(given.astype(np.int64), np.stack([1 - p, p], axis=1)) != given
+    own = np.where(wrong, np.where(targets, probabilities, 1 - probabilities), 1.0).min(axis=1)
+    found = np.flatnonzero(wrong.any(axis=1))
+    found = found[np.argsort(own[found], kind="stable")]
+    suggested = [
+        ";".join(name for name, has in zip(label_names, targets[row] ^ wrong[row], strict=True) if has)
+        for row in found.tolist()
+    ]
+    return Finding("wrong-labels", rows[found], scores=1 - own[found], suggested=suggested)

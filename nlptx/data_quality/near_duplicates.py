@@ -1,0 +1,156 @@
+"""Pairs of texts with nearly the same words: the Jaccard similarity of their shingles is high.
+
+Comparing every text with every other one would take too long. If two sets A and B have a Jaccard similarity of at least
+t, they have at least ceil(t |A|) elements in common. So if the elements of every set are sorted in the same order, the
+first |A| - ceil(t |A|) + 1 elements of A and the corresponding elements of B have at least one in common (prefix
+filter: Chaudhuri, Ganti & Kaushik 2006; Bayardo, Ma & Srikant 2007). The order is by the number of texts that contain
+the shingle, the rarest first, so few texts share such an element. All texts that share one are compared exactly.
+
+Texts from a template, such as "order 17 was sent", may share an element with thousands of others. Of such a group, the
+texts are sorted by the minimum of a hash of their shingles (MinHash), which is equal for two texts with a probability
+equal to their similarity, and each text is compared only with the next few. So the time is proportional to the number
+of texts, and clusters of similar texts are still connected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.data_quality.shingles import distinct_shingles, shingles
+from nlptx.data_quality.words import TextWords, ranges
+from nlptx.runtime.workers import Workers
+
+# Texts that share an element of their prefixes are all compared if there are at most _GROUP. Of a larger group, each is
+# compared with the next _NEXT.
+_GROUP, _NEXT = 16, 3
+# Number of words of the texts that are processed together.
+_WORDS = 1 << 20
+# Number of bits of the hash by which shingles are counted. A collision only changes the order of the elements.
+_BITS = 22
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class SimilarPairs(NamedTuple):
+    """Pairs of similar texts, sorted.
+
+    Args:
+        first, second: (P,) int64 indices of the texts; ``first`` is smaller.
+        similarity: (P,) float64 Jaccard similarity of the shingles, from 0 to 1.
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    similarity: NDArray[np.float64]
+
+
+def similar_pairs(
+    words: TextWords,
+    rows: NDArray[np.int64],
+    threshold: float,
+    workers: Workers,
+    on_progress: Callable[[float], None] = lambda fraction: None,
+) -> SimilarPairs:
+    """Find the pairs of texts whose similarity is at least ``threshold``.
+
+    Args:
+        words: words of all texts.
+        rows: (B,) indices of the texts to compare, sorted, each with at least one word.
+        threshold: minimum Jaccard similarity, above 0 and at most 1.
+        workers: threads to use; they do not change the result.
+        on_progress: called with the completed fraction.
+    """
+    chunks = _chunks(words, rows)
+    counts = np.zeros(1 << _BITS, np.int64)
+    for done, hashes in enumerate(workers.map(lambda chunk: _hashes(shingles(words, chunk)[0]), chunks), start=1):
+        counts += np.bincount(hashes, minlength=1 << _BITS)
+        on_progress(0.2 * done / len(chunks))
+    found = []
+    for done, part in enumerate(workers.map(lambda chunk: _prefixes(words, chunk, threshold, counts), chunks), start=1):
+        found.append(part)
+        on_progress(0.2 + 0.5 * done / len(chunks))
+    if not found:
+        return SimilarPairs(rows[:0], rows[:0], np.zeros(0))
+    key, text, minimum = (np.concatenate(column) for column in zip(*found, strict=True))
+    pairs = _candidates(key, text, minimum, len(words))
+    sizes = words.lengths[pairs // len(words)] + words.lengths[pairs % len(words)]
+    parts = np.split(pairs, np.flatnonzero(np.diff(np.cumsum(sizes) // (2 * _WORDS))) + 1)
+    kept, similarity = [pairs[:0]], [np.zeros(0)]
+
+    def compare(part: NDArray[np.int64]) -> NDArray[np.float64]:
+        return _jaccard(words, *np.divmod(part, len(words)))
+
+    for done, (part, values) in enumerate(workers.map_pairs(compare, ((part, part) for part in parts)), start=1):
+        kept.append(part[values >= threshold])
+        similarity.append(values[values >= threshold])
+        on_progress(0.7 + 0.3 * done / len(parts))
+    first, second = np.divmod(np.concatenate(kept), len(words))
+    return SimilarPairs(first, second, np.concatenate(similarity))
+
+
+def _chunks(words: TextWords, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Split the texts into parts of about _WORDS words."""
+    part = np.cumsum(words.lengths[rows]) // _WORDS
+    return [chunk for chunk in np.split(rows, np.flatnonzero(np.diff(part)) + 1) if len(chunk)]
+
+
+def _mixed(keys: NDArray[np.int64]) -> NDArray[np.uint64]:
+    mixed = keys.astype(np.uint64) * _ODD
+    return (mixed ^ (mixed >> np.uint64(29))) * _ODD
+
+
+def _hashes(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    return (_mixed(keys) >> np.uint64(64 - _BITS)).astype(np.int64)
+
+
+def _prefixes(
+    words: TextWords, rows: NDArray[np.int64], threshold: float, counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
+    """Return the prefix of each text: shingles, the index of the text of each, and the MinHash of this text.
+
+    A shingle whose hash occurs only once is left out, because no other text contains it.
+    """
+    keys, text, sizes = distinct_shingles(words, rows)
+    seen = counts[_hashes(keys)]
+    minimum = np.minimum.reduceat(_mixed(keys), np.cumsum(sizes) - sizes)
+    order = np.lexsort((keys, seen, text))
+    lengths = sizes - np.ceil(threshold * sizes - 1e-9).astype(np.int64) + 1
+    chosen = order[ranges(np.cumsum(sizes) - sizes, lengths)]
+    chosen = chosen[seen[chosen] > 1]
+    return keys[chosen], rows[text[chosen]], minimum[text[chosen]]
+
+
+def _candidates(
+    key: NDArray[np.int64], text: NDArray[np.int64], minimum: NDArray[np.uint64], texts: int
+) -> NDArray[np.int64]:
+    """Return the pairs to compare as sorted numbers ``first * texts + second``."""
+    order = np.lexsort((text, minimum, key))
+    key, text = key[order], text[order]
+    _, group, sizes = np.unique(key, return_inverse=True, return_counts=True)
+    small = sizes[group] <= _GROUP
+    found = [np.zeros(0, np.int64)]
+    for distance in range(1, min(_GROUP, len(key))):
+        same = (key[distance:] == key[:-distance]) & (small[distance:] | (distance <= _NEXT))
+        one, other = text[:-distance][same], text[distance:][same]
+        found.append(np.minimum(one, other) * texts + np.maximum(one, other))
+    return np.unique(np.concatenate(found))
+
+
+def _jaccard(words: TextWords, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the similarity of each pair of texts."""
+    rows, positions = np.unique(np.concatenate([first, second]), return_inverse=True)
+    one, other = positions[: len(first)], positions[len(first) :]
+    keys, text, sizes = distinct_shingles(words, rows)
+    _, number = np.unique(keys, return_inverse=True)
+    base = len(keys)
+    members = text * base + number  # sorted, because shingles are sorted within each text
+    starts = np.cumsum(sizes) - sizes
+    smaller, larger = np.where(sizes[one] <= sizes[other], (one, other), (other, one))
+    pair = np.repeat(np.arange(len(first)), sizes[smaller])
+    wanted = larger[pair] * base + number[ranges(starts[smaller], sizes[smaller])]
+    place = np.minimum(np.searchsorted(members, wanted), len(members) - 1)
+    common = np.bincount(pair[members[place] == wanted], minlength=len(first))
+    return common / (sizes[one] + sizes[other] - common)

@@ -1,0 +1,118 @@
+"""Out-of-fold probabilities of the labels, from linear models on n-grams, as in the n-gram features of training.
+
+The texts are assigned to folds. The probabilities of a text come from a logistic regression on naive-Bayes ratios
+(:mod:`nlptx.ngrams.ratio_model`) that was fitted on the other folds. Fitting takes seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.data_quality.words import TextWords
+from nlptx.errors import DataError
+from nlptx.ngrams import LARGEST_VOCABULARY
+from nlptx.ngrams.naive_bayes import find, ngram_keys
+from nlptx.ngrams.one_vs_rest import fit_labels
+from nlptx.ngrams.ratio_model import fit_ratio_model
+from nlptx.nn.activations import sigmoid
+from nlptx.runtime.workers import Workers
+from nlptx.sampling.splits import assign_folds
+
+# Number of folds: more folds leave more texts for each model and take more time.
+FOLDS = 10
+# Length of the longest n-gram, and minimum number of texts that an n-gram must occur in.
+_ORDER, _MIN_TEXTS = 2, 2
+# With more labels than this, one model per label is fitted, because dense weights would take too much memory.
+_MANY_LABELS = 20
+
+
+def ngram_rows(words: TextWords) -> sp.csr_matrix:
+    """Return a (texts, G) float32 matrix: 1 / sqrt(T) where a text of T words contains an n-gram, 0 elsewhere.
+
+    Only n-grams in at least two texts have a column.
+
+    Raises:
+        DataError: there are too many distinct words.
+    """
+    if words.size > LARGEST_VOCABULARY:
+        raise DataError(f"{words.size:,} distinct words are too many; at most {LARGEST_VOCABULARY:,} are possible")
+    lengths = words.lengths
+    keys = ngram_keys(words.ids, _ORDER, words.size, lengths)
+    text = np.broadcast_to(np.repeat(np.arange(len(words)), lengths)[:, None], keys.shape)[keys >= 0]
+    keys = keys[keys >= 0]
+    order = np.lexsort((keys, text))
+    keys, text = keys[order], text[order]
+    new = (np.diff(keys, prepend=-1) != 0) | (np.diff(text, prepend=-1) != 0)
+    keys, text = keys[new], text[new]
+    known, seen = np.unique(keys, return_counts=True)
+    known = known[seen >= _MIN_TEXTS]
+    column = find(keys, known)
+    kept = column < len(known)
+    column, text = column[kept], text[kept]
+    values = 1 / np.sqrt(np.maximum(lengths, 1))[text]
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(text, minlength=len(words)))])
+    return sp.csr_matrix((values.astype(np.float32), column.astype(np.int32), indptr), (len(words), len(known)))
+
+
+def fit_probabilities(
+    rows: sp.csr_matrix, targets: NDArray, classes: int, others: sp.csr_matrix
+) -> NDArray[np.float64]:
+    """Fit a model on labelled texts, and return the probabilities (B, C) of the labels of other texts.
+
+    Args:
+        rows: (N, G) rows of the labelled texts.
+        targets: (N,) int64 class of each text; or (N, C) bool, whether it has each label.
+        classes: C.
+        others: (B, G) rows of the other texts.
+    """
+    several = targets.ndim == 2
+    if classes > _MANY_LABELS:
+        has = sp.csr_matrix(targets if several else targets[:, None] == np.arange(classes), dtype=np.float64)
+        models = fit_labels(rows, has, _MIN_TEXTS)
+        probabilities = sigmoid(((others @ models.products).toarray() + models.bias).astype(np.float64))
+        return probabilities if several else probabilities / probabilities.sum(axis=1, keepdims=True)
+    model = fit_ratio_model(rows, targets, classes, _MIN_TEXTS)
+    outputs = np.asarray(others @ model.slopes + model.bias, np.float64)
+    if several:
+        return np.asarray(sigmoid(outputs))
+    if classes == 2:
+        return np.hstack([sigmoid(-outputs), sigmoid(outputs)])
+    exponentials = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+    return exponentials / exponentials.sum(axis=1, keepdims=True)
+
+
+def out_of_fold_probabilities(
+    words: TextWords,
+    targets: NDArray,
+    classes: int,
+    rng: np.random.Generator,
+    workers: Workers,
+    on_progress: Callable[[float], None] = lambda fraction: None,
+) -> NDArray[np.float64]:
+    """Return the probabilities of the labels of each text, (N, C), from models that did not see the text.
+
+    Args:
+        words: words of the N texts.
+        targets: (N,) int64 class of each text; or (N, C) bool, whether it has each label.
+        classes: C.
+        rng: source of randomness for the folds.
+        workers: threads to use; they do not change the result.
+        on_progress: called with the completed fraction.
+    """
+    rows = ngram_rows(words)
+    folds = min(FOLDS, len(words))
+    fold = assign_folds(len(words), folds, rng)
+    result = np.zeros((len(words), classes))
+
+    def predict(number: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        outside = fold == number
+        return outside, fit_probabilities(rows[~outside], targets[~outside], classes, rows[outside])
+
+    for done, (outside, probabilities) in enumerate(workers.map(predict, range(folds)), start=1):
+        result[outside] = probabilities
+        on_progress(done / folds)
+    return result

@@ -1,0 +1,95 @@
+"""Reads labelled data for checking: rows with missing values are kept and reported, and do not stop the command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.document import Document, ReadOptions
+from nlptx.corpus.label_sets import read_labels
+from nlptx.errors import DataError
+
+# Labels of a text: their names, sorted. A text with one label has a tuple of length 1.
+Labels = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of labelled data.
+
+    Args:
+        documents: the N documents, without their other columns.
+        labels: labels of each text, or None if the label is missing.
+        columns: names of all columns, in the order in which they were seen; empty for plain text.
+        unreadable: number of rows that could not be read, which are not among the documents.
+        first_unreadable: position of the first of these rows, or "".
+        sets: whether a text may have any number of labels.
+    """
+
+    documents: list[Document]
+    labels: list[Labels | None]
+    columns: list[str] = field(default_factory=list)
+    unreadable: int = 0
+    first_unreadable: str = ""
+    sets: bool = False
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    @property
+    def texts(self) -> list[str]:
+        """The N texts."""
+        return [document.text for document in self.documents]
+
+    @property
+    def positions(self) -> list[str]:
+        """Position of each text in the input, as ``file:line`` or ``file``."""
+        return [document.where for document in self.documents]
+
+    def followed_by(self, other: Rows) -> Rows:
+        """Return these rows and those of ``other`` together."""
+        return replace(self, documents=self.documents + other.documents, labels=self.labels + other.labels)
+
+
+def read_rows(
+    paths: Sequence[str],
+    reading: ReadOptions,
+    on_note: Callable[[str], None] = lambda note: None,
+    on_document: Callable[[int], None] = lambda documents: None,
+) -> Rows:
+    """Read all rows, including rows without a text or a label.
+
+    Args:
+        paths: files, folders and archives, or ``-`` for standard input.
+        reading: options for reading. Rows that cannot be read are always left out and counted.
+        on_note: called with notes about the inputs.
+        on_document: called from time to time with the number of documents read so far.
+
+    Raises:
+        DataError: an input is not text, or there are no rows.
+    """
+    corpus = Corpus(paths, replace(reading, skip_bad=True), on_note)
+    documents: list[Document] = []
+    columns: dict[str, None] = {}
+    for document in corpus:
+        columns.update(dict.fromkeys(document.fields or ()))
+        documents.append(document._replace(fields=None))
+        if not len(documents) % 10_000:
+            on_document(len(documents))
+    unreadable = len(corpus.left_out)
+    if not documents:
+        where = corpus.left_out.first if unreadable else paths[0]
+        raise DataError("there is nothing to check: no row can be read", where=where)
+    separator = reading.label_separator
+    labelled = [
+        row
+        for row, document in enumerate(documents)
+        if document.label is not None or (separator is not None and reading.label_column in columns)
+    ]
+    found = read_labels([documents[row].label or "" for row in labelled], reading, on_note) if labelled else []
+    labels: list[Labels | None] = [None] * len(documents)
+    for row, label in zip(labelled, found, strict=True):
+        labels[row] = (label,) if isinstance(label, str) else label
+    first = corpus.left_out.first if unreadable else ""
+    return Rows(documents, labels, list(columns), unreadable, first, separator is not None)

@@ -1,0 +1,74 @@
+"""Findings about single texts: empty ones, damaged characters, markup, long words, and words that no other text has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.data_quality.findings import Finding
+from nlptx.data_quality.rows import Rows
+from nlptx.data_quality.words import TextWords
+
+
+def _shown_as(encoding: str) -> str:
+    return bytes(range(0x80, 0xC0)).decode(encoding, "ignore")
+
+
+# Characters that the second, third and fourth byte of a UTF-8 character become if it is decoded as Windows-1252 or
+# Latin-1.
+_NEXT = "[" + re.escape("".join(sorted({*_shown_as("cp1252"), *_shown_as("latin-1")}))) + "]"
+_PATTERNS = {
+    "mojibake": re.compile(f"[\u00c2-\u00df]{_NEXT}|[\u00e0-\u00ef]{_NEXT}{{2}}|[\u00f0-\u00f4]{_NEXT}{{3}}"),
+    "lost-characters": re.compile("\ufffd"),
+    "control-characters": re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"),
+    "markup": re.compile(
+        r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]{0,1000})?/?>|&(?:[a-zA-Z]{2,8}|#\d{1,7}|#x[0-9a-fA-F]{1,6});"
+    ),
+    "long-words": re.compile(r"(?<![!-~])(?!\S{0,20}://)[!-~]{101,}"),
+}
+# A pattern is searched for only in texts that contain its first character.
+_ASCII_MAY_MATCH = ("control-characters", "markup", "long-words")
+# A text is unusual if it has at least _MIN_WORDS words, of which this fraction occurs in no other text, and if this
+# fraction is _TIMES the fraction among the words of all texts.
+_MIN_WORDS, _MIN_FRACTION, _TIMES = 5, 0.6, 4
+
+
+def find_text_faults(rows: Rows, words: TextWords) -> Iterator[Finding]:
+    """Yield the findings about single texts.
+
+    Args:
+        rows: the N rows.
+        words: words of the N texts.
+    """
+    texts = rows.texts
+    yield Finding("empty-texts", np.array([row for row, text in enumerate(texts) if not text.strip()], np.int64))
+    missing = [row for row, labels in enumerate(rows.labels) if labels is None]
+    # Plain text has no labels, which is no fault.
+    yield Finding("missing-labels", np.array(missing if len(missing) < len(rows) else [], np.int64))
+    found: dict[str, list[int]] = {kind: [] for kind in _PATTERNS}
+    for row, text in enumerate(texts):
+        for kind in _ASCII_MAY_MATCH if text.isascii() else _PATTERNS:
+            if _PATTERNS[kind].search(text):
+                found[kind].append(row)
+    for kind, indices in found.items():
+        yield Finding(kind, np.array(indices, np.int64))
+    yield _unusual(words)
+
+
+def _unusual(words: TextWords) -> Finding:
+    """Return the texts most of whose words occur in no other text, the highest fraction first."""
+    lengths = words.lengths
+    text = np.repeat(np.arange(len(words)), lengths)
+    first, last = np.zeros((2, words.size), np.int64)
+    # If an index occurs more than once in an assignment, the last value is kept.
+    last[words.ids] = text
+    first[words.ids[::-1]] = text[::-1]
+    alone = (first == last)[words.ids]
+    fraction = np.bincount(text, alone, len(words)) / np.maximum(lengths, 1)
+    typical = alone.mean() if len(alone) else 0.0
+    found = np.flatnonzero((lengths >= _MIN_WORDS) & (fraction >= max(_MIN_FRACTION, _TIMES * typical)))
+    order: NDArray[np.int64] = found[np.argsort(-fraction[found], kind="stable")]
+    return Finding("unusual-texts", order, scores=fraction[order])

@@ -1,0 +1,81 @@
+"""The words of all texts as integers, without punctuation marks, for comparing texts with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.io.spill import MemoryBudget
+from nlptx.runtime.progress import counted
+from nlptx.runtime.workers import Workers
+from nlptx.text.blocks import in_blocks
+from nlptx.text.token_stream import TokenStream
+from nlptx.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class TextWords:
+    """The words of N texts, in lower case.
+
+    Args:
+        ids: (T,) int32 word ids of all texts, concatenated. Tokens without a letter or a digit are left out.
+        starts: (N + 1,) int64 index in ``ids`` of the first word of each text; the last entry is T.
+        size: number of distinct words; all ids are smaller.
+    """
+
+    ids: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    size: int
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """(N,) number of words in each text."""
+        return np.diff(self.starts)
+
+    def take(self, rows: NDArray[np.int64]) -> TextWords:
+        """Return the words of some texts, given by their indices (B,)."""
+        lengths = self.lengths[rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        return TextWords(self.ids[ranges(self.starts[rows], lengths)], starts, self.size)
+
+
+def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the concatenated ranges from ``starts`` (B,), each with one of the ``lengths`` (B,).
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3]))
+    array([5, 6, 0, 1, 2])
+    """
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+
+
+def find_words(
+    texts: Sequence[str], workers: Workers, on_progress: Callable[[int], None] = lambda texts: None
+) -> TextWords:
+    """Tokenize texts as ``nlptx train`` does, and leave out tokens without a letter or a digit.
+
+    Args:
+        texts: the N texts.
+        workers: threads or processes to use; they do not change the result.
+        on_progress: called from time to time with the number of texts read so far.
+    """
+    with MemoryBudget() as memory:
+        stream = TokenStream(memory)
+        stream.read(in_blocks(counted(texts, on_progress)), Tokenizer(), workers)
+        words = list(stream.numbers)
+        ids, lengths = np.array(stream.ids.array()), np.array(stream.lengths.array())
+    numbers = np.fromiter(stream.numbers.values(), np.int64, len(words))
+    size = int(numbers.max(initial=-1)) + 1
+    is_word = np.zeros(max(size, int(ids.max(initial=-1)) + 1), bool)
+    for number, word in zip(numbers.tolist(), words, strict=True):
+        is_word[number] = word.isalnum() or any(map(str.isalnum, word.decode("utf-8", "surrogatepass")))
+    kept = is_word[ids]
+    before = np.concatenate([[0], np.cumsum(kept)])
+    starts = before[np.concatenate([[0], np.cumsum(lengths)])]
+    return TextWords(ids[kept], starts.astype(np.int64), size)
