@@ -31,6 +31,7 @@ COMMANDS = {
     "neighbors": "Show the words nearest to a word.",
     "explain": "Show why a text got its score.",
     "info": "Describe an artifact and where it came from.",
+    "init": "Start an experiment that make runs.",
 }
 INTERRUPTED, READER_GONE = 130, 141
 # Operating-system error codes for a device that can no longer be written to.

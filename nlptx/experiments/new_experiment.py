@@ -1,0 +1,58 @@
+"""A new experiment: a folder with a Makefile and two files of settings, copied from the folder ``template``."""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib import resources
+from pathlib import Path
+
+from nlptx.errors import DataError, OutputError, SettingsError
+
+# The files of an experiment.
+FILES = ("Makefile", "settings/base.toml", "settings/candidate.toml")
+# Characters that have no special meaning in a Makefile or in a shell.
+_PLAIN = re.compile(r"[\w./+,@%-]+")
+
+
+def write_experiment(folder: str | Path, train: str | Path, test: str | Path) -> list[Path]:
+    """Write the files of a new experiment, and return their paths.
+
+    Args:
+        folder: folder to create; it may exist if it is empty.
+        train: labelled texts for training.
+        test: labelled texts for testing.
+
+    Raises:
+        DataError: ``train`` or ``test`` does not exist.
+        OutputError: the folder is not empty, or cannot be written.
+        SettingsError: the name of a file has a character that a Makefile cannot contain.
+    """
+    folder = Path(folder)
+    names = {"@TRAIN@": _relative(train, folder), "@TEST@": _relative(test, folder)}
+    template = resources.files("nlptx") / "experiments" / "template"
+    paths = [folder / name for name in FILES]
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise OutputError("the folder is not empty", where=str(folder), hint="Name a new folder.")
+        for path, name in zip(paths, FILES, strict=True):
+            text = template.joinpath(name).read_text(encoding="utf-8")
+            for placeholder, value in names.items():
+                text = text.replace(placeholder, value)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(str(error.strerror), where=error.filename or str(folder)) from error
+    return paths
+
+
+def _relative(path: str | Path, folder: Path) -> str:
+    """Return the name of an existing file as seen from a folder."""
+    if not os.path.exists(path):
+        raise DataError("there is no such file", where=str(path))
+    name = os.path.relpath(path, folder)
+    if not _PLAIN.fullmatch(name):
+        raise SettingsError(
+            f"{name!r} cannot be a name in a Makefile; rename it, without spaces and special characters"
+        )
+    return name

@@ -1,0 +1,94 @@
+"""``nlptx init``: an experiment that make runs."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command import refused, run
+
+SETTINGS = "[train]\nepochs = 1\nwidth = 8\nlsa-components = 0\n"
+
+
+@pytest.fixture
+def experiment(work, tmp_path):
+    """A folder with train.tsv, test.tsv and a new experiment ``exp`` on them, with small settings."""
+    for name in ("train.tsv", "test.tsv"):
+        shutil.copy(work / name, tmp_path)
+    run("init", "exp", "train.tsv", "test.tsv", cwd=tmp_path)
+    (tmp_path / "exp/settings/base.toml").write_text(SETTINGS)
+    (tmp_path / "exp/settings/candidate.toml").write_text(SETTINGS + "word-dropout = 0.3\n")
+    return tmp_path
+
+
+def make(folder, words):
+    """Run make, and return what it prints."""
+    programs = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    command = ["make", "-C", "exp", "FOLDS=2", *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def planned(folder, goals):
+    """Return what make would run: the command and the settings, models or data that it uses."""
+    lines = make(folder, ["-n", *goals]).splitlines()
+    return [line.split(" > ")[0] for line in lines if line.startswith("nlptx")]
+
+
+def later(path):
+    """Give a file a modification time after that of all results."""
+    os.utime(path, (time.time() + 10, time.time() + 10))
+
+
+def test_the_files_and_what_to_do_next(work, tmp_path):
+    shutil.copy(work / "train.tsv", tmp_path)
+    done = run("init", "a/b", "train.tsv", "train.tsv", cwd=tmp_path)
+    assert done.stdout == b""
+    assert "next: edit a/b/settings/candidate.toml, then run make -C a/b" in done.stderr
+    assert "TRAIN = ../../train.tsv\n" in (tmp_path / "a/b/Makefile").read_text()
+    assert "@" not in (tmp_path / "a/b/Makefile").read_text().replace("$@", "").replace("@mkdir", "").replace(
+        "@cat", ""
+    )
+    found = run("init", "c", "train.tsv", "train.tsv", "--json", cwd=tmp_path).json
+    assert found == {"output": "c", "files": ["c/Makefile", "c/settings/base.toml", "c/settings/candidate.toml"]}
+
+
+def test_make_runs_the_experiment_and_reruns_only_what_has_changed(experiment):
+    goals = ["SEEDS=1", "results/crossvalidation.txt", "results/test.txt"]
+    make(experiment, goals)
+    assert (
+        "results/candidate.csv minus results/base.csv" in (experiment / "exp/results/crossvalidation.txt").read_text()
+    )
+    assert "models/candidate-1.npz minus models/base-1.npz" in (experiment / "exp/results/test.txt").read_text()
+    assert planned(experiment, goals) == []
+
+    later(experiment / "exp/settings/candidate.toml")
+    ran = planned(experiment, goals)
+    assert sorted(command.split()[1] for command in ran) == ["compare", "compare", "crossvalidate", "train"]
+    assert not any("base.toml" in command for command in ran)
+
+    later(experiment / "test.tsv")
+    os.utime(experiment / "exp/settings/candidate.toml", (1e9, 1e9))
+    assert [command.split()[1] for command in planned(experiment, goals)] == ["compare"]
+
+
+def test_the_report_uses_the_model_of_the_first_seed(experiment):
+    commands = planned(experiment, ["all", "SEEDS=7 8"])
+    (report,) = [command for command in commands if "--report" in command]
+    assert report == "nlptx evaluate ../test.tsv -m models/candidate-7.npz --report results/candidate.html"
+
+
+def test_what_cannot_be_an_experiment_is_refused(work, tmp_path):
+    shutil.copy(work / "train.tsv", tmp_path / "train.tsv")
+    shutil.copy(work / "train.tsv", tmp_path / "my reviews.tsv")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/notes").touch()
+    options = {"cwd": tmp_path}
+    refused("init", "full", "train.tsv", "train.tsv", code=1, says=["full", "not empty"], **options)
+    refused("init", "new", "train.tsv", "no.tsv", code=3, says=["no.tsv", "no such file"], **options)
+    refused("init", "new", "train.tsv", "my reviews.tsv", code=2, says=["my reviews.tsv", "Makefile"], **options)
+    refused("init", "train.tsv/new", "train.tsv", "train.tsv", code=1, says=["train.tsv"], **options)
+    assert not (tmp_path / "new").exists()
