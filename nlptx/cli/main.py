@@ -27,6 +27,7 @@ COMMANDS = {
     "predict": "Score text.",
     "evaluate": "Compare predictions with true labels.",
     "crossvalidate": "Train and test on different parts of the data in turn.",
+    "tune": "Search for better settings.",
     "neighbors": "Show the words nearest to a word.",
     "explain": "Show why a text got its score.",
     "info": "Describe an artifact and where it came from.",
