@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from nlptx.cli.command import command, option
 from nlptx.cli.experiment import Given, experiment_options, read_experiment
+from nlptx.cli.inputs import check_not_an_input
 from nlptx.cli.options import Run, output_option, run_options
 from nlptx.cli.reporter import Reporter, print_json
 from nlptx.cli.stage_run import peak_memory
@@ -70,6 +71,7 @@ def tune(
         raise click.UsageError("-o needs a file name, because the checkpoint is kept beside the file.")
     if math.isnan(minutes):
         raise click.BadParameter("nan is not a number of minutes.", param_hint="--minutes")
+    check_not_an_input(output, given.inputs)
     check_writable(output)
     started = time.monotonic()
     from nlptx.experiments.journal import Journal
