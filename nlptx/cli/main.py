@@ -28,6 +28,7 @@ COMMANDS = {
     "evaluate": "Compare predictions with true labels.",
     "compare": "Say which of several models predicts better.",
     "crossvalidate": "Train and test on different parts of the data in turn.",
+    "tune": "Search for better settings.",
     "neighbors": "Show the words nearest to a word.",
     "explain": "Show why a text got its score.",
     "info": "Describe an artifact and where it came from.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +14,7 @@ from nlptx.classifier.label_sets import find_label_sets
 from nlptx.classifier.label_types import find_labels
 from nlptx.classifier.model import Model
 from nlptx.embeddings.embeddings import Embeddings
+from nlptx.sampling.splits import stratified_split
 from nlptx.sampling.stratified_folds import grouped_folds, stratified_folds
 from nlptx.settings import TrainSettings
 from nlptx.training.fingerprint import Fingerprint, digest_artifact, digest_rows
@@ -112,6 +113,22 @@ class Experiment:
         if self.groups is not None:
             return grouped_folds(stratum, self.groups, self.folds, rng)
         return stratified_folds(stratum, self.folds, rng, shuffle=self.shuffle)
+
+    def sample(self, count: int, seed: int) -> Experiment:
+        """Return the experiment with about ``count`` of its texts, in which each label has the same fraction as before.
+
+        Runs of consecutive texts are kept or left out together.
+        """
+        share = count / len(self.texts)
+        _, rows = stratified_split(strata(self.targets, share), share, np.random.default_rng(seed))
+        kept = rows.tolist()
+        return replace(
+            self,
+            texts=[self.texts[row] for row in kept],
+            labels=[self.labels[row] for row in kept],
+            groups=None if self.groups is None else [self.groups[row] for row in kept],
+            weights=None if self.weights is None else [self.weights[row] for row in kept],
+        )
 
     def rare_labels(self) -> list[str]:
         """Return the labels that fewer texts than folds have, so that some folds do not measure them."""

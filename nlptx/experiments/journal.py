@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, Self
 
 from nlptx.errors import ArtifactError, OutputError
 from nlptx.io import strict_json
-from nlptx.io.atomic_write import atomic_output, stem_of
+from nlptx.io.atomic_write import atomic_output, remove_litter, stem_of
 from nlptx.io.lock import locked
+from nlptx.training.checkpoint import path_beside
 from nlptx.training.fingerprint import Fingerprint
-
-SUFFIX = ".checkpoint"
 
 
 class Journal:
@@ -35,7 +33,7 @@ class Journal:
     def __init__(
         self, output: str | None, resume: bool = False, on_note: Callable[[str], None] = lambda note: None
     ) -> None:
-        self.path = None if output is None else Path(output).with_name(stem_of(Path(output)) + SUFFIX)
+        self.path = path_beside(output)
         self.resume, self.on_note = resume, on_note
         self.records: dict[str, Any] = {}
         self._fingerprint: Fingerprint | None = None
@@ -44,8 +42,9 @@ class Journal:
 
     def __enter__(self) -> Self:
         if self.path is not None:
-            lock = self.path.with_name(f".{self.path.name}.lock")
+            lock = self.path.with_name(f".{stem_of(self.path)}.lock")
             self._stack.enter_context(locked(str(lock), f"another process is writing {self.path.name}"))
+            remove_litter(self.path)
         return self
 
     def __exit__(self, *raised: object) -> None:
