@@ -61,7 +61,7 @@ class Pair:
             in whole groups.
         corrected_p_value: ``p_value`` corrected for the number of pairs (Holm 1979).
         texts_needed: number of texts that would show a difference of this size with a probability of 80 %; None if the
-            difference is 0.
+            difference is 0, or if the texts are in groups.
     """
 
     first: str
@@ -134,7 +134,7 @@ def compare_predictions(
             Difference(float(value), *percentile_interval(samples))
             for value, samples in zip(observed[place] - observed[0], (drawn[:, place] - drawn[:, 0]).T, strict=True)
         ]
-        pairs.append(_pair(predictions[0], predictions[place], differences, p_value, corrected))
+        pairs.append(_pair(predictions[0], predictions[place], differences, p_value, corrected, groups is None))
     candidates = [_candidate(each, *values.tolist()) for each, values in zip(predictions, observed, strict=True)]
     accuracy = np.array([each.accuracy for each in candidates])
     return Comparison(len(predictions[0]), count, candidates, pairs, accuracy[:, None] - accuracy)
@@ -187,6 +187,7 @@ def _pair(
     differences: Sequence[Difference],
     p_value: float,
     corrected: float,
+    independent: bool,
 ) -> Pair:
     accuracy, macro_f1, log_loss = differences
     has_losses = first.probabilities is not None and second.probabilities is not None
@@ -203,7 +204,7 @@ def _pair(
         neither=int((~first.correct & ~second.correct).sum()),
         p_value=p_value,
         corrected_p_value=corrected,
-        texts_needed=texts_needed(discordant, accuracy.value),
+        texts_needed=texts_needed(discordant, accuracy.value) if independent else None,
     )
 
 

@@ -76,6 +76,8 @@ def test_groups_widen_the_interval():
     assert grouped.groups == 100
     assert pair.accuracy.high - pair.accuracy.low > 1.8 * (alone.accuracy.high - alone.accuracy.low)
     assert pair.p_value > alone.p_value
+    assert pair.texts_needed is None
+    assert verdict(pair)
 
 
 def test_measures_are_those_of_evaluate():
