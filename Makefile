@@ -12,7 +12,7 @@ DATA ?= $(NLPTX_SHARED_DATA)/aclImdb_dev.tar.gz
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help demo test torture lowest audit check format bench imdb goldstraw bloem sst2 sst5 trec cr abstention results default-model build ablations similarity pictures transfer languages clean FORCE
+.PHONY: help demo test torture lowest audit check format bench imdb goldstraw bloem sst2 sst5 trec cr abstention results default-model build ablations similarity pictures transfer languages faithfulness clean FORCE
 
 help:  ## Show this help.
 	@echo "make TARGET [DATA=path/to/aclImdb.tar.gz]"; echo
@@ -219,6 +219,10 @@ languages: $(INSTALLED)  ## Does predict --details tell other languages and prog
 
 transfer: $(INSTALLED) $(DATA)  ## Learning curve on customer reviews: starting from the bundled model, and three others.
 	$(VENV)/bin/python tests/benchmarks/learning_curve.py $(CR) --films $(DATA) --work build/transfer
+
+faithfulness: $(INSTALLED)  ## Do the words that explain names decide the prediction? Deletion and sufficiency curves.
+	$(VENV)/bin/python tests/benchmarks/faithfulness.py data/test.tsv $(wildcard $(CR) $(DATA)) --work build/faithfulness
+	$(VENV)/bin/python tests/benchmarks/bench_explain.py
 
 # Ablations: the imdb run without one part of the model, with the same seed and the same word vectors.
 imdb-no-distillation_TRAIN = --distill 0

@@ -1,12 +1,16 @@
 """Plots: the map of word vectors, and errors of `info --plot`. Learning curves are tested in test_method_views.py."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from command import refused, run
 
+from nlptx.classifier.coverage import CoverageCurve
 from nlptx.embeddings.embeddings import Embeddings, load_embeddings
 from nlptx.embeddings.word_map import plane_positions, word_groups
-from nlptx.plots import plot_history, plot_words
+from nlptx.plots import plot_coverage, plot_evaluation, plot_history, plot_words
+from nlptx.plots.style import COLOURS, MARKERS
 from nlptx.text.vocabulary import Vocabulary
 
 needs_matplotlib = pytest.fixture(lambda: pytest.importorskip("matplotlib", reason="pictures need the plot extra"))
@@ -45,6 +49,20 @@ def test_short_words_and_words_without_letters_are_omitted():
     words = ["the", "of", "10", "!", "film", "n't", "story", "a", "plot", "scene"]
     groups = word_groups(make_embeddings(np.random.default_rng(1).normal(size=(10, 4)), words))
     assert {words[index] for group in groups for index in group} == {"film", "story", "plot", "scene"}
+
+
+def test_english_function_words_are_omitted():
+    words = ["film", "because", "plot", "their", "scene", "somebody"]
+    groups = word_groups(make_embeddings(np.random.default_rng(1).normal(size=(6, 4)), words))
+    assert {words[index] for group in groups for index in group} == {"film", "plot", "scene"}
+
+
+def test_groups_of_a_small_corpus_use_only_the_leading_components(clusters):
+    rng = np.random.default_rng(2)
+    noisy = np.hstack([clusters.vectors, rng.normal(0, 30, (60, 40)).astype(np.float32)])
+    made = replace(clusters, vectors=noisy, eigenvalues=np.arange(48, 0, -1.0))
+    groups = word_groups(made, groups=5, size=8)
+    assert [len({index % 5 for index in group}) for group in groups] == [1] * 5
 
 
 def test_words_without_letters_are_used_if_there_are_no_others():
@@ -95,6 +113,62 @@ def test_the_word_map_as_an_image(tmp_path, work, suffix, start):
 def test_any_word_vectors_can_be_plotted(tmp_path, vectors, words):
     plot_words(make_embeddings(vectors, words), str(tmp_path / "map.png"))
     assert (tmp_path / "map.png").stat().st_size > 1000
+
+
+@pytest.mark.usefixtures("needs_matplotlib")
+@pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("PDF", b"%PDF")])
+def test_the_evaluation_as_an_image(tmp_path, work, suffix, start):
+    paths = [tmp_path / f"{name}.{suffix}" for name in ("first", "second")]
+    for path in paths:
+        run("evaluate", work / "test.tsv", "-m", work / "model.npz", "--plot", path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert paths[0].read_bytes().startswith(start)
+
+
+@pytest.mark.usefixtures("needs_matplotlib")
+def test_the_evaluation_shows_reliability_and_coverage_with_labelled_axes(tmp_path, monkeypatch):
+    from matplotlib.figure import Figure
+
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, file, **options: drawn.append(figure))
+    confidence = np.array([0.52, 0.55, 0.9, 0.91, 0.99, 1.0])
+    correct = np.array([True, False, True, False, True, True])
+    plot_evaluation(CoverageCurve.of(confidence, correct), confidence, correct, str(tmp_path / "both.svg"))
+    upper, lower, coverage = drawn[0].axes
+    (points,) = [line for line in upper.lines if line.get_marker() == "o"]
+    np.testing.assert_allclose(points.get_xdata(), [52, 55, 90.5, 99.5])  # the mean confidence in bins of 1/15
+    np.testing.assert_allclose(points.get_ydata(), [100, 0, 50, 100])
+    assert upper.get_ylabel() == "accuracy (%)"
+    assert lower.get_xlabel() == "confidence (%)"
+    assert coverage.get_xlabel().endswith("(%)")
+    assert all(axes.get_title(loc="left") for axes in (upper, coverage))
+
+
+@pytest.mark.usefixtures("needs_matplotlib")
+@pytest.mark.parametrize("confidence", [[1.0], [0.0, 0.0], [0.5] * 40])
+def test_any_evaluation_can_be_plotted(tmp_path, confidence):
+    correct = np.arange(len(confidence)) % 2 == 0
+    curve = CoverageCurve.of(np.array(confidence), correct)
+    plot_evaluation(curve, np.array(confidence), correct, str(tmp_path / "both.png"))
+    plot_coverage(curve, str(tmp_path / "coverage.png"))
+    assert (tmp_path / "both.png").stat().st_size > 1000
+
+
+def test_groups_differ_without_colour():
+    assert len(set(COLOURS)) == len(set(MARKERS)) == len(COLOURS) == len(MARKERS)
+
+
+@pytest.mark.usefixtures("needs_matplotlib")
+def test_the_legend_of_a_word_map_names_the_central_words_of_each_group(tmp_path, monkeypatch, clusters):
+    from matplotlib.figure import Figure
+
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, file, **options: drawn.append(figure))
+    plot_words(clusters, str(tmp_path / "map.svg"))
+    named = [text.get_text().split(", ") for text in drawn[0].legends[0].get_texts()]
+    words = clusters.vocabulary.words
+    assert len(named) == len(COLOURS)
+    assert all(len({words.index(word) % 5 for word in group}) == 1 for group in named[:5])
 
 
 @pytest.mark.usefixtures("needs_matplotlib")

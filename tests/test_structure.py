@@ -88,7 +88,7 @@ ROOMS = [
     "cli",
     "estimator",
 ]
-LOOSE = {"__init__", "__main__", "presets", "errors", "metrics", "plots"}
+LOOSE = {"__init__", "__main__", "presets", "errors", "metrics"}
 
 
 def test_every_module_is_in_a_room():

@@ -29,6 +29,8 @@ from nlptx.errors import DataError, QualityGateError
 @abstention_options
 @option("--plot", type=PATH, metavar="FILE", help="Draw accuracy against coverage as .png, .svg or .pdf (plot extra).")
 @reading_options(("test",), skip_bad=True, labelled=True, separator=True)
+@option("--plot", type=PATH, metavar="FILE", help="Draw reliability and coverage as .png, .svg or .pdf (plot extra).")
+@reading_options(("test",), skip_bad=True, labelled=True)
 @run_options(json_help="Print the report as one JSON object.")
 def evaluate(
     data: tuple[str, ...],
@@ -52,8 +54,10 @@ def evaluate(
     fraction of the training data, and the most frequent label is predicted; the report gives the number of such texts.
 
     The table of accuracy against coverage shows how accurate the predictions are if only the texts with the highest
-    confidence are labelled; AURC is the mean error over all coverages. --abstain and --max-error work as in nlptx
-    predict. With one of them, --min-accuracy and the rest of the report apply only to the labelled texts.
+    confidence are labelled; AURC is the mean error over all coverages. --plot draws this beside the
+    reliability diagram: the accuracy at each confidence, which equals the confidence if the model is perfectly
+    calibrated. --abstain and --max-error work as in nlptx predict. With one of them, --min-accuracy and the rest of the
+    report apply only to the labelled texts.
 
     For a model of several labels per text, accuracy is the fraction of the texts whose labels are all correct (subset
     accuracy), also for --min-accuracy. The report contains micro-F1 and the threshold of each label.
@@ -82,7 +86,7 @@ def evaluate(
 
     keep_freed_memory()
     if plot is not None:
-        from nlptx.plots import check_extension, plot_coverage
+        from nlptx.plots import check_extension, plot_evaluation
 
         check_extension(plot)
     classifier = Model.load(model)
@@ -123,7 +127,7 @@ def evaluate(
         draw_report(names, report, known_words.unknown, run.reporter)
         draw_coverage(curve, run.reporter)
     if plot is not None:
-        plot_coverage(curve, plot)
+        plot_evaluation(curve, kept.confidence, kept.correct, plot)
     for note in known_words.notes("scored with the share of each label in the training data"):
         run.reporter.note(note)
     if seen:

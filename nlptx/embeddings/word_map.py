@@ -11,9 +11,31 @@ from nlptx.embeddings.embeddings import Embeddings
 # because the vectors of rare words are noisy. The STOP_WORDS most frequent words are left out, because they carry
 # little meaning.
 MAX_WORDS, STOP_WORDS = 3000, 100
+# English words that are left out too, because in a small corpus not all of them are among the most frequent ones. They
+# occur in all contexts, so a group of them means nothing.
+_FUNCTION_WORDS = """
+    about above actually after again against all almost along already also although always among and another any anyone
+    anything are around away back because been before behind being below beside between beyond both but came can cannot
+    come could did does doing done down during each either else enough even ever every everyone everything exactly far
+    few for from further gave get gets getting give given gives goes going gone got had has have having her here hers
+    herself him himself his how however into its itself just keep keeps kept let made make makes making many may maybe
+    might more most much must my myself near nearly neither never nobody none nor not nothing now off often once one
+    only onto other others our ours out over own perhaps put quite rather really same see seem seemed seems several
+    shall she should since some somebody someone something somehow sometimes soon still such take takes than that the
+    their theirs them themselves then there these they thing things this those though through throughout till together
+    too took toward towards turn turned turns under until upon used uses very want was way well went were what whatever
+    when where whether which while who whole whom whose why will with within without would yes yet you your yours
+    yourself
+"""
+
+# In a small corpus, only the leading principal components are more than noise. So one component is used for this number
+# of words from which groups are chosen, but at least _MIN_COMPONENTS.
+_WORDS_PER_COMPONENT, _MIN_COMPONENTS = 16, 8
+# Number of words in a group: one for this number of words from which groups are chosen, but within these limits.
+_WORDS_PER_MEMBER, _MIN_SIZE, _MAX_SIZE = 40, 5, 12
 
 
-def word_groups(embeddings: Embeddings, groups: int = 20, size: int = 12) -> list[list[int]]:
+def word_groups(embeddings: Embeddings, groups: int = 20, size: int | None = None) -> list[list[int]]:
     """Choose groups of frequent words in which the words are close to each other. The first group is the tightest.
 
     Each group is a word with its nearest neighbours. Each further group is chosen to be tight and far from the previous
@@ -22,12 +44,14 @@ def word_groups(embeddings: Embeddings, groups: int = 20, size: int = 12) -> lis
     Args:
         embeddings: the word vectors.
         groups: maximum number of groups.
-        size: number of words per group. A group is smaller if there are not enough words.
+        size: number of words per group; by default, it depends on the number of frequent words. A group is smaller if
+            there are not enough words.
 
     Returns:
         The word ids of each group, in which the central word comes first.
     """
     ids = _content_words(embeddings)
+    size = size or min(max(len(ids) // _WORDS_PER_MEMBER, _MIN_SIZE), _MAX_SIZE)
     unit = _centred(embeddings, ids)
     cosines = unit @ unit.T
     free = np.arange(len(ids))
@@ -56,13 +80,21 @@ def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
     words = embeddings.vocabulary.words
     words = words[: min(MAX_WORDS, max(len(words) // 4, 4 * STOP_WORDS))]
     first = min(STOP_WORDS, len(words) // 10)
-    alphabetic = [index for index, word in enumerate(words) if index >= first and word.isalpha() and len(word) > 2]
+    left_out = set(_FUNCTION_WORDS.split())
+    alphabetic = [
+        index
+        for index, word in enumerate(words)
+        if index >= first and word.isalpha() and len(word) > 2 and word not in left_out
+    ]
     return np.array(alphabetic or range(len(words)))
 
 
 def _centred(embeddings: Embeddings, ids: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the unit vectors of the words ``ids`` after subtracting their mean, normalised to length 1 again."""
-    unit = _unit(embeddings.vectors[ids].astype(np.float64))
+    vectors = embeddings.vectors
+    if len(embeddings.eigenvalues):  # made by PCA, so the components are in order of importance
+        vectors = vectors[:, : max(len(_content_words(embeddings)) // _WORDS_PER_COMPONENT, _MIN_COMPONENTS)]
+    unit = _unit(vectors[ids].astype(np.float64))
     return _unit(unit - unit.mean(axis=0))
 
 

@@ -63,11 +63,11 @@ def test_points_are_means_over_similar_numbers_of_texts(texts, batch):
 
 
 def test_the_plot_shows_the_merged_curve(monkeypatch, tmp_path):
-    pytest.importorskip("matplotlib", reason="pictures need the plot extra")
+    matplotlib = pytest.importorskip("matplotlib.figure", reason="pictures need the plot extra")
     from nlptx import plots
 
     drawn = []
-    monkeypatch.setattr(plots, "_save", lambda figure, path: drawn.append(figure))
+    monkeypatch.setattr(matplotlib.Figure, "savefig", lambda figure, file, **options: drawn.append(figure))
     plots.plot_history(Model.load().history, str(tmp_path / "curve.svg"))
     for line in drawn[0].axes[0].lines[:2]:
         assert line.get_ydata()[3:].max() < 0.39

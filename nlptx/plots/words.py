@@ -1,0 +1,84 @@
+"""A map of words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.embeddings.word_map import plane_positions, word_groups
+from nlptx.io.paths import FilePath
+from nlptx.plots.style import COLOURS, MARKERS, picture
+
+if TYPE_CHECKING:
+    from nlptx.embeddings.embeddings import Embeddings
+
+# Size of the map in inches: A4 or US letter paper, landscape.
+_WIDTH, _HEIGHT = 9.5, 6.5
+# Number of words that name a group in the legend.
+_NAMED = 3
+# Where a word may stand beside its marker: shift in points and alignment. They are tried in turn.
+_PLACES = (
+    *((5, 0, "left", "center"), (-5, 0, "right", "center")),
+    *((0, 5, "center", "bottom"), (0, -5, "center", "top")),
+    *((4, 5, "left", "bottom"), (-4, 5, "right", "bottom"), (4, -5, "left", "top"), (-4, -5, "right", "top")),
+)
+
+
+def plot_words(embeddings: Embeddings, path: FilePath) -> None:
+    """Draw a map of words, in which words that are used in similar contexts are close together.
+
+    Each group of similar words has a colour and a marker, and the legend names its most central words. A word for which
+    there is no room is left out.
+
+    Args:
+        embeddings: the word vectors.
+        path: file to write, ending in .png, .svg or .pdf.
+
+    Raises:
+        SettingsError, NlptxError, OutputError: as for :func:`nlptx.plots.history.plot_history`.
+    """
+    with picture(path, _HEIGHT, width=_WIDTH, constrained=False) as figure:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.transforms import Bbox
+
+        groups = word_groups(embeddings, len(COLOURS))
+        words = embeddings.vocabulary.words
+        group_of = {word: number for number, group in enumerate(groups) for word in group}
+        ids = list(group_of)
+        positions = dict(zip(ids, plane_positions(embeddings, ids), strict=True))
+        axes = figure.add_axes((0.03, 0.03, 0.74, 0.89))
+        axes.set_axis_off()
+        axes.set_title("Word map: words in similar contexts are close together")
+        for number, group in enumerate(groups):
+            x, y = np.array([positions[word] for word in group]).T
+            name = ", ".join(_plain(words[word]) for word in group[:_NAMED])
+            axes.scatter(x, y, s=16, color=COLOURS[number], marker=MARKERS[number], linewidths=0, label=name)
+        axes.margins(0.04)
+        figure.legend(loc="center left", bbox_to_anchor=(0.78, 0.5), title="groups, by central words", alignment="left")
+        canvas: Any = FigureCanvasAgg(figure)  # its methods have no type annotations
+        renderer = canvas.get_renderer()
+        radius = 3 / 72 * figure.dpi
+        centres = axes.transData.transform(list(positions.values()))
+        taken = [Bbox([centre - radius, centre + radius]) for centre in centres]
+        for word in sorted(ids):  # frequent words first
+            _write_word(axes, renderer, _plain(words[word]), positions[word], taken)
+
+
+def _write_word(axes: Any, renderer: Any, word: str, position: NDArray[np.float64], taken: list[Any]) -> None:
+    """Write a word beside its marker, where it overlaps nothing that is already there, if there is room."""
+    for right, up, side, height in _PLACES:
+        text = axes.annotate(
+            word, position, (right, up), textcoords="offset points", size=8, ha=side, va=height, parse_math=False
+        )
+        box = text.get_window_extent(renderer).expanded(0.98, 0.8)
+        if not any(box.overlaps(other) for other in taken):
+            taken.append(box)
+            return
+        text.remove()
+
+
+def _plain(word: str) -> str:
+    """Return a word without characters that have a meaning in matplotlib or cannot be drawn."""
+    return "".join(character for character in word if character.isprintable()).replace("$", r"\$")

@@ -1,0 +1,63 @@
+"""How the time of ``nlptx.explain`` grows with the length of a text, compared with plain leave-one-out.
+
+    python tests/benchmarks/bench_explain.py
+
+Texts are random words of the bundled model, with their frequencies. Prints a table of the CPU seconds on one core, and
+the slope of log(time) over log(length): 1 is linear growth, 2 is quadratic.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from faithfulness import Text, plain_leave_one_out
+
+import nlptx
+from nlptx.classifier.word_pairs import strongest_pairs
+from nlptx.runtime.workers import Workers
+
+LENGTHS = (400, 800, 1600, 3200, 12800, 51200)
+LONGEST_PLAIN = 3200
+
+
+def seconds(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def slope(times: list[float]) -> float:
+    lengths = LENGTHS[: len(times)]
+    return float(np.polyfit(np.log(lengths), np.log(times), 1)[0])
+
+
+def main() -> None:
+    model = nlptx.Model.load()
+    rng = np.random.default_rng(1)
+    frequency = model.vocabulary.counts / model.vocabulary.counts.sum()
+    found: dict[str, list[float]] = {"explain": [], "its pairs of words": [], "plain leave-one-out": []}
+    for length in LENGTHS:
+        text = " ".join(rng.choice(np.array(model.vocabulary.words), length, p=frequency))
+        with Workers(1):
+            seen = nlptx.explain(model, text, attention=False)
+            found["explain"].append(seconds(partial(nlptx.explain, model, text, attention=False)))
+            found["its pairs of words"].append(seconds(partial(strongest_pairs, model, seen)))
+            if length <= LONGEST_PLAIN:
+                one = Text(model, text, rng)
+                found["plain leave-one-out"].append(seconds(partial(plain_leave_one_out, one)))
+        print(length, {name: times[-1] for name, times in found.items()}, file=sys.stderr, flush=True)
+    print(f"| words | {' | '.join(f'{length:,}' for length in LENGTHS)} | slope |")
+    print("|---" * (len(LENGTHS) + 2) + "|")
+    for name, times in found.items():
+        cells = [f"{value:.2f} s" for value in times] + [""] * (len(LENGTHS) - len(times))
+        print(f"| {name} | {' | '.join(cells)} | {slope(times):.2f} |")
+    print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")
+
+
+if __name__ == "__main__":
+    main()
