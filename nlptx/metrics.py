@@ -42,7 +42,7 @@ class NoiseFloor:
 
 @dataclass(frozen=True)
 class Report:
-    """The quality of predictions.
+    """The quality of predictions. Measures that need probabilities are NaN if there are none.
 
     Args:
         texts: number of texts.
@@ -56,9 +56,10 @@ class Report:
         ece: expected calibration error of the confidence (the probability of the predicted label).
         ece_floor: calibration error of a perfectly calibrated model on the same number of texts.
         mean_absolute_error: mean distance between the predicted and the true label, in steps of the label order; None
-            for unordered labels.
+            for unordered labels. Texts without a predicted label are left out.
         classes: one report per label.
-        confusion: (C, C) number of texts by true label (row) and predicted label (column).
+        confusion: (C, C) number of texts by true label (row) and predicted label (column). Texts without a predicted
+            label are left out.
     """
 
     texts: int
@@ -76,34 +77,52 @@ class Report:
     confusion: NDArray[np.int64]
 
     def __repr__(self) -> str:
-        return f"<Report: {self.texts:,} texts, accuracy {self.accuracy:.2%}, log-loss {self.log_loss:.4f}>"
+        loss = "" if math.isnan(self.log_loss) else f", log-loss {self.log_loss:.4f}"
+        return f"<Report: {self.texts:,} texts, accuracy {self.accuracy:.2%}{loss}>"
 
 
 def evaluate(
-    probabilities: NDArray[np.float64],
+    probabilities: NDArray[np.float64] | None,
     targets: NDArray[np.int64],
     labels: Sequence[Any],
     ordered: bool,
     predicted: NDArray[np.int64] | None = None,
+    confidence: NDArray[np.float64] | None = None,
 ) -> Report:
     """Compare predictions with the true classes of at least one text.
 
     Args:
-        probabilities: (texts, C) probability of each class.
+        probabilities: (texts, C) probability of each class; None if only the predicted classes are known.
         targets: (texts,) true class of each text.
         labels: the C labels.
         ordered: whether the labels form a scale.
-        predicted: (texts,) predicted class of each text; the most probable class by default.
+        predicted: (texts,) predicted class of each text, -1 if there is none; the most probable class by default. It
+            must be given if there are no probabilities.
+        confidence: (texts,) probability of the predicted class; by default, that in ``probabilities``.
     """
-    if predicted is None:
+    if probabilities is not None and predicted is None:
         predicted = probabilities.argmax(axis=1)
+    if predicted is None:
+        raise ValueError("neither probabilities nor predicted classes are given")
+    if probabilities is not None and confidence is None:
+        confidence = probabilities[np.arange(len(targets)), predicted]
     correct = predicted == targets
     hits = int(correct.sum())
-    confidence = probabilities[np.arange(len(targets)), predicted]
-    confusion = confusion_matrix(targets, predicted, len(labels))
-    classes = [_class_report(label, column, confusion, probabilities, targets) for column, label in enumerate(labels)]
+    answered = predicted >= 0
+    confusion = confusion_matrix(targets[answered], predicted[answered], len(labels))
+    classes = [
+        ClassReport(
+            label,
+            *precision_recall_f1(int(confusion[c, c]), int(confusion[:, c].sum()), int((targets == c).sum())),
+            math.nan if probabilities is None else roc_auc(probabilities[:, c], targets == c),
+            int((targets == c).sum()),
+        )
+        for c, label in enumerate(labels)
+    ]
     present = [row for row in classes if row.texts]
     defined = [row.auc for row in classes if not math.isnan(row.auc)]
+    steps = np.abs(predicted - targets)[answered]
+    ece, ece_floor = calibration(confidence, correct)
     return Report(
         texts=len(targets),
         accuracy=hits / len(targets),
@@ -112,25 +131,20 @@ def evaluate(
         balanced_accuracy=float(np.mean([row.recall for row in present])),
         macro_f1=float(np.mean([row.f1 for row in present])),
         auc=float(np.mean(defined)) if defined else math.nan,
-        log_loss=log_loss(probabilities, targets),
-        ece=calibration_error(confidence, correct),
-        ece_floor=calibration_noise_floor(confidence),
-        mean_absolute_error=float(np.abs(predicted - targets).mean()) if ordered else None,
+        log_loss=math.nan if probabilities is None else log_loss(probabilities, targets),
+        ece=ece,
+        ece_floor=ece_floor,
+        mean_absolute_error=(float(steps.mean()) if len(steps) else math.nan) if ordered else None,
         classes=classes,
         confusion=confusion,
     )
 
 
-def _class_report(
-    label: Any,
-    column: int,
-    confusion: NDArray[np.int64],
-    probabilities: NDArray[np.float64],
-    targets: NDArray[np.int64],
-) -> ClassReport:
-    predicted, texts = int(confusion[:, column].sum()), int(confusion[column].sum())
-    precision, recall, f1 = precision_recall_f1(int(confusion[column, column]), predicted, texts)
-    return ClassReport(label, precision, recall, f1, roc_auc(probabilities[:, column], targets == column), texts)
+def calibration(confidence: NDArray[np.float64] | None, correct: NDArray[np.bool_]) -> tuple[float, NoiseFloor]:
+    """Return the calibration error and its noise floor; NaN without confidences."""
+    if confidence is None:
+        return math.nan, NoiseFloor(math.nan, math.nan)
+    return calibration_error(confidence, correct), calibration_noise_floor(confidence)
 
 
 def precision_recall_f1(hits: int, predicted: int, true: int) -> tuple[float, float, float]:
@@ -170,11 +184,14 @@ def log_loss(probabilities: NDArray[np.float64], targets: NDArray, weights: NDAr
             sum of log p over the classes of the text and of log(1 - p) over the others.
         weights: (texts,) weight of each text, or None.
     """
+    return float(np.average(log_losses(probabilities, targets), weights=weights))
+
+
+def log_losses(probabilities: NDArray[np.float64], targets: NDArray) -> NDArray[np.float64]:
+    """Return -log P(target) of each text, (texts,); see :func:`log_loss`."""
     if targets.ndim == 2:
-        logs = _safe_log(np.where(targets, probabilities, 1 - probabilities)).sum(axis=1)
-    else:
-        logs = _safe_log(probabilities[np.arange(len(targets)), targets])
-    return -float(np.average(logs, weights=weights))
+        return -_safe_log(np.where(targets, probabilities, 1 - probabilities)).sum(axis=1)
+    return -_safe_log(probabilities[np.arange(len(targets)), targets])
 
 
 def _safe_log(p: NDArray[np.float64]) -> NDArray[np.float64]:

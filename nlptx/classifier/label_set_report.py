@@ -14,8 +14,7 @@ from nlptx.classifier.decision import LabelSets
 from nlptx.metrics import (
     ClassReport,
     NoiseFloor,
-    calibration_error,
-    calibration_noise_floor,
+    calibration,
     log_loss,
     precision_recall_f1,
     roc_auc,
@@ -32,7 +31,7 @@ class LabelReport(ClassReport):
 
 @dataclass(frozen=True)
 class LabelSetReport:
-    """The quality of predicted sets of labels.
+    """The quality of predicted sets of labels. Measures that need probabilities are NaN if there are none.
 
     Args:
         texts: number of texts.
@@ -82,22 +81,44 @@ def evaluate_sets(
         decision: the thresholds of the labels.
     """
     predicted = decision.choose(probabilities)
-    correct = decision.correct(predicted, targets)
     confidence = decision.confidence(probabilities, predicted)
+    return report_sets(probabilities, targets, predicted, confidence, labels, decision.thresholds.tolist())
+
+
+def report_sets(
+    probabilities: NDArray[np.float64] | None,
+    targets: NDArray[np.bool_],
+    predicted: NDArray[np.bool_],
+    confidence: NDArray[np.float64] | None,
+    labels: Sequence[Any],
+    thresholds: Sequence[float],
+) -> LabelSetReport:
+    """Compare predicted sets of labels with the true labels of at least one text.
+
+    Args:
+        probabilities: (texts, C) probability of each label; None if they are unknown.
+        targets: (texts, C) whether each text has each label.
+        predicted: (texts, C) whether each label is predicted.
+        confidence: (texts,) probability that the predicted set is the true set; None if it is unknown.
+        labels: the C labels.
+        thresholds: threshold of each label; NaN if it is unknown.
+    """
+    correct = (predicted == targets).all(axis=1)
     hits, chosen, true = (predicted & targets).sum(axis=0), predicted.sum(axis=0), targets.sum(axis=0)
     classes = [
         LabelReport(
             label,
             *precision_recall_f1(int(hits[c]), int(chosen[c]), int(true[c])),
-            roc_auc(probabilities[:, c], targets[:, c]),
+            math.nan if probabilities is None else roc_auc(probabilities[:, c], targets[:, c]),
             int(true[c]),
-            float(decision.thresholds[c]),
+            thresholds[c],
         )
         for c, label in enumerate(labels)
     ]
     with_texts = [row.f1 for row in classes if row.texts]
     defined = [row.auc for row in classes if not math.isnan(row.auc)]
     precision, recall, f1 = precision_recall_f1(int(hits.sum()), int(chosen.sum()), int(true.sum()))
+    ece, ece_floor = calibration(confidence, correct)
     return LabelSetReport(
         texts=len(targets),
         accuracy=float(correct.mean()),
@@ -107,9 +128,9 @@ def evaluate_sets(
         micro_f1=f1,
         macro_f1=float(np.mean(with_texts)) if with_texts else 0.0,
         auc=float(np.mean(defined)) if defined else math.nan,
-        log_loss=log_loss(probabilities, targets),
-        ece=calibration_error(confidence, correct),
-        ece_floor=calibration_noise_floor(confidence),
+        log_loss=math.nan if probabilities is None else log_loss(probabilities, targets),
+        ece=ece,
+        ece_floor=ece_floor,
         labels_per_text=float(targets.sum(axis=1).mean()),
         predicted_per_text=float(predicted.sum(axis=1).mean()),
         classes=classes,

@@ -5,31 +5,22 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
 from nlptx.cli.abstention import Abstention, abstention_options, draw_coverage
 from nlptx.cli.command import PATH, command, option
+from nlptx.cli.evaluate_table import evaluate_table, is_table
 from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import BUNDLED, Run, model_option, run_options
 from nlptx.cli.page_options import by_option, report_option, this_command
 from nlptx.cli.reading_options import reading_options
 from nlptx.cli.reporter import print_json
+from nlptx.cli.seen_data import SEEN, seen_in
 from nlptx.cli.stage_run import peak_memory
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, QualityGateError
-
-if TYPE_CHECKING:
-    from nlptx.classifier.model import Model
-
-# Notes for data with which the model was trained or validated.
-_SEEN = {
-    "training": "the model was trained on this data: expect worse figures on other texts",
-    "validation": "the model was validated on this data, which chose its epoch and its temperature:"
-    " expect slightly worse figures on other texts",
-}
 
 # What happens to a text without a known word.
 _UNKNOWN = "scored with the share of each label in the training data"
@@ -43,7 +34,7 @@ _UNKNOWN = "scored with the share of each label in the training data"
 @option("--plot", type=PATH, metavar="FILE", help="Draw accuracy against coverage as .png, .svg or .pdf (plot extra).")
 @by_option
 @report_option
-@reading_options(("test",), skip_bad=True, labelled=True)
+@reading_options(("test",), skip_bad=True, labelled=True, separator=True)
 @run_options(json_help="Print the report as one JSON object.")
 def evaluate(
     data: tuple[str, ...],
@@ -79,13 +70,24 @@ def evaluate(
 
     For a model of several labels per text, accuracy is the fraction of the texts whose labels are all correct (subset
     accuracy), also for --min-accuracy. The report contains micro-F1 and the threshold of each label.
+
+    Instead of a model, -m also takes a table with the predictions of any program (text, label, predicted, and
+    prob_LABEL for each label, if known). It contains the true labels, so DATA is not needed.
     """
-    data = inputs_or_stdin(data)
-    check_names(*data, model, plot)
-    check_names(report)
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
     started = time.perf_counter()
+    check_names(report)
+    if report is not None:
+        from nlptx.report.page import check_report
+
+        check_report(report)
+    if model is not None and is_table(model):
+        check_names(*data, model, plot)
+        evaluate_table(data, model, min_accuracy, abstention, plot, by, report, reading, run)
+        return
+    data = inputs_or_stdin(data)
+    check_names(*data, model, plot)
     import numpy as np
 
     from nlptx.classifier.coverage import CoverageCurve
@@ -102,10 +104,6 @@ def evaluate(
         from nlptx.plots import check_extension, plot_coverage
 
         check_extension(plot)
-    if report is not None:
-        from nlptx.report.page import check_report
-
-        check_report(report)
     classifier = Model.load(model)
     threshold = abstention.threshold(classifier)
     separator = None if classifier.label_sets is None else classifier.label_sets.separator
@@ -127,12 +125,12 @@ def evaluate(
     kept = predictions.take(answered)
     measured = compare(classifier, kept.probabilities, kept.targets, classifier.label_names)
     groups = {column: accuracy_by_group(names[answered].tolist(), kept.correct) for column, names in columns.items()}
-    seen_in = _seen_in(classifier, read.sha256)
+    seen = seen_in(classifier, read.sha256)
     names = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
     if run.json:
         about_data = {
             "unknown_texts": known_words.unknown,
-            "seen_in": seen_in,
+            "seen_in": seen,
             "confidence": threshold if abstention.is_given else None,
             "coverage": float(answered.mean()),
             "coverage_curve": [point._asdict() for point in curve.table()],
@@ -151,27 +149,16 @@ def evaluate(
     if report is not None:
         from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
 
-        notes = [*known_words.notes(_UNKNOWN), *([_SEEN[seen_in]] if seen_in else [])]
+        notes = [*known_words.notes(_UNKNOWN), *([SEEN[seen]] if seen else [])]
         evaluation = Evaluation(
-            classifier, predictions, answered, data, read.sha256, groups, notes, this_command("report.html")
+            predictions, measured, data, read.sha256, classifier, answered, groups, notes, this_command("report.html")
         )
         with Workers(run.jobs, processes=True) as workers:
             write_evaluation_page(report, evaluation, workers)
         run.reporter.note(f"report -> {report}")
     for note in known_words.notes(_UNKNOWN):
         run.reporter.note(note)
-    if seen_in:
-        run.reporter.note(f"note: {_SEEN[seen_in]}")
+    if seen:
+        run.reporter.note(f"note: {SEEN[seen]}")
     if min_accuracy is not None and measured.accuracy < min_accuracy:
         raise QualityGateError(f"accuracy is {measured.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")
-
-
-def _seen_in(model: Model, sha256: str) -> str | None:
-    """Return "training" or "validation" if the model was trained or validated on the data with this digest.
-
-    Otherwise, return None.
-    """
-    for use, names in (("training", ("sha256", "labelled_sha256")), ("validation", ("valid_sha256",))):
-        if sha256 in [model.source.get(name) for name in names]:
-            return use
-    return None

@@ -83,7 +83,7 @@ def draw_report(names: dict[str, Any], report: Report | LabelSetReport, unknown:
     by_chance = f"by chance alone {floor.mean:.2%}, 95 % below {floor.percentile_95:.2%}"
     about: list[tuple[str, Any]] = [
         ("model", names["model"]),
-        ("seed", str(names["seed"])),
+        *([] if names["seed"] is None else [("seed", str(names["seed"]))]),
         ("data", " ".join(names["data"])),
         ("texts", report.texts),
         *([("answered", names["answered"])] if "answered" in names else []),
@@ -97,25 +97,32 @@ def draw_report(names: dict[str, Any], report: Report | LabelSetReport, unknown:
         _draw_classes(about, accuracy, ece, report, reporter)
 
 
+def _if_known(*facts: tuple[float, tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return the rows whose value is known, that is, not NaN."""
+    return [row for value, row in facts if not math.isnan(value)]
+
+
 def _draw_sets(
     about: list[tuple[str, Any]], accuracy: str, ece: tuple[str, str], report: LabelSetReport, reporter: Reporter
 ) -> None:
     precision_recall = f"(precision {report.micro_precision:.4f}, recall {report.micro_recall:.4f})"
-    facts = [
+    facts: list[tuple[str, Any]] = [
         *about,
         ("labels per text", f"{report.labels_per_text:.2f}  (predicted {report.predicted_per_text:.2f})"),
         ("subset accuracy", accuracy),
         ("micro-F1", f"{report.micro_f1:.4f}  {precision_recall}"),
         ("macro-F1", f"{report.macro_f1:.4f}"),
-        ("ROC-AUC", f"{report.auc:.4f}"),
-        ("log-loss", f"{report.log_loss:.4f}  (sum over the labels)"),
-        ece,
+        *_if_known(
+            (report.auc, ("ROC-AUC", f"{report.auc:.4f}")),
+            (report.log_loss, ("log-loss", f"{report.log_loss:.4f}  (sum over the labels)")),
+            (report.ece, ece),
+        ),
     ]
     reporter.facts("evaluation", facts)
     rows = [
         (
             *(row.label, f"{row.precision:.4f}", f"{row.recall:.4f}", f"{row.f1:.4f}"),
-            *(row.texts, f"{row.threshold:.4f}"),
+            *(row.texts, "-" if math.isnan(row.threshold) else f"{row.threshold:.4f}"),
         )
         for row in report.classes
     ]
@@ -125,15 +132,17 @@ def _draw_sets(
 def _draw_classes(
     about: list[tuple[str, Any]], accuracy: str, ece: tuple[str, str], report: Report, reporter: Reporter
 ) -> None:
-    facts = [
+    facts: list[tuple[str, Any]] = [
         *about,
         ("accuracy", accuracy),
         ("majority baseline", f"{report.majority:.2%}"),
         ("balanced accuracy", f"{report.balanced_accuracy:.2%}"),
         ("macro-F1", f"{report.macro_f1:.4f}"),
-        ("ROC-AUC", f"{report.auc:.4f}"),
-        ("log-loss", f"{report.log_loss:.4f}"),
-        ece,
+        *_if_known(
+            (report.auc, ("ROC-AUC", f"{report.auc:.4f}")),
+            (report.log_loss, ("log-loss", f"{report.log_loss:.4f}")),
+            (report.ece, ece),
+        ),
     ]
     if report.mean_absolute_error is not None and len(report.classes) > 2:
         facts.append(("mean absolute error", f"{report.mean_absolute_error:.4f} steps"))

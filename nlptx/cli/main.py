@@ -26,6 +26,7 @@ COMMANDS = {
     "train": "Fit a transformer on labelled text.",
     "predict": "Score text.",
     "evaluate": "Compare predictions with true labels.",
+    "compare": "Say which of several models predicts better.",
     "neighbors": "Show the words nearest to a word.",
     "explain": "Show why a text got its score.",
     "info": "Describe an artifact and where it came from.",

@@ -36,7 +36,12 @@ _label_separator = option(
 
 
 def reading_options(
-    splits: tuple[str, ...], *, skip_bad: bool = False, labelled: bool = False, training: bool = False
+    splits: tuple[str, ...],
+    *,
+    skip_bad: bool = False,
+    labelled: bool = False,
+    training: bool = False,
+    separator: bool = False,
 ) -> Callable[[Function], Function]:
     """Add the options for reading inputs; the command receives them as ``reading``.
 
@@ -44,8 +49,9 @@ def reading_options(
         splits: parts that are read by default of a corpus with folders train, test and unsup.
         skip_bad: whether to add ``--skip-bad``, which leaves out rows.
         labelled: whether the command needs labels; if so, ``--map`` is added.
-        training: whether to add ``--weight-column`` and ``--label-separator``; a model stores the separator of its
-            labels, so other commands do not need it.
+        training: whether to add ``--weight-column`` and ``--label-separator``.
+        separator: whether to add ``--label-separator``. A command that reads only models does not need it, because a
+            model stores the separator of its labels.
     """
 
     def decorate(function: Function) -> Function:
@@ -115,7 +121,7 @@ def reading_options(
 
         result: Function = wrapped
         for enabled, add in (
-            (training, _label_separator),
+            (training or separator, _label_separator),
             (training, _weight_column),
             (labelled, _label_map),
             (skip_bad, _skip_bad(help=_SKIP_BAD[labelled])),

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlptx import __version__
 from nlptx.classifier.coverage import CoverageCurve
-from nlptx.classifier.evaluation import compare
 from nlptx.classifier.label_set_report import LabelSetReport
 from nlptx.classifier.model import Model
 from nlptx.evaluation.curves import reliability, without_temperature
 from nlptx.evaluation.groups import Group, accuracy_by_length
-from nlptx.evaluation.labelled_predictions import ModelPredictions
+from nlptx.evaluation.labelled_predictions import LabelledPredictions, ModelPredictions
 from nlptx.io.paths import FilePath
 from nlptx.metrics import Report, calibration_error
 from nlptx.report import figures
@@ -40,28 +40,35 @@ _SECTIONS = [
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A model, its predictions for labelled texts, and what is to be reported about them.
+    """Predictions for labelled texts, and what is to be reported about them.
 
     Args:
-        model: the classifier.
         predictions: predictions for all texts.
-        answered: (texts,) whether each text gets a label; only these texts are evaluated, but the curve of accuracy
-            against coverage is that of all texts.
+        report: quality of the predictions for the answered texts.
         data: names of the labelled data.
         sha256: digest of the labelled data.
+        model: the model that made the predictions; None if another program made them.
+        answered: (texts,) whether each text gets a label. Only these texts are evaluated; but the curve of accuracy
+            against coverage is that of all texts. None if all texts get a label.
         groups: accuracy by the values of columns, by name of the column.
         notes: remarks about the data, such as that the model was trained on it.
         command: command that makes the page.
     """
 
-    model: Model
-    predictions: ModelPredictions
-    answered: np.ndarray
+    predictions: LabelledPredictions
+    report: Report | LabelSetReport
     data: Sequence[str]
     sha256: str
+    model: Model | None = None
+    answered: NDArray[np.bool_] | None = None
     groups: Mapping[str, Sequence[Group]] = field(default_factory=dict)
     notes: Sequence[str] = ()
     command: str = "nlptx evaluate DATA -m model.npz --report report.html"
+
+    @property
+    def kept(self) -> LabelledPredictions:
+        """Predictions for the answered texts."""
+        return self.predictions if self.answered is None else self.predictions.take(self.answered)
 
 
 def write_evaluation_page(path: FilePath, evaluation: Evaluation, workers: Workers = SERIAL) -> None:
@@ -82,37 +89,27 @@ def write_evaluation_page(path: FilePath, evaluation: Evaluation, workers: Worke
 
 def evaluation_context(evaluation: Evaluation, workers: Workers = SERIAL) -> dict[str, Any]:
     """Return the values that the template ``evaluate.html`` needs."""
-    model, kept = evaluation.model, evaluation.predictions.take(evaluation.answered)
-    report = compare(model, kept.probabilities, kept.targets, model.label_names)
+    kept, report = evaluation.kept, evaluation.report
     several = isinstance(report, LabelSetReport)
-    confidences, note = _confidences(model, kept)
-    known = evaluation.predictions.known_words > 0
-    curve = CoverageCurve.of(np.where(known, evaluation.predictions.confidence, 0.0), evaluation.predictions.correct)
-    coverage = figures.coverage_chart(curve)
     lengths = accuracy_by_length(kept.texts, kept.correct)
-    texts = list_texts(kept, model, workers)
-    facts = describe_model(model, kept.source)
+    texts = list_texts(kept, evaluation.model, workers)
+    data = ", ".join(evaluation.data)
     name = "nlptx evaluation report"
-    return {
+    context = {
         "version": __version__,
-        "title": f"{kept.source} on {', '.join(evaluation.data)}: {name}",
+        "title": f"{kept.source} on {data}: {name}",
         "kind": name,
-        "heading": f"{report.accuracy:.1%} of {report.texts:,} texts are right".replace("%", "\u00a0%"),
-        "about": [("model", kept.source), ("data", ", ".join(evaluation.data)), ("texts", f"{report.texts:,}")],
-        "sections": _SECTIONS,
+        "heading": f"{_percent(report.accuracy)} of {report.texts:,} texts are right",
+        "about": [("predictions of", kept.source), ("data", data), ("texts", f"{report.texts:,}")],
         "figures": _headline(report),
         "notes": [*_answered(evaluation), *evaluation.notes],
-        "labels": model.label_names,
+        "labels": kept.label_names,
         "several": several,
         "report": report,
         **_confusions(report),
-        "ranking": figures.ranking_charts(model.label_names, kept.probabilities, kept.targets, several),
-        "reliability": figures.reliability_charts(confidences),
-        "calibration_note": note,
-        "bins": reliability(kept.confidence, kept.correct),
-        "coverage": coverage,
-        "coverage_points": curve.table(),
-        "steps": figures.coverage_steps(curve, coverage),
+        "ranking": figures.ranking_charts(kept.label_names, kept.probabilities, kept.targets, several),
+        **_calibration(evaluation, kept),
+        **_coverage(evaluation.predictions),
         "by": [
             (column, groups[:MAX_GROUPS], max(len(groups) - MAX_GROUPS, 0))
             for column, groups in evaluation.groups.items()
@@ -124,17 +121,42 @@ def evaluation_context(evaluation: Evaluation, workers: Workers = SERIAL) -> dic
             f"{len(texts):,} of {report.texts:,} texts are listed: the errors with the highest confidence (at most"
             f" {MAX_ERRORS}), then the texts with the lowest confidence (at most {MAX_UNCERTAIN})."
         ),
-        "model": facts.model,
-        "card": facts.card,
-        "data": [("data", ", ".join(evaluation.data)), ("SHA-256", evaluation.sha256), *facts.digests],
-        "settings": facts.settings,
-        "commands": [*facts.commands, evaluation.command],
+        "facts": None if evaluation.model is None else describe_model(evaluation.model, kept.source),
+        "data": [("data", data), ("SHA-256", evaluation.sha256)],
+        "command": evaluation.command,
+        "folds": None,
     }
+    context["sections"] = [
+        (name, title) for name, title in _SECTIONS if name not in context or context[name] is not None
+    ]
+    return context
+
+
+def _coverage(predictions: LabelledPredictions) -> dict[str, Any]:
+    if predictions.confidence is None:
+        return {"coverage": None}
+    confidence = predictions.confidence
+    if isinstance(predictions, ModelPredictions):
+        confidence = np.where(predictions.known_words > 0, confidence, 0.0)
+    curve = CoverageCurve.of(confidence, predictions.correct)
+    chart = figures.coverage_chart(curve)
+    return {"coverage": chart, "coverage_points": curve.table(), "steps": figures.coverage_steps(curve, chart)}
+
+
+def _calibration(evaluation: Evaluation, kept: LabelledPredictions) -> dict[str, Any]:
+    if kept.confidence is None:
+        return {"calibration": None}
+    if evaluation.model is not None and isinstance(kept, ModelPredictions):
+        confidences, note = _confidences(evaluation.model, kept)
+    else:
+        confidences, note = [Confidences("", kept.confidence, kept.correct)], ""
+    bins = reliability(kept.confidence, kept.correct)
+    return {"calibration": figures.reliability_charts(confidences), "calibration_note": note, "bins": bins}
 
 
 def _answered(evaluation: Evaluation) -> list[str]:
     answered = evaluation.answered
-    if answered.all():
+    if answered is None or answered.all():
         return []
     return [
         f"Only {int(answered.sum()):,} of {len(answered):,} texts have enough confidence to get a label. All figures"
@@ -145,6 +167,10 @@ def _answered(evaluation: Evaluation) -> list[str]:
 def _headline(report: Report | LabelSetReport) -> list[dict[str, str]]:
     low, high = report.interval
     several = isinstance(report, LabelSetReport)
+    floor = (
+        f"a perfect model has {_percent(report.ece_floor.mean, 2)} by chance, 95\u00a0% below"
+        f" {_percent(report.ece_floor.percentile_95, 2)}"
+    )
     rows = [
         (
             "all labels right" if several else "accuracy",
@@ -159,15 +185,10 @@ def _headline(report: Report | LabelSetReport) -> list[dict[str, str]]:
     rows += [
         ("macro-F1", f"{report.macro_f1:.4f}", "mean of the labels"),
         ("log-loss", f"{report.log_loss:.4f}", "nats per text, lower is better"),
-        (
-            "calibration error",
-            _percent(report.ece, 2),
-            f"a perfect model has {_percent(report.ece_floor.mean, 2)} by chance, 95\u00a0% below"
-            f" {_percent(report.ece_floor.percentile_95, 2)}",
-        ),
+        ("calibration error", _percent(report.ece, 2), floor),
         ("texts", f"{report.texts:,}", f"{len(report.classes):,} labels"),
     ]
-    return [{"name": name, "value": value, "note": note} for name, value, note in rows]
+    return [{"name": name, "value": value, "note": note} for name, value, note in rows if "nan" not in value]
 
 
 def _percent(value: float, digits: int = 1) -> str:

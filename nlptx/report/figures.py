@@ -31,16 +31,18 @@ class Confidences(NamedTuple):
 
 
 def ranking_charts(
-    labels: Sequence[str], probabilities: NDArray[np.float64], targets: NDArray, several: bool
+    labels: Sequence[str], probabilities: NDArray[np.float64] | None, targets: NDArray, several: bool
 ) -> list[Chart]:
     """Return the chart of the ROC curves and that of the precision-recall curves; no chart if no curve is defined.
 
     Args:
         labels: names of the C labels.
-        probabilities: (texts, C) probability of each label.
+        probabilities: (texts, C) probability of each label; None if they are unknown.
         targets: (texts,) class of each text; or (texts, C), whether it has each label.
         several: whether a text may have several labels.
     """
+    if probabilities is None:
+        return []
     has_label = targets if targets.ndim == 2 else targets[:, None] == np.arange(len(labels))
     counts = has_label.sum(axis=0)
     # With two labels, the ROC curve of the first one has the same area, so only the second one is drawn.

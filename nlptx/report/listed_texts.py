@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.explain import explain
 from nlptx.classifier.model import Model
-from nlptx.evaluation.labelled_predictions import LabelledPredictions, ModelPredictions
+from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions, ModelPredictions
 from nlptx.report.figures import tint_of
 from nlptx.report.word_spans import Span, find_spans
 from nlptx.runtime.workers import Workers
@@ -24,7 +23,7 @@ MAX_CHARACTERS = 1500
 # texts. To find out what each of n words is worth, n variants of n - 1 words are scored.
 _MAX_WORDS, _MAX_WORK = 400, 3_000_000
 # A word whose worth is at least this fraction of the largest worth in the text is coloured.
-_VISIBLE = 0.05
+_VISIBLE = 0.1
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class ListedText:
         is_worst: whether it is listed as one of the worst errors.
         is_uncertain: whether it is listed as one of the most uncertain texts.
         true, predicted: classes; several or none of them if a text may have any number of labels.
-        confidence: probability of the prediction.
+        confidence: probability of the prediction; None if it is unknown.
         correct: whether the prediction is correct.
         spans: the shown part of the text, split into words with their worth and what stands between them.
         is_cut: whether only the beginning of the text is shown.
@@ -49,7 +48,7 @@ class ListedText:
     is_uncertain: bool
     true: tuple[int, ...]
     predicted: tuple[int, ...]
-    confidence: float
+    confidence: float | None
     correct: bool
     spans: list[Span]
     is_cut: bool
@@ -69,9 +68,11 @@ class ListedText:
         return rows
 
 
-def list_texts(predictions: ModelPredictions, model: Model, workers: Workers) -> list[ListedText]:
-    """Return the worst errors, then the other most uncertain texts, with the worth of their words."""
+def list_texts(predictions: LabelledPredictions, model: Model | None, workers: Workers) -> list[ListedText]:
+    """Return the worst errors, then the other most uncertain texts; with a model, also what their words are worth."""
     listed = choose_texts(predictions)
+    if model is None or not isinstance(predictions, ModelPredictions):
+        return [text for _, text in listed]
     work, explained = 0, []
     for row, text in listed:
         words = int(predictions.known_words[row])
@@ -83,13 +84,17 @@ def list_texts(predictions: ModelPredictions, model: Model, workers: Workers) ->
 
 
 def choose_texts(predictions: LabelledPredictions) -> list[tuple[int, ListedText]]:
-    """Return the index of each listed text, and the text without colours. The predictions have a confidence."""
-    confidence, correct = predictions.confidence, predictions.correct
-    if confidence is None:
-        return []
+    """Return the index of each listed text, and the text without colours.
+
+    Without confidences, the first errors are listed.
+    """
+    correct = predictions.correct
+    confidence = np.zeros(len(predictions)) if predictions.confidence is None else predictions.confidence
     wrong = np.flatnonzero(~correct)
     worst = wrong[np.argsort(-confidence[wrong], kind="stable")][:MAX_ERRORS].tolist()
     uncertain = np.argsort(confidence, kind="stable")[:MAX_UNCERTAIN].tolist()
+    if predictions.confidence is None:
+        uncertain = []
     listed = []
     for row in dict.fromkeys([*worst, *uncertain]):
         document = predictions.documents[row]
@@ -99,7 +104,7 @@ def choose_texts(predictions: LabelledPredictions) -> list[tuple[int, ListedText
             row in uncertain,
             _classes(predictions.targets[row]),
             _classes(predictions.predicted[row]),
-            float(confidence[row]),
+            None if predictions.confidence is None else float(confidence[row]),
             bool(correct[row]),
             [Span(document.text[:MAX_CHARACTERS])],
             len(document.text) > MAX_CHARACTERS,
@@ -109,7 +114,9 @@ def choose_texts(predictions: LabelledPredictions) -> list[tuple[int, ListedText
 
 
 def _classes(value: NDArray) -> tuple[int, ...]:
-    return tuple(np.flatnonzero(value).tolist()) if np.ndim(value) else (int(value),)
+    if np.ndim(value):
+        return tuple(np.flatnonzero(value).tolist())
+    return () if value == NO_ANSWER else (int(value),)
 
 
 def _explained(model: Model, item: tuple[str | None, ListedText]) -> ListedText:
@@ -122,8 +129,3 @@ def _explained(model: Model, item: tuple[str | None, ListedText]) -> ListedText:
         words[position] = found.tokens[position], worth
     shown = text[:MAX_CHARACTERS]
     return replace(listed, spans=find_spans(shown, words), explained=found.label)
-
-
-def label_list(classes: Sequence[int], names: Sequence[str]) -> str:
-    """Return the names of classes, separated by commas; "none" if there are none."""
-    return ", ".join(names[number] for number in classes) or "none"

@@ -1,0 +1,152 @@
+"""``nlptx compare``."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nlptx.cli.command import PATH, command, option
+from nlptx.cli.comparison_report import draw_comparison, draw_examples, write_rows
+from nlptx.cli.inputs import check_names
+from nlptx.cli.options import BUNDLED, Run, run_options
+from nlptx.cli.reading_options import reading_options
+from nlptx.cli.reporter import print_json
+from nlptx.cli.seen_data import SEEN, seen_in
+from nlptx.corpus.document import ReadOptions
+from nlptx.errors import SettingsError
+
+if TYPE_CHECKING:
+    from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
+
+
+@command()
+@click.argument("inputs", nargs=-1, type=PATH, metavar="A B... [DATA]", required=True)
+@option("--group", metavar="NAME", help="Column with the group of each text, such as its author.")
+@option("--show", type=click.IntRange(0), default=0, metavar="N", help="Show N texts that only one has right.")
+@option("--disagreements", type=PATH, metavar="FILE", help="Write the texts with different predictions to a table.")
+@reading_options(("test",), skip_bad=True, labelled=True, separator=True)
+@run_options(json_help="Print the comparison as one JSON object.")
+def compare(
+    inputs: tuple[str, ...],
+    group: str | None,
+    show: int,
+    disagreements: str | None,
+    reading: ReadOptions,
+    run: Run,
+) -> None:
+    """Say which of several models predicts better.
+
+    \b
+    nlptx compare old.npz new.npz test.tsv
+    nlptx compare model.npz sklearn.csv llm.jsonl --show 5
+
+    A and B are models (outputs of nlptx train, or the word bundled) or tables with the predictions of any program.
+    Such a table has the columns text, label (the true label), predicted, and prob_LABEL for each label, if the program
+    gives probabilities. DATA are the labelled texts. They may be left out if A or B is a table with true labels; the
+    other programs are then applied to its texts. All programs are compared on the same texts.
+
+    The report gives accuracy, macro-F1, log-loss and calibration of each, the differences from the first one with 95 %
+    bootstrap intervals, the number of texts that only one has right, and McNemar's exact test; with more than two, its
+    p-values are corrected by Holm's method. A sentence says whether one is better, or how many texts would be needed.
+
+    With --group, texts of the same group are not independent: whole groups are drawn and exchanged.
+    """
+    check_names(*inputs, disagreements)
+    from nlptx.evaluation.alignment import align
+    from nlptx.evaluation.comparison import compare_predictions, number_groups
+    from nlptx.evaluation.verdict import disagreements as rows_that_differ
+    from nlptx.evaluation.verdict import verdict
+    from nlptx.runtime.allocator import keep_freed_memory
+
+    keep_freed_memory()
+    found, seen = _predictions(inputs, reading, run)
+    predictions = align(found, run.reporter.note)
+    groups = None if group is None else number_groups(_groups(predictions[0], group))
+    comparison = compare_predictions(predictions, groups)
+    verdicts = [verdict(pair) for pair in comparison.pairs]
+    if disagreements is not None:
+        write_rows(disagreements, rows_that_differ(predictions))
+    if run.json:
+        result: dict[str, Any] = asdict(comparison) | {"differences": comparison.differences.tolist()}
+        for pair, sentence in zip(result["pairs"], verdicts, strict=True):
+            pair["verdict"] = sentence
+        print_json(result | {"seen_in": seen})
+    else:
+        draw_comparison(comparison, verdicts, run.reporter)
+        draw_examples(predictions, show, run.reporter)
+    for source, use in seen.items():
+        if use:
+            run.reporter.note(f"note: {source}: {SEEN[use]}")
+
+
+def _predictions(
+    inputs: tuple[str, ...], reading: ReadOptions, run: Run
+) -> tuple[list[LabelledPredictions], dict[str, str | None]]:
+    """Return the predictions of each program, and whether each model was trained or validated on the data."""
+    from nlptx.classifier.model import Model
+    from nlptx.evaluation.file_kind import has_predictions, is_prediction_file
+    from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled
+    from nlptx.evaluation.prediction_file import read_predictions
+    from nlptx.runtime.workers import Workers
+
+    for name in inputs:
+        if name not in (BUNDLED, "-") and not os.path.exists(name):
+            raise SettingsError(f"{name}: no such file or folder")
+    *programs, last = inputs
+    is_data = last != BUNDLED and not _is_model(last) and not has_predictions(last, reading)
+    programs = programs if is_data else [*programs, last]
+    if len(programs) < 2:
+        raise click.UsageError("there is nothing to compare: name two or more models or tables of predictions.")
+    tables = [name for name in programs if name != BUNDLED and is_prediction_file(name)]
+    models = {name: Model.load(None if name == BUNDLED else name) for name in programs if name not in tables}
+    if reading.label_separator is None:
+        separators = [model.label_sets.separator for model in models.values() if model.label_sets is not None]
+        reading = replace(reading, label_separator=separators[0] if separators else None)
+    data: LabelledData | None = read_labelled([last], reading, run.reporter.note) if is_data else None
+    if data is None and not tables:
+        raise click.UsageError("labelled data is needed to compare models: name it last.")
+    found = {name: read_predictions(name, reading, run.reporter.note, data) for name in tables}
+    if data is None:
+        data = _as_data(found[tables[0]])
+    seen = {name: seen_in(model, data.sha256) for name, model in models.items()}
+    with Workers(run.jobs, processes=True) as workers:
+        for name, model in models.items():
+            found[name] = predict_labelled(model, name, data, workers, run.reporter.note)
+    return [found[name] for name in programs], seen
+
+
+def _is_model(path: str) -> bool:
+    """Return whether a file is an artifact, judging by its first bytes."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(4) == b"PK\x03\x04"
+
+
+def _as_data(predictions: LabelledPredictions) -> LabelledData:
+    """Return the texts and the true labels of a table of predictions."""
+    from nlptx.corpus.corpus import digest
+    from nlptx.evaluation.labelled_predictions import LabelledData
+
+    names, targets = predictions.label_names, predictions.targets
+    labels: list[Any] = (
+        [names[target] for target in targets.tolist()]
+        if targets.ndim == 1
+        else [tuple(name for name, has in zip(names, row, strict=True) if has) for row in targets.tolist()]
+    )
+    return LabelledData(predictions.documents, labels, digest(predictions.documents))
+
+
+def _groups(predictions: LabelledPredictions, column: str) -> list[Any]:
+    from nlptx.corpus.columns import matching_columns, missing_column
+
+    result = []
+    for document in predictions.documents:
+        fields = document.fields or {}
+        if not (found := matching_columns(column, fields)):
+            raise missing_column(column, list(fields), document.where, "group")
+        result.append(fields[found[0]])
+    return result

@@ -1,0 +1,124 @@
+"""``nlptx evaluate`` for a table with the predictions of any program."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from nlptx.cli.abstention import Abstention, draw_coverage
+from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
+from nlptx.cli.options import Run
+from nlptx.cli.page_options import this_command
+from nlptx.cli.reporter import print_json
+from nlptx.corpus.document import ReadOptions
+from nlptx.errors import QualityGateError
+
+if TYPE_CHECKING:
+    from nlptx.classifier.label_set_report import LabelSetReport
+    from nlptx.metrics import Report
+
+
+def is_table(path: str) -> bool:
+    """Return whether a file is a table of predictions, judging by its content."""
+    if not os.path.isfile(path):
+        return False
+    from nlptx.evaluation.file_kind import is_prediction_file
+
+    return is_prediction_file(path)
+
+
+def evaluate_table(
+    data: tuple[str, ...],
+    path: str,
+    min_accuracy: float | None,
+    abstention: Abstention,
+    plot: str | None,
+    by: tuple[str, ...],
+    page: str | None,
+    reading: ReadOptions,
+    run: Run,
+) -> None:
+    """Print the report of a table of predictions.
+
+    Args:
+        data: inputs with the labelled texts; empty if the table contains the true labels.
+        path: the table.
+        min_accuracy: see nlptx evaluate.
+        abstention: options that need a model, so they must not be given.
+        plot: name of a drawing of accuracy against coverage, or None. It needs confidences.
+        by: columns whose values divide the texts into groups.
+        page: name of the HTML page to write, or None.
+        reading: options for reading the table and the data.
+        run: options of every command.
+
+    Raises:
+        click.UsageError: an option needs a model or confidences.
+        QualityGateError: the accuracy is below ``min_accuracy``.
+    """
+    from nlptx.classifier.coverage import CoverageCurve
+    from nlptx.classifier.label_set_report import report_sets
+    from nlptx.corpus.corpus import digest
+    from nlptx.evaluation.groups import accuracy_by_group, find_groups
+    from nlptx.evaluation.labelled_predictions import read_labelled
+    from nlptx.evaluation.prediction_file import read_predictions
+    from nlptx.metrics import evaluate
+
+    if abstention.is_given:
+        raise click.UsageError("--abstain and --max-error need a model; -m is a table of predictions.")
+    read = read_labelled(data, reading, run.reporter.note) if data else None
+    found = read_predictions(path, reading, run.reporter.note, read)
+    if plot is not None:
+        from nlptx.plots import check_extension
+
+        check_extension(plot)
+        if found.confidence is None:
+            raise click.UsageError("--plot needs probabilities or a column confidence.")
+    report: Report | LabelSetReport
+    if found.targets.ndim == 2:
+        unknown = [math.nan] * len(found.label_names)
+        report = report_sets(
+            found.probabilities, found.targets, found.predicted, found.confidence, found.label_names, unknown
+        )
+    else:
+        report = evaluate(
+            found.probabilities,
+            found.targets,
+            found.label_names,
+            found.is_ordered,
+            found.predicted,
+            found.confidence,
+        )
+    curve = None if found.confidence is None else CoverageCurve.of(found.confidence, found.correct)
+    groups = {column: accuracy_by_group(find_groups(column, found.documents), found.correct) for column in by}
+    names = {"model": path, "data": list(data) or [path], "seed": None}
+    if run.json:
+        points = None if curve is None else [point._asdict() for point in curve.table()]
+        print_json(
+            names
+            | as_json(report)
+            | groups_as_json(groups)
+            | {"coverage_curve": points, "aurc": curve.aurc if curve else None}
+        )
+    else:
+        draw_report(names, report, 0, run.reporter)
+        draw_groups(groups, run.reporter)
+        if curve is not None:
+            draw_coverage(curve, run.reporter)
+    if plot is not None and curve is not None:
+        from nlptx.plots import plot_coverage
+
+        plot_coverage(curve, plot)
+    if page is not None:
+        from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
+
+        sha256 = digest(found.documents) if read is None else read.sha256
+        evaluation = Evaluation(
+            found, report, names["data"], sha256, groups=groups, command=this_command("report.html")
+        )
+        write_evaluation_page(page, evaluation)
+        run.reporter.note(f"report -> {page}")
+    if min_accuracy is not None and report.accuracy < min_accuracy:
+        raise QualityGateError(f"accuracy is {report.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")

@@ -1,0 +1,26 @@
+"""Recognises data with which a model was trained or validated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nlptx.classifier.model import Model
+
+# Notes for data with which the model was trained or validated.
+SEEN = {
+    "training": "the model was trained on this data: expect worse figures on other texts",
+    "validation": "the model was validated on this data, which chose its epoch and its temperature:"
+    " expect slightly worse figures on other texts",
+}
+
+
+def seen_in(model: Model, sha256: str) -> str | None:
+    """Return "training" or "validation" if the model was trained or validated on the data with this digest.
+
+    Otherwise, return None.
+    """
+    for use, names in (("training", ("sha256", "labelled_sha256")), ("validation", ("valid_sha256",))):
+        if sha256 in [model.source.get(name) for name in names]:
+            return use
+    return None

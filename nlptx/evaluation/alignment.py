@@ -1,0 +1,96 @@
+"""Brings predictions of several programs to the same texts, in the same order, with the same labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.errors import LabelError
+from nlptx.evaluation.label_union import unite_labels
+from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions
+from nlptx.evaluation.text_matching import match_rows, quoted
+
+
+def align(
+    predictions: Sequence[LabelledPredictions], on_note: Callable[[str], None] = lambda note: None
+) -> list[LabelledPredictions]:
+    """Return the predictions for the texts of the first ones, in their order, with classes numbered in the same way.
+
+    Args:
+        predictions: predictions for the same labelled texts.
+        on_note: called with a note about labels that are spelled differently.
+
+    Raises:
+        DataError: the texts differ.
+        LabelError: a text has different true labels, or only some of the predictions are sets of labels.
+    """
+    first = predictions[0]
+    ordered = [first]
+    for other in predictions[1:]:
+        if other.targets.ndim != first.targets.ndim:
+            raise LabelError(
+                f"only one of {first.source} and {other.source} gives a text any number of labels",
+                hint="Compare predictions of one kind; for tables, give `label_separator`.",
+            )
+        same = other.documents is first.documents
+        ordered.append(other if same else other.take(np.array(match_rows(other.documents, first.documents))))
+    names = first.label_names
+    spelling = {name: name for name in names}
+    if any(other.label_names != names for other in ordered):
+        others = [name for other in ordered[1:] for name in other.label_names]
+        spelling, names, _ = unite_labels(names, others, "labels", on_note)
+    is_ordered = all(other.is_ordered for other in ordered)
+    result = [replace(_renumbered(each, names, spelling), is_ordered=is_ordered) for each in ordered]
+    for other, before in zip(result[1:], ordered[1:], strict=True):
+        _check_same_targets(result[0], other, before)
+    return [replace(other, documents=first.documents) for other in result]
+
+
+def label_text(predictions: LabelledPredictions, row: NDArray | int) -> str:
+    """Return a class, or a set of classes given by a bool for each, as text."""
+    if np.ndim(row):
+        return "; ".join(name for name, has in zip(predictions.label_names, np.asarray(row), strict=True) if has)
+    return "?" if row == NO_ANSWER else predictions.label_names[int(row)]
+
+
+def _renumbered(
+    predictions: LabelledPredictions, names: Sequence[str], spelling: dict[str, str]
+) -> LabelledPredictions:
+    columns = np.array([names.index(spelling[name]) for name in predictions.label_names], np.int64)
+    if columns.tolist() == list(range(len(names))):
+        return predictions
+
+    def spread(values: NDArray) -> NDArray:
+        result = np.zeros((len(predictions), len(names)), values.dtype)
+        result[:, columns] = values
+        return result
+
+    def classes(values: NDArray) -> NDArray:
+        return spread(values) if values.ndim == 2 else np.where(values == NO_ANSWER, NO_ANSWER, columns[values])
+
+    return LabelledPredictions(
+        source=predictions.source,
+        label_names=list(names),
+        is_ordered=predictions.is_ordered,
+        documents=predictions.documents,
+        targets=classes(predictions.targets),
+        predicted=classes(predictions.predicted),
+        probabilities=None if predictions.probabilities is None else spread(predictions.probabilities),
+        confidence=predictions.confidence,
+    )
+
+
+def _check_same_targets(first: LabelledPredictions, other: LabelledPredictions, before: LabelledPredictions) -> None:
+    differ = (first.targets != other.targets).reshape(len(first), -1).any(axis=1)
+    if not differ.any():
+        return
+    row = int(differ.argmax())
+    raise LabelError(
+        f"the text {quoted(first.texts[row])} has the label {label_text(other, other.targets[row])!r} here,"
+        f" but {label_text(first, first.targets[row])!r} in {first.documents[row].where}",
+        where=before.documents[row].where,
+        hint="Predictions can be compared only if the true labels of the texts are the same.",
+    )

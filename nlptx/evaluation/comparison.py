@@ -1,0 +1,216 @@
+"""Compares the predictions of two or more programs for the same labelled texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.errors import DataError
+from nlptx.evaluation.bootstrap import RESAMPLES, group_sums, percentile_interval, resampled_sums
+from nlptx.evaluation.labelled_predictions import LabelledPredictions
+from nlptx.evaluation.mcnemar import LEVEL, holm, mcnemar, sign_flip_test, texts_needed
+from nlptx.metrics import NoiseFloor, calibration_error, calibration_noise_floor, log_losses
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """The quality of one program; see :class:`nlptx.metrics.Report` for the measures.
+
+    Args:
+        source: name of the model or of the file with the predictions.
+        accuracy: fraction of the texts with a correct prediction.
+        macro_f1: mean F1 of the classes that have texts.
+        log_loss: in nats; None without probabilities.
+        confidence: mean confidence; None without confidences.
+        ece: expected calibration error of the confidence; None without confidences.
+        ece_floor: calibration error of a perfectly calibrated program; None without confidences.
+    """
+
+    source: str
+    accuracy: float
+    macro_f1: float
+    log_loss: float | None
+    confidence: float | None
+    ece: float | None
+    ece_floor: NoiseFloor | None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference between two programs, with its 95 % bootstrap interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The comparison of a program with the first one.
+
+    Args:
+        first, second: names of the two programs.
+        accuracy, macro_f1, log_loss: value of the second program minus that of the first; ``log_loss`` is None if one
+            of them has no probabilities.
+        both, only_first, only_second, neither: number of texts for which these programs are correct.
+        p_value: two-sided p-value for equal accuracy: McNemar's exact test, or the test that exchanges the predictions
+            in whole groups.
+        corrected_p_value: ``p_value`` corrected for the number of pairs (Holm 1979).
+        texts_needed: number of texts that would show a difference of this size with a probability of 80 %; None if the
+            difference is 0.
+    """
+
+    first: str
+    second: str
+    accuracy: Difference
+    macro_f1: Difference
+    log_loss: Difference | None
+    both: int
+    only_first: int
+    only_second: int
+    neither: int
+    p_value: float
+    corrected_p_value: float
+    texts_needed: int | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the accuracies differ at the level 0.05."""
+        return self.corrected_p_value < LEVEL
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The comparison of M programs: the number of texts and groups, each program, and each against the first one.
+
+    ``groups`` is None if the texts are independent. ``differences`` is the (M, M) matrix of differences in accuracy,
+    row minus column.
+    """
+
+    texts: int
+    groups: int | None
+    candidates: list[Candidate]
+    pairs: list[Pair]
+    differences: NDArray[np.float64]
+
+
+def compare_predictions(
+    predictions: Sequence[LabelledPredictions],
+    groups: NDArray[np.int64] | None = None,
+    resamples: int = RESAMPLES,
+) -> Comparison:
+    """Compare the predictions of two or more programs for the same texts.
+
+    Args:
+        predictions: M predictions as :func:`nlptx.evaluation.alignment.align` returns them.
+        groups: (texts,) group of each text, from 0, such as its author; None if the texts are independent.
+        resamples: number of bootstrap resamples.
+
+    Raises:
+        DataError: there are fewer than two programs, or fewer than two groups.
+    """
+    if len(predictions) < 2:
+        raise DataError("there is nothing to compare: two or more models or tables of predictions are needed")
+    count = None if groups is None else int(groups.max()) + 1
+    if count is not None and count < 2:
+        raise DataError("all texts are in one group; two or more groups are needed")
+    values = [_values(each) for each in predictions]
+    sums = resampled_sums(np.hstack(values), groups, resamples)
+    places = np.cumsum([0, *(each.shape[1] for each in values)])
+    observed = [_measures(each.sum(axis=0, keepdims=True)) for each in values]
+    drawn = [_measures(sums[:, start:end]) for start, end in pairwise(places)]
+    p_values = [_p_value(predictions[0], other, groups) for other in predictions[1:]]
+    pairs = []
+    for place, (p_value, corrected) in enumerate(zip(p_values, holm(p_values), strict=True), start=1):
+        differences = [
+            Difference(float(second[0] - first[0]), *percentile_interval(later - earlier))
+            for first, second, earlier, later in zip(observed[0], observed[place], drawn[0], drawn[place], strict=True)
+        ]
+        pairs.append(_pair(predictions[0], predictions[place], differences, p_value, corrected))
+    candidates = [_candidate(each, measures) for each, measures in zip(predictions, observed, strict=True)]
+    accuracy = np.array([each.accuracy for each in candidates])
+    return Comparison(len(predictions[0]), count, candidates, pairs, accuracy[:, None] - accuracy)
+
+
+def number_groups(names: Sequence[object]) -> NDArray[np.int64]:
+    """Return the number of the group of each text, from 0, given the names of the groups; (texts,) int64."""
+    return np.unique([str(name) for name in names], return_inverse=True)[1].astype(np.int64)
+
+
+def _values(predictions: LabelledPredictions) -> NDArray[np.float64]:
+    """Return values of each text, (texts, 3 + 3 C), whose sums over texts determine all measures.
+
+    They are 1, whether the prediction is correct, the log-loss (0 without probabilities), and for each of the C classes
+    whether the text has it, whether it is predicted, and whether both are the case.
+    """
+    classes = range(len(predictions.label_names))
+    if predictions.targets.ndim == 2:
+        true, predicted = predictions.targets, predictions.predicted
+    else:
+        true, predicted = (each[:, None] == classes for each in (predictions.targets, predictions.predicted))
+    losses = np.zeros(len(predictions))
+    if predictions.probabilities is not None:
+        losses = log_losses(predictions.probabilities, predictions.targets)
+    columns = [np.ones(len(predictions)), predictions.correct, losses]
+    return np.column_stack([*columns, true, predicted, true & predicted]).astype(np.float64)
+
+
+def _measures(sums: NDArray[np.float64]) -> tuple[NDArray, NDArray, NDArray]:
+    """Return accuracy, macro-F1 and log-loss, (samples,) each, given sums (samples, 3 + 3 C) of the values of texts."""
+    texts, correct, losses = sums[:, :3].T
+    true, predicted, hits = np.split(sums[:, 3:], 3, axis=1)
+    f1 = 2 * hits / np.maximum(true + predicted, 1)
+    present = true > 0
+    macro_f1 = (f1 * present).sum(axis=1) / np.maximum(present.sum(axis=1), 1)
+    return correct / texts, macro_f1, losses / texts
+
+
+def _p_value(first: LabelledPredictions, second: LabelledPredictions, groups: NDArray[np.int64] | None) -> float:
+    difference = second.correct.astype(np.float64) - first.correct
+    if groups is None:
+        return mcnemar(int((difference < 0).sum()), int((difference > 0).sum()))
+    return sign_flip_test(group_sums(difference[:, None], groups)[:, 0])
+
+
+def _pair(
+    first: LabelledPredictions,
+    second: LabelledPredictions,
+    differences: Sequence[Difference],
+    p_value: float,
+    corrected: float,
+) -> Pair:
+    accuracy, macro_f1, log_loss = differences
+    has_losses = first.probabilities is not None and second.probabilities is not None
+    discordant = float((first.correct != second.correct).mean())
+    return Pair(
+        first.source,
+        second.source,
+        accuracy,
+        macro_f1,
+        log_loss if has_losses else None,
+        both=int((first.correct & second.correct).sum()),
+        only_first=int((first.correct & ~second.correct).sum()),
+        only_second=int((~first.correct & second.correct).sum()),
+        neither=int((~first.correct & ~second.correct).sum()),
+        p_value=p_value,
+        corrected_p_value=corrected,
+        texts_needed=texts_needed(discordant, accuracy.value),
+    )
+
+
+def _candidate(predictions: LabelledPredictions, measures: Sequence[NDArray]) -> Candidate:
+    confidence = predictions.confidence
+    accuracy, macro_f1, log_loss = (float(each[0]) for each in measures)
+    return Candidate(
+        predictions.source,
+        accuracy,
+        macro_f1,
+        None if predictions.probabilities is None else log_loss,
+        None if confidence is None else float(confidence.mean()),
+        None if confidence is None else calibration_error(confidence, predictions.correct),
+        None if confidence is None else calibration_noise_floor(confidence),
+    )

@@ -1,0 +1,58 @@
+"""Recognises tables of predictions by their content."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from nlptx.corpus.compression import is_packed, open_by_name
+from nlptx.corpus.content import HEAD, not_text
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.sources import STDIN, format_by_name
+from nlptx.evaluation.prediction_cells import predicted_column, probability_columns
+
+_PARQUET = b"PAR1"
+_DELIMITERS = (b"\t", b",", b";", b"|")
+
+
+def is_prediction_file(path: str) -> bool:
+    """Return whether a file is a table rather than a model, judging by its content.
+
+    Standard input and pipes are never tables, because their content cannot be examined without reading it.
+    """
+    if path == STDIN or not os.path.isfile(path):
+        return False
+    if is_packed(path):
+        return format_by_name(path) != "text"
+    head = _head(path)
+    return head.startswith(_PARQUET) or (not_text(head) is None and _table_format(head) is not None)
+
+
+def has_predictions(path: str, reading: ReadOptions) -> bool:
+    """Return whether a file is a table that has a column ``predicted``, ``predicted_label`` or ``prob_LABEL``."""
+    if not is_prediction_file(path):
+        return False
+    first = next(iter(Corpus([path], with_format(path, reading))), None)
+    return first is not None and bool(predicted_column([first]) or probability_columns([first]))
+
+
+def with_format(path: str, reading: ReadOptions) -> ReadOptions:
+    """Return the options, with the format of the table if the name of the file does not show it."""
+    if reading.format == "auto" and format_by_name(path) == "text":
+        return replace(reading, format=_table_format(_head(path)) or "csv")
+    return reading
+
+
+def _head(path: str) -> bytes:
+    with open_by_name(path) as stream:
+        return stream.read(HEAD)
+
+
+def _table_format(head: bytes) -> str | None:
+    """Return the format of a table by its first line; None if the first line is neither a header nor a JSON object."""
+    line = head.lstrip(b"\xef\xbb\xbf").split(b"\n")[0].strip()
+    if line.startswith(b"{"):
+        return "jsonl"
+    delimiter = next((each for each in _DELIMITERS if each in line), None)
+    return None if delimiter is None else "tsv" if delimiter == b"\t" else "csv"

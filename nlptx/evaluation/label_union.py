@@ -1,0 +1,67 @@
+"""The labels of a file with predictions: those of the texts and those of the predictions, each in one spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from nlptx.classifier.label_spellings import match_labels
+from nlptx.training.labels import order_labels
+
+# Maximum number of labels that a note lists.
+_MAX_LISTED = 10
+
+
+def unite_labels(
+    true: Iterable[str], predicted: Iterable[str], where: str, on_note: Callable[[str], None]
+) -> tuple[dict[str, str], list[str], bool]:
+    """Return the spelling to use for each label, the distinct labels in order, and whether they form a scale.
+
+    A predicted label is read as the true label that differs from it only in case, is the same number, or is the other
+    name of the same end of a pair such as neg and pos.
+
+    Args:
+        true: labels of the texts.
+        predicted: labels of the predictions and of the columns with probabilities.
+        where: name of the file, for the note.
+        on_note: called with a note about labels that are spelled differently.
+
+    >>> unite_labels(["neg", "pos"], ["Pos", "so"], "a.csv", on_note=lambda note: None)
+    ({'neg': 'neg', 'pos': 'pos', 'Pos': 'pos', 'so': 'so'}, ['neg', 'pos', 'so'], False)
+    """
+    known, others = sorted(set(true)), sorted(set(predicted))
+    spelling = {label: label for label in known}
+    as_true, as_predicted = match_labels(others, known), match_labels(known, others)
+    if as_true is not None:
+        spelling |= as_true
+    elif as_predicted is not None:
+        spelling |= {label: label for label in others} | as_predicted
+    else:
+        spelling |= {label: _single_match(label, known) for label in others}
+    changed = [f"{old} as {new}" for old, new in sorted(spelling.items()) if old != new]
+    if changed:
+        more = ", ..." if len(changed) > _MAX_LISTED else ""
+        on_note(
+            f"{where}: labels are read as other spellings of the same label: {', '.join(changed[:_MAX_LISTED])}{more};"
+            " if that is wrong, map them with `label_map=OLD=NEW`"
+        )
+    distinct = set(spelling.values())
+    if len(distinct) < 2:
+        return spelling, sorted(distinct), False
+    names, values = order_labels(distinct)
+    return spelling, names, values is not None
+
+
+def _single_match(label: str, known: Sequence[str]) -> str:
+    """Return the known label that a label stands for, or the label itself."""
+    found = match_labels([label], known)
+    if found is not None:
+        return found[label]
+    same = [other for other in known if _number(other) is not None and _number(other) == _number(label)]
+    return same[0] if len(same) == 1 else label
+
+
+def _number(label: str) -> float | None:
+    try:
+        return float(label)
+    except ValueError:
+        return None

@@ -1,0 +1,97 @@
+"""Tests of whether two programs are correct equally often on the same texts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Number of random changes of signs, and the seed with which they are drawn.
+_SAMPLES, _SEED = 10_000, 2
+# Maximum number of signs in memory.
+_BLOCK = 4_000_000
+LEVEL, POWER = 0.05, 0.8
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Return the exact two-sided p-value of McNemar's test (1947).
+
+    Only the texts count for which exactly one of the two programs is correct. If both programs are equally good, each
+    of these is equally likely to be correct, so the number is binomial with parameter 1/2.
+
+    Args:
+        only_first: number of texts for which only the first program is correct.
+        only_second: number of texts for which only the second program is correct.
+
+    >>> mcnemar(2, 9)
+    0.0654296875
+    """
+    count, fewer = only_first + only_second, min(only_first, only_second)
+    term = total = 1  # number of subsets of the texts with at most this many elements
+    for size in range(fewer):
+        term = term * (count - size) // (size + 1)
+        total += term
+    return min(1.0, 2 * total / 2**count) if count else 1.0
+
+
+def sign_flip_test(differences: NDArray[np.float64]) -> float:
+    """Return the two-sided p-value of the test that changes the signs of differences at random.
+
+    If both programs are equally good, exchanging their predictions in any of the groups changes nothing. With one text
+    per group, this is McNemar's test. The p-value is (1 + number of changes that give a sum at least as far from 0) /
+    (1 + number of changes), so that the test holds its level (Phipson and Smyth 2010).
+
+    Args:
+        differences: (groups,) number of correct predictions of the second program minus that of the first.
+    """
+    differences = differences[differences != 0]
+    observed = abs(differences.sum())
+    if not observed:
+        return 1.0
+    rng = np.random.default_rng(_SEED)
+    rows = max(1, min(_SAMPLES, _BLOCK // len(differences)))
+    as_far = 0
+    for start in range(0, _SAMPLES, rows):
+        signs = rng.integers(0, 2, (min(rows, _SAMPLES - start), len(differences)), dtype=np.int8) * 2.0 - 1
+        as_far += int((np.abs(signs @ differences) >= observed - 1e-9).sum())
+    return (1 + as_far) / (1 + _SAMPLES)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values corrected for the number of tests (Holm 1979).
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    result, highest = [0.0] * len(p_values), 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=lambda place: p_values[place])):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        result[place] = highest
+    return result
+
+
+def texts_needed(discordant: float, difference: float) -> int | None:
+    """Return how many texts are needed to show a difference in accuracy, at the level 0.05 with the power 0.8.
+
+    The formula for pairs of proportions is that of Connor (1987, Biometrics 43, 207-211), with the discordant rate r
+    and the difference d: ((z(1 - level / 2) sqrt(r) + z(power) sqrt(r - d^2)) / d)^2.
+
+    Args:
+        discordant: fraction of the texts for which exactly one of the two programs is correct.
+        difference: difference in accuracy, at most ``discordant``.
+
+    Returns:
+        The number of texts; None if the difference is 0, which cannot be shown.
+
+    >>> texts_needed(0.2, 0.05)
+    626
+    """
+    if not difference:
+        return None
+    normal = NormalDist()
+    spread = normal.inv_cdf(1 - LEVEL / 2) * math.sqrt(discordant)
+    spread += normal.inv_cdf(POWER) * math.sqrt(max(discordant - difference**2, 0.0))
+    return math.ceil((spread / difference) ** 2)

@@ -1,0 +1,112 @@
+"""The cells of a table of predictions: the predicted label, the probabilities and the confidence of each text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.corpus.columns import matching_columns
+from nlptx.corpus.document import Document
+from nlptx.errors import DataError
+
+PROBABILITY_PREFIX = "prob_"
+# Names of the column with the predicted label. nlptx predict writes the second one if a table has a column "label".
+_PREDICTED = ("predicted", "predicted_label")
+_NO_ANSWER = ("", "?")
+# A probability that was rounded to two decimals is off by at most this much.
+_ROUNDING = 0.005
+# A sum of probabilities that is off by less than this is not mentioned.
+_EXACT = 1e-6
+
+
+def has_columns(documents: Sequence[Document], *names: str) -> str | None:
+    """Return the first of some column names that the table has, in the table's own spelling; None if it has none."""
+    fields = documents[0].fields or {}
+    return next((found[0] for name in names if (found := matching_columns(name, fields))), None)
+
+
+def predicted_column(documents: Sequence[Document]) -> str | None:
+    """Return the name of the column with the predicted labels, or None if there is none."""
+    return has_columns(documents, *_PREDICTED)
+
+
+def read_predicted(documents: Sequence[Document], column: str) -> list[str | None]:
+    """Return the contents of the column with the predicted labels; None for an empty cell and for ``?``."""
+    return [_label((document.fields or {}).get(column), column, document.where) for document in documents]
+
+
+def _label(value: Any, column: str, where: str) -> str | None:
+    if isinstance(value, dict | list):
+        raise DataError(f"column {column!r} contains {value!r}; expected a label", where=where)
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = repr(float(value)).removesuffix(".0") if isinstance(value, float) else " ".join(str(value).split())
+    return None if text in _NO_ANSWER else text
+
+
+def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
+    """Return the columns that contain probabilities: the label that each is about -> name of the column."""
+    names = [name for name in documents[0].fields or {} if name.strip().casefold().startswith(PROBABILITY_PREFIX)]
+    return {" ".join(name.strip()[len(PROBABILITY_PREFIX) :].split()): name for name in names}
+
+
+def read_probabilities(
+    documents: Sequence[Document], columns: Sequence[str], sums_to_one: bool, on_note: Callable[[str], None]
+) -> NDArray[np.float64]:
+    """Return the probabilities in some columns, (texts, columns) float64.
+
+    Args:
+        documents: the rows of the table.
+        columns: names of the columns.
+        sums_to_one: whether the probabilities of a text must have the sum 1. Small deviations, which rounding causes,
+            are removed.
+        on_note: called with a note about such deviations.
+
+    Raises:
+        DataError: a cell is not a probability, or a sum is not 1; with file and line.
+    """
+    result = np.array([[read_share(document, name) for name in columns] for document in documents])
+    if not sums_to_one:
+        return result
+    sums = result.sum(axis=1)
+    off = np.abs(sums - 1)
+    if (wrong := np.flatnonzero(off > _ROUNDING * len(columns) + _EXACT)).size:
+        row = int(wrong[0])
+        raise DataError(
+            f"the probabilities have the sum {sums[row]:.4g}; expected 1",
+            where=documents[row].where,
+            hint=f"Give one column {PROBABILITY_PREFIX}LABEL for each label, with probabilities and not scores.",
+        )
+    if changed := int((off > _EXACT).sum()):
+        on_note(
+            f"{documents[0].source}: the probabilities of {changed:,} texts have a sum that rounding made different"
+            f" from 1, by up to {off.max():.2g}; they are divided by their sum"
+        )
+    return result / sums[:, None]
+
+
+def read_share(document: Document, column: str) -> float:
+    """Return the probability in a column of a row.
+
+    Raises:
+        DataError: it is not a number from 0 to 1.
+    """
+    value = (document.fields or {}).get(column)
+    try:
+        number = math.nan if value is None or isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not -_EXACT <= number <= 1 + _EXACT:
+        missing = value is None or value == ""
+        raise DataError(
+            f"column {column!r} {'is empty' if missing else f'contains {value!r}'}; expected a probability from 0 to 1",
+            where=document.where,
+            hint="Give a probability for every text, or leave the column out." if missing else "",
+        )
+    return min(max(number, 0.0), 1.0)

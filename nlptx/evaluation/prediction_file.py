@@ -1,0 +1,213 @@
+"""Reads the predictions of any program for labelled texts from a table.
+
+The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
+
+- the text and its true label, with the names that the reading options give;
+- ``predicted`` or ``predicted_label``, the predicted label. If it is empty or ``?``, there is no answer, which is never
+  correct. Without this column, the most probable label is the predicted one;
+- ``prob_LABEL``, the probability of each label. These columns may be left out;
+- ``confidence``, the probability of the predicted label. It is used only without the columns ``prob_LABEL``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.label_sets import find_label_sets
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.document import Document, ReadOptions
+from nlptx.corpus.label_map import label_map_notes, map_labels
+from nlptx.corpus.label_sets import split_cells
+from nlptx.corpus.labelled import LabelledDocuments
+from nlptx.errors import DataError
+from nlptx.evaluation.file_kind import with_format
+from nlptx.evaluation.label_union import unite_labels
+from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledData, LabelledPredictions
+from nlptx.evaluation.prediction_cells import (
+    has_columns,
+    predicted_column,
+    probability_columns,
+    read_predicted,
+    read_probabilities,
+    read_share,
+)
+from nlptx.evaluation.text_matching import match_rows
+
+
+def read_predictions(
+    path: str,
+    reading: ReadOptions | None = None,
+    on_note: Callable[[str], None] = lambda note: None,
+    data: LabelledData | None = None,
+) -> LabelledPredictions:
+    """Read the predictions of any program from a table.
+
+    Args:
+        path: the table.
+        reading: names of the columns, replacements for labels, and the separator of the labels if a text may have any
+            number of them. None stands for the defaults.
+        on_note: called with notes about what was guessed, and with the number of texts without an answer.
+        data: the texts and their true labels. The rows are matched to them by text, and then need no true label: if the
+            table has no column ``predicted``, the column of the label contains the prediction. None if the table
+            contains the true labels.
+
+    Raises:
+        DataError: the table has no predictions, a probability is not a number from 0 to 1, the probabilities of a text
+            do not have the sum 1, or the texts are not those of ``data``.
+        LabelError: a text has no true label.
+    """
+    reading = with_format(path, reading or ReadOptions())
+    corpus = Corpus([path], reading, on_note)
+    documents = list(LabelledDocuments(corpus) if data is None else corpus)
+    if not documents:
+        raise DataError("the table has no rows", where=path)
+    if data is not None:
+        documents = [documents[row] for row in match_rows(documents, data.documents)]
+    cells = _read_cells(path, documents, reading, data)
+    labels, named = _true_and_predicted(cells, documents, reading, data, on_note)
+    spelling, names, is_ordered = unite_labels(
+        (label for each in labels for label in each),
+        [*(label for each in named if each is not None for label in each), *cells.probability_columns],
+        path,
+        on_note,
+    )
+    labels = [tuple(spelling[label] for label in each) for each in labels]
+    named = [None if each is None else tuple(spelling[label] for label in each) for each in named]
+    several = reading.label_separator is not None
+    probabilities = _probabilities(documents, cells, names, spelling, not several, on_note)
+    targets = find_label_sets(labels, names)
+    predicted = find_label_sets([each or () for each in named], names)
+    if not several:
+        targets, predicted = targets.argmax(axis=1), predicted.argmax(axis=1)
+        predicted = np.where([each is None for each in named], NO_ANSWER, predicted)
+        if cells.predicted is None and probabilities is not None:
+            predicted = probabilities.argmax(axis=1)
+    confidence = _confidence(documents, predicted, probabilities)
+    if cells.predicted is None and data is None:
+        _check_true_labels(documents, targets, predicted, confidence)
+    if missing := int((predicted == NO_ANSWER).sum()):
+        on_note(f"{path}: {missing:,} of {len(documents):,} texts have no answer, which counts as wrong")
+    documents = documents if data is None else data.documents
+    return LabelledPredictions(path, names, is_ordered, documents, targets, predicted, probabilities, confidence)
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The predicted label of each text, or None; and the labels that have a column of probabilities -> its name."""
+
+    predicted: list[str | None] | None
+    probability_columns: dict[str, str]
+
+
+def _read_cells(path: str, documents: Sequence[Document], reading: ReadOptions, data: LabelledData | None) -> _Cells:
+    column = predicted_column(documents)
+    if column is None and data is not None:
+        column = has_columns(documents, reading.label_column)
+    columns = probability_columns(documents)
+    columns = {reading.label_map.get(label, label): name for label, name in columns.items()}
+    if column is None and not columns:
+        names = ", ".join(documents[0].fields or {}) or "none"
+        raise DataError(
+            f"there are no predictions; the columns are {names}",
+            where=path,
+            hint="Name the column with the predicted label 'predicted', or give a column prob_LABEL for each label.",
+        )
+    if column is None and reading.label_separator is not None:
+        raise DataError(
+            "there is no column 'predicted', and probabilities alone do not say which labels a text gets", where=path
+        )
+    return _Cells(None if column is None else read_predicted(documents, column), columns)
+
+
+def _true_and_predicted(
+    cells: _Cells,
+    documents: Sequence[Document],
+    reading: ReadOptions,
+    data: LabelledData | None,
+    on_note: Callable[[str], None],
+) -> tuple[list[tuple[str, ...]], list[tuple[str, ...] | None]]:
+    """Return the true labels of each text and its predicted labels; None for a text without an answer."""
+    separator = reading.label_separator
+
+    def split(label: str) -> tuple[str, ...]:
+        parts = [label] if separator is None else split_cells([label], separator)[0]
+        return tuple(map_labels(parts, reading.label_map))
+
+    predicted = cells.predicted or [None] * len(documents)
+    written = [document.label or "" for document in documents] if data is None else []
+    found = [label for cell in [*written, *predicted] if cell for label in cell.split(separator)]
+    for note in label_map_notes(
+        reading.label_map, [label.strip() for label in found] + list(cells.probability_columns)
+    ):
+        on_note(note)
+    named = [split(cell or "") if cell or separator else None for cell in predicted]
+    if data is None:
+        return [split(label) for label in written], named
+    return [(label,) if isinstance(label, str) else label for label in data.labels], named
+
+
+def _probabilities(
+    documents: Sequence[Document],
+    cells: _Cells,
+    names: Sequence[str],
+    spelling: dict[str, str],
+    sums_to_one: bool,
+    on_note: Callable[[str], None],
+) -> NDArray[np.float64] | None:
+    """Return the (texts, C) probabilities of the labels; 0 for a label without a column."""
+    if not cells.probability_columns:
+        return None
+    columns = {spelling[label]: name for label, name in cells.probability_columns.items()}
+    if len(columns) < len(cells.probability_columns):
+        raise DataError(
+            f"two of the columns {', '.join(cells.probability_columns.values())} are about the same label",
+            where=documents[0].source,
+        )
+    result = np.zeros((len(documents), len(names)))
+    places = [names.index(label) for label in columns]
+    result[:, places] = read_probabilities(documents, list(columns.values()), sums_to_one, on_note)
+    if missing := [label for label in names if label not in columns]:
+        on_note(
+            f"{documents[0].source}: no column with the probability of {', '.join(missing)};"
+            " the probability of such a label is 0"
+        )
+    return result
+
+
+def _confidence(
+    documents: Sequence[Document], predicted: NDArray, probabilities: NDArray[np.float64] | None
+) -> NDArray[np.float64] | None:
+    """Return the probability of each prediction, (texts,); 0 for a text without an answer."""
+    if probabilities is not None:
+        if predicted.ndim == 2:
+            return np.where(predicted, probabilities, 1 - probabilities).prod(axis=1)
+        confidence = probabilities[np.arange(len(documents)), predicted]
+    else:
+        column = has_columns(documents, "confidence")
+        if column is None:
+            return None
+        confidence = np.array([read_share(document, column) for document in documents])
+    return np.where(predicted == NO_ANSWER, 0.0, confidence) if predicted.ndim == 1 else confidence
+
+
+def _check_true_labels(
+    documents: Sequence[Document],
+    targets: NDArray,
+    predicted: NDArray,
+    confidence: NDArray[np.float64] | None,
+) -> None:
+    """Raise DataError if the labels are predictions: each is the most probable label, with its confidence."""
+    column = has_columns(documents, "confidence")
+    if column is not None and confidence is not None and np.array_equal(targets, predicted):
+        written = [read_share(document, column) for document in documents]
+        if np.allclose(written, confidence, atol=1e-3):
+            raise DataError(
+                "its labels seem to be predictions, not true labels: each is the most probable label, and the column"
+                f" {column!r} is its probability",
+                where=documents[0].source,
+                hint="Give the labelled data too, or add the true labels to the table.",
+            )

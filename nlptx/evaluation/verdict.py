@@ -1,0 +1,77 @@
+"""The result of a comparison in words, and texts for which only one of two programs is correct."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from nlptx.evaluation.alignment import label_text
+from nlptx.evaluation.comparison import Pair
+from nlptx.evaluation.labelled_predictions import LabelledPredictions
+
+
+def verdict(pair: Pair) -> str:
+    """Return sentences that say whether one of two programs is better."""
+    gain = pair.accuracy
+    interval = f"95 % interval {100 * gain.low:+.2f} to {100 * gain.high:+.2f}"
+    size = f"its accuracy is {100 * abs(gain.value):.2f} points higher"
+    p_value = f"p = {pair.corrected_p_value:.2g}"
+    if pair.differs:
+        better, other = (pair.second, pair.first) if gain.value > 0 else (pair.first, pair.second)
+        sentence = f"{better} is better than {other}: {size} (difference {interval}, {p_value})."
+    elif pair.texts_needed is None:
+        sentence = "No difference can be shown: both are correct equally often."
+    else:
+        sentence = (
+            f"No difference can be shown between {pair.first} and {pair.second}: the difference is"
+            f" {100 * gain.value:+.2f} points ({interval}, {p_value}). To show one of this size,"
+            f" about {pair.texts_needed:,} texts are needed."
+        )
+    loss = pair.log_loss
+    if loss is not None and (loss.low > 0 or loss.high < 0):
+        lower = pair.second if loss.value < 0 else pair.first
+        sentence += f" The log-loss of {lower} is lower, by {abs(loss.value):.4f} nats."
+    return sentence
+
+
+def examples(first: LabelledPredictions, second: LabelledPredictions, count: int) -> list[int]:
+    """Return the indices of texts for which only the first program is correct, those it is most confident about first.
+
+    Args:
+        first: predictions of the first program.
+        second: predictions of the second program, aligned with the first ones.
+        count: maximum number of texts.
+    """
+    rows = np.flatnonzero(first.correct & ~second.correct)
+    if first.confidence is not None:
+        rows = rows[np.argsort(-first.confidence[rows], kind="stable")]
+    found: list[int] = rows[:count].tolist()
+    return found
+
+
+def disagreements(predictions: list[LabelledPredictions]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each text for which the predictions differ: its position, text, label, and each prediction.
+
+    The programs are numbered from 1: ``predicted_1`` is the prediction of the first one, ``confidence_1`` its
+    confidence, if it has one.
+
+    Args:
+        predictions: aligned predictions of two or more programs.
+    """
+    first = predictions[0]
+    for row, document in enumerate(first.documents):
+        labels = [label_text(each, each.predicted[row]) for each in predictions]
+        if len(set(labels)) == 1:
+            continue
+        fields: dict[str, Any] = {
+            "where": document.where,
+            "text": document.text,
+            "label": label_text(first, first.targets[row]),
+        }
+        for number, (each, label) in enumerate(zip(predictions, labels, strict=True), start=1):
+            fields[f"predicted_{number}"] = label
+            if each.confidence is not None:
+                fields[f"confidence_{number}"] = round(float(each.confidence[row]), 6)
+        yield fields

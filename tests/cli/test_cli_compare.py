@@ -1,0 +1,79 @@
+"""``nlptx compare``."""
+
+import csv
+import json
+
+import pytest
+from command import refused, run
+
+TEXTS = [("great film", "pos"), ("I loved it", "pos"), ("boring", "neg"), ("awful and dull", "neg")] * 6
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("compare")
+    texts = [(f"{text} {number}", label) for number, (text, label) in enumerate(TEXTS)]
+    lines = [f"{text}\t{label}\t{number // 4}" for number, (text, label) in enumerate(texts)]
+    (path / "data.tsv").write_text("\n".join(["text\tlabel\tauthor", *lines]) + "\n")
+    wrong = {"pos": "neg", "neg": "pos"}
+    with (path / "bad.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "label", "predicted"])
+        writer.writerows(
+            [text, label, wrong[label] if number % 2 else label] for number, (text, label) in enumerate(texts)
+        )
+    with (path / "good.jsonl").open("w") as file:
+        for text, label in texts:
+            probabilities = {"prob_neg": 0.9, "prob_pos": 0.1} if label == "neg" else {"prob_neg": 0.1, "prob_pos": 0.9}
+            file.write(json.dumps({"text": text, "label": label, **probabilities}) + "\n")
+    return path
+
+
+def test_two_tables(folder):
+    result = run("compare", folder / "bad.csv", folder / "good.jsonl", "--json").json
+    assert result["texts"] == 24
+    assert [each["accuracy"] for each in result["candidates"]] == [0.5, 1]
+    assert result["candidates"][0]["log_loss"] is None
+    pair = result["pairs"][0]
+    assert (pair["only_first"], pair["only_second"]) == (0, 12)
+    assert pair["p_value"] == pytest.approx(2 / 2**12)
+    assert pair["verdict"].startswith(f"{folder / 'good.jsonl'} is better")
+
+
+def test_three_and_a_model(folder, tmp_path):
+    words = ("compare", "bad.csv", "good.jsonl", "bundled", "data.tsv", "--show", "2")
+    result = run(*words, "--disagreements", tmp_path / "differ.csv", cwd=folder)
+    assert "row minus column" in result.text
+    assert "corrected" in result.text
+    assert "only good.jsonl right, not bad.csv" in result.text
+    with (tmp_path / "differ.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) >= 12
+    assert list(rows[0])[:5] == ["where", "text", "label", "predicted_1", "predicted_2"]
+    assert run(*words, cwd=folder).stdout == result.stdout
+
+
+def test_groups(folder):
+    result = run("compare", "bad.csv", "good.jsonl", "data.tsv", "--group", "author", "--json", cwd=folder).json
+    assert result["groups"] == 6
+    refused(
+        "compare", "bad.csv", "good.jsonl", "data.tsv", "--group", "place", code=3, says="no column 'place'", cwd=folder
+    )
+
+
+def test_a_model_is_applied_to_the_texts_of_a_table(folder):
+    result = run("compare", "bad.csv", "bundled", "--json", cwd=folder).json
+    assert result["candidates"][1]["source"] == "bundled"
+    assert result["seen_in"] == {"bundled": None}
+
+
+def test_refusals(folder, tmp_path):
+    refused("compare", "bad.csv", code=2, says="nothing to compare", cwd=folder)
+    refused("compare", "bad.csv", "data.tsv", code=2, says="nothing to compare", cwd=folder)
+    refused("compare", "bundled", "bundled", code=2, says="labelled data is needed", cwd=folder)
+    refused("compare", "bad.csv", "none.csv", code=2, says="none.csv: no such file", cwd=folder)
+    words = ("compare", "bad.csv", "good.jsonl", "--disagreements", tmp_path / "a.xlsx")
+    refused(*words, code=2, says="name it *.csv", cwd=folder)
+    other = tmp_path / "other.csv"
+    other.write_text("text,label,predicted\nsomething else,pos,pos\n")
+    refused("compare", folder / "bad.csv", other, code=3, says=f"{other}: no row for the text 'great film 0'")

@@ -1,0 +1,63 @@
+"""``nlptx evaluate`` for tables with the predictions of any program."""
+
+import pytest
+from command import refused, run
+
+PLAIN = "text,label,predicted\na,neg,neg\nb,pos,?\nc,pos,pos\nd,neg,pos\n"
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text(PLAIN)
+    return path
+
+
+def test_without_probabilities(table):
+    result = run("evaluate", "-m", table, "--json")
+    report = result.json
+    assert report["accuracy"] == 0.5
+    assert report["confusion"] == [[1, 1], [0, 1]]
+    assert [row["texts"] for row in report["classes"]] == [2, 2]
+    assert [report[name] for name in ("auc", "log_loss", "ece", "aurc", "seed")] == [None] * 5
+    assert "1 of 4 texts have no answer" in result.stderr
+    text = run("evaluate", "-m", table).text
+    assert "50.00%" in text
+    assert not {"nan", "log-loss", "ROC-AUC", "calibration"} & set(text.replace("  ", "\n").split("\n"))
+
+
+def test_predictions_of_a_model_give_its_report(tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_text("text,label\nI loved it,pos\nhow boring,neg\nI hated it,neg\na wonderful day,neg\n")
+    run("predict", data, "-o", tmp_path / "p.csv")
+    found = run("evaluate", "-m", tmp_path / "p.csv", "--json").json
+    expected = run("evaluate", data, "--json").json
+    for name in ("accuracy", "macro_f1", "confusion", "interval", "majority"):
+        assert found[name] == expected[name]
+    assert found["log_loss"] == pytest.approx(expected["log_loss"], rel=1e-2)
+    assert found["ece"] == pytest.approx(expected["ece"], abs=1e-4)
+
+
+def test_data_and_gate(table, tmp_path):
+    data = tmp_path / "data.tsv"
+    data.write_text("text\tlabel\nb\tpos\na\tneg\nc\tneg\nd\tpos\n")
+    assert run("evaluate", data, "-m", table, "--json").json["accuracy"] == 0.5
+    assert run("evaluate", "-m", table, "--min-accuracy", "0.6", code=5).text
+    refused("evaluate", "-m", table, "--abstain", "0.6", code=2, says="need a model")
+    data.write_text("text\tlabel\nz\tpos\n")
+    refused("evaluate", data, "-m", table, code=3, says="no row for the text 'z'")
+
+
+def test_sets_of_labels(table):
+    table.write_text("text,label,predicted\na,x;y,y;x\nb,,x\n")
+    report = run("evaluate", "-m", table, "--label-separator", ";", "--json").json
+    assert report["accuracy"] == 0.5
+    assert report["micro_f1"] == 0.8
+    assert report["classes"][0]["threshold"] is None
+    assert run("evaluate", "-m", table, "--label-separator", ";").text
+
+
+def test_no_predictions(tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_text("text,label\na,x\n")
+    refused("evaluate", "-m", data, code=3, says="there are no predictions")

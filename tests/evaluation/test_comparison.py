@@ -1,0 +1,165 @@
+"""The comparison of programs on the same texts: bootstrap, tests, alignment, verdict."""
+
+import numpy as np
+import pytest
+
+from nlptx.corpus.document import Document
+from nlptx.errors import DataError, LabelError
+from nlptx.evaluation.alignment import align
+from nlptx.evaluation.bootstrap import percentile_interval, resampled_sums
+from nlptx.evaluation.comparison import compare_predictions, number_groups
+from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions
+from nlptx.evaluation.mcnemar import mcnemar, sign_flip_test, texts_needed
+from nlptx.evaluation.verdict import disagreements, examples, verdict
+from nlptx.metrics import evaluate
+
+
+def made(source, targets, predicted, names=("neg", "pos"), probabilities=None):
+    documents = [Document(f"text {row}", source=source, line=row + 1) for row in range(len(targets))]
+    confidence = None if probabilities is None else probabilities[np.arange(len(targets)), predicted]
+    return LabelledPredictions(
+        source, list(names), False, documents, np.array(targets), np.array(predicted), probabilities, confidence
+    )
+
+
+def random_pair(texts=400, seed=0, better=0.9):
+    rng = np.random.default_rng(seed)
+    targets = rng.integers(0, 2, texts)
+    result = []
+    for name, accuracy in (("A", 0.7), ("B", better)):
+        confidence = rng.uniform(0.5, 1, texts)
+        predicted = np.where(rng.random(texts) < accuracy, targets, 1 - targets)
+        probabilities = np.where(np.arange(2) == predicted[:, None], confidence[:, None], 1 - confidence[:, None])
+        result.append(made(name, targets, predicted, probabilities=probabilities))
+    return result
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 0), (1, 0), (3, 4), (5, 5), (2, 20), (300, 241)])
+def test_mcnemar_is_the_binomial_test(first, second):
+    stats = pytest.importorskip("scipy.stats")
+    expected = stats.binomtest(first, first + second).pvalue if first + second else 1
+    assert mcnemar(first, second) == pytest.approx(expected, rel=1e-9)
+    assert mcnemar(second, first) == mcnemar(first, second)
+
+
+def test_sign_flips_of_single_texts_are_close_to_mcnemar():
+    differences = np.array([1.0] * 14 + [-1.0] * 5 + [0.0] * 80)
+    assert sign_flip_test(differences) == pytest.approx(mcnemar(5, 14), abs=0.01)
+    assert sign_flip_test(np.zeros(3)) == 1
+
+
+def test_texts_needed():
+    assert texts_needed(0.1, 0.0) is None
+    assert texts_needed(0.1, 0.02) == texts_needed(0.1, -0.02)
+    assert texts_needed(0.1, 0.01) > texts_needed(0.1, 0.02)
+
+
+def test_bootstrap_has_the_standard_error_of_a_mean_and_does_not_depend_on_blocks(monkeypatch):
+    values = np.random.default_rng(3).normal(size=(500, 1))
+    sums = resampled_sums(values, resamples=2000)
+    assert (sums / 500).std() == pytest.approx(values.std() / 500**0.5, rel=0.06)
+    low, high = percentile_interval(sums[:, 0] / 500)
+    assert low < values.mean() < high
+    monkeypatch.setattr("nlptx.evaluation.bootstrap._BLOCK", 500 * 7)
+    assert np.allclose(resampled_sums(values, resamples=2000).std(), sums.std(), rtol=0.1)
+
+
+def test_groups_widen_the_interval():
+    first, second = random_pair(100)
+    five = [made(each.source, np.repeat(each.targets, 5), np.repeat(each.predicted, 5)) for each in (first, second)]
+    groups = np.repeat(np.arange(100), 5)
+    alone = compare_predictions(five, resamples=2000).pairs[0]
+    grouped = compare_predictions(five, groups, resamples=2000)
+    pair = grouped.pairs[0]
+    assert grouped.groups == 100
+    assert pair.accuracy.high - pair.accuracy.low > 1.8 * (alone.accuracy.high - alone.accuracy.low)
+    assert pair.p_value > alone.p_value
+
+
+def test_measures_are_those_of_evaluate():
+    predictions = random_pair()
+    comparison = compare_predictions(predictions, resamples=500)
+    for candidate, each in zip(comparison.candidates, predictions, strict=True):
+        report = evaluate(each.probabilities, each.targets, each.label_names, False, each.predicted)
+        assert candidate.accuracy == pytest.approx(report.accuracy)
+        assert candidate.macro_f1 == pytest.approx(report.macro_f1)
+        assert candidate.log_loss == pytest.approx(report.log_loss)
+        assert candidate.ece == report.ece
+    pair = comparison.pairs[0]
+    assert pair.both + pair.neither + pair.only_first + pair.only_second == comparison.texts
+    assert (pair.only_second - pair.only_first) / comparison.texts == pytest.approx(pair.accuracy.value)
+    assert pair.accuracy.low < pair.accuracy.value < pair.accuracy.high
+    assert pair.differs
+    assert verdict(pair).startswith("B is better than A: its accuracy is ")
+    assert compare_predictions(predictions, resamples=500).pairs == comparison.pairs
+
+
+def test_no_difference():
+    pair = compare_predictions(random_pair(60, better=0.72), resamples=500).pairs[0]
+    assert not pair.differs
+    assert verdict(pair).startswith("No difference can be shown")
+    assert f"about {pair.texts_needed:,} texts are needed" in verdict(pair)
+
+
+def test_no_answer_and_no_probabilities():
+    first, second = made("A", [0, 1, 1], [NO_ANSWER, 1, 0]), made("B", [0, 1, 1], [0, 1, NO_ANSWER])
+    comparison = compare_predictions([first, second], resamples=100)
+    assert [each.accuracy for each in comparison.candidates] == pytest.approx([1 / 3, 2 / 3])
+    assert comparison.candidates[0].log_loss is None
+    assert comparison.pairs[0].log_loss is None
+    rows = list(disagreements([first, second]))
+    assert [(row["predicted_1"], row["predicted_2"]) for row in rows] == [("?", "neg"), ("neg", "?")]
+
+
+def test_more_than_two_are_corrected():
+    first, second = random_pair()
+    third = made("C", first.targets, 1 - first.targets)
+    comparison = compare_predictions([first, second, third], resamples=200)
+    assert [pair.second for pair in comparison.pairs] == ["B", "C"]
+    assert all(pair.corrected_p_value >= pair.p_value for pair in comparison.pairs)
+    assert comparison.differences.shape == (3, 3)
+    assert comparison.differences[1, 0] == pytest.approx(comparison.pairs[0].accuracy.value)
+    with pytest.raises(DataError, match="two or more"):
+        compare_predictions([first])
+
+
+def test_sets_of_labels():
+    targets = [[True, False], [True, True], [False, False]]
+    first, second = made("A", targets, targets), made("B", targets, [[True, False], [True, False], [False, True]])
+    comparison = compare_predictions([first, second], resamples=100)
+    assert [each.accuracy for each in comparison.candidates] == pytest.approx([1, 1 / 3])
+    assert comparison.candidates[0].macro_f1 == 1
+
+
+def test_rows_and_labels_are_aligned():
+    first = made("A", [0, 1, 1], [0, 1, 0])
+    other = made("B", [1, 0, 0], [1, 0, NO_ANSWER], names=("Pos", "Neg")).take(np.array([2, 0, 1]))
+    notes = []
+    a, b = align([first, other], notes.append)
+    assert a.label_names == b.label_names == ["neg", "pos"]
+    assert b.texts == a.texts
+    assert b.targets.tolist() == [0, 1, 1]
+    assert b.predicted.tolist() == [0, 1, NO_ANSWER]
+    assert len(notes) == 1
+
+
+def test_different_true_labels_are_refused():
+    with pytest.raises(LabelError, match=r"B:2: the text 'text 1' has the label 'neg' here, but 'pos' in A:2"):
+        align([made("A", [0, 1], [0, 1]), made("B", [0, 0], [0, 1])])
+    with pytest.raises(DataError, match="no row for the text 'text 1' of A:2"):
+        align([made("A", [0, 1], [0, 1]), made("B", [0], [0])])
+    with pytest.raises(LabelError, match="any number of labels"):
+        align([made("A", [0, 1], [0, 1]), made("B", [[True, False]] * 2, [[True, False]] * 2)])
+
+
+def test_examples_are_the_most_confident():
+    first, second = random_pair()
+    rows = examples(second, first, 5)
+    assert len(rows) == 5
+    assert second.correct[rows].all()
+    assert not first.correct[rows].any()
+    assert (np.diff(second.confidence[rows]) <= 0).all()
+
+
+def test_groups_are_numbered():
+    assert number_groups(["b", "a", 1, "b"]).tolist() == [2, 1, 0, 2]

@@ -1,0 +1,201 @@
+"""Tables with the predictions of any program."""
+
+import json
+
+import numpy as np
+import pytest
+
+from nlptx.corpus.document import ReadOptions
+from nlptx.errors import DataError, LabelError
+from nlptx.evaluation.file_kind import is_prediction_file
+from nlptx.evaluation.labelled_predictions import NO_ANSWER, read_labelled
+from nlptx.evaluation.prediction_file import read_predictions
+
+PROBABILITIES = (
+    "text,label,predicted,prob_neg,prob_pos\ngood,pos,pos,0.2,0.8\nbad,neg,pos,0.4,0.6\nawful,neg,neg,0.9,0.1\n"
+)
+
+
+def written(folder, content, name="a.csv"):
+    path = folder / name
+    path.write_text(content, encoding="utf-8")
+    return str(path)
+
+
+def test_all_columns(tmp_path):
+    found = read_predictions(written(tmp_path, PROBABILITIES))
+    assert found.label_names == ["neg", "pos"]
+    assert found.is_ordered
+    assert found.texts == ["good", "bad", "awful"]
+    assert found.targets.tolist() == [1, 0, 0]
+    assert found.predicted.tolist() == [1, 1, 0]
+    assert found.correct.tolist() == [True, False, True]
+    np.testing.assert_allclose(found.probabilities, [[0.2, 0.8], [0.4, 0.6], [0.9, 0.1]])
+    np.testing.assert_allclose(found.confidence, [0.8, 0.6, 0.9])
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.jsonl", "a.txt"])
+def test_formats(tmp_path, name):
+    rows = [line.split(",") for line in PROBABILITIES.splitlines()]
+    if name == "a.jsonl":
+        content = "".join(json.dumps(dict(zip(rows[0], row, strict=True))) + "\n" for row in rows[1:])
+    else:
+        content = "".join("\t".join(row) + "\n" for row in rows)
+    path = written(tmp_path, content, name)
+    assert is_prediction_file(path)
+    assert read_predictions(path).predicted.tolist() == [1, 1, 0]
+
+
+def test_parquet(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"text": ["a", "b"], "label": [0, 1], "predicted": [0.0, 0.0]}).to_parquet(path)
+    assert is_prediction_file(str(path))
+    assert read_predictions(str(path)).correct.tolist() == [True, False]
+
+
+def test_without_probabilities(tmp_path):
+    found = read_predictions(written(tmp_path, "text,label,predicted_label\na,x,y\nb,y,y\nc,z,z\n"))
+    assert found.probabilities is None
+    assert found.confidence is None
+    assert not found.is_ordered
+    assert found.correct.tolist() == [False, True, True]
+
+
+def test_confidence_without_probabilities(tmp_path):
+    found = read_predictions(written(tmp_path, "text,label,predicted,confidence\na,x,y,0.7\nb,y,y,0.9\n"))
+    assert found.probabilities is None
+    assert found.confidence.tolist() == [0.7, 0.9]
+
+
+def test_without_predicted_labels_the_most_probable_one_counts(tmp_path):
+    found = read_predictions(written(tmp_path, "text,label,prob_a,prob_b\nx,a,0.1,0.9\ny,b,0.3,0.7\n"))
+    assert found.predicted.tolist() == [1, 1]
+
+
+def test_no_answer_counts_as_wrong(tmp_path):
+    notes = []
+    path = written(tmp_path, "text,label,predicted\na,x,?\nb,y,\nc,x,x\n")
+    found = read_predictions(path, on_note=notes.append)
+    assert found.predicted.tolist() == [NO_ANSWER, NO_ANSWER, 0]
+    assert found.correct.tolist() == [False, False, True]
+    assert notes == [f"{path}: 2 of 3 texts have no answer, which counts as wrong"]
+
+
+@pytest.mark.parametrize(
+    ("true", "predicted"),
+    [("neg pos", "Neg POS"), ("0 1", "neg pos"), ("negative positive", "0 1"), ("1 2", "1.0 2.0")],
+)
+def test_other_spellings(tmp_path, true, predicted):
+    notes = []
+    rows = [f"text {number},{a},{b}" for number, (a, b) in enumerate(zip(true.split(), predicted.split(), strict=True))]
+    found = read_predictions(written(tmp_path, "\n".join(["text,label,predicted", *rows])), on_note=notes.append)
+    assert found.correct.all()
+    assert len(found.label_names) == 2
+    assert len(notes) == 1
+    assert "other spellings" in notes[0]
+
+
+def test_labels_are_those_of_all_columns(tmp_path):
+    path = written(tmp_path, "text,label,predicted,prob_a,prob_b,prob_c\nx,a,d,0.5,0.25,0.25\n")
+    notes = []
+    found = read_predictions(path, on_note=notes.append)
+    assert found.label_names == ["a", "b", "c", "d"]
+    assert found.probabilities[0].tolist() == [0.5, 0.25, 0.25, 0]
+    assert found.confidence[0] == 0
+    assert any("probability of d" in note for note in notes)
+
+
+def test_numbers_are_ordered_by_value(tmp_path):
+    found = read_predictions(written(tmp_path, "text,label,predicted\nx,10,2\ny,2,1\n"))
+    assert found.label_names == ["1", "2", "10"]
+    assert found.is_ordered
+
+
+def test_label_map_and_columns(tmp_path):
+    reading = ReadOptions(text_column="review", label_column="stars", label_map={"5": "good", "1": "bad"})
+    found = read_predictions(written(tmp_path, "review,stars,predicted\nx,5,good\ny,1,5\n"), reading)
+    assert found.label_names == ["bad", "good"]
+    assert found.correct.tolist() == [True, False]
+
+
+def test_rounded_probabilities_are_normalised(tmp_path):
+    notes = []
+    path = written(tmp_path, "text,label,prob_a,prob_b,prob_c\nx,a,0.33,0.33,0.33\ny,b,0.2,0.5,0.3\n")
+    found = read_predictions(path, on_note=notes.append)
+    np.testing.assert_allclose(found.probabilities.sum(axis=1), 1)
+    assert len(notes) == 1
+    assert "1 texts" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ("0.5,0.2", "have the sum 0.7; expected 1"),
+        ("1.2,-0.2", "contains '1.2'; expected a probability"),
+        ("nan,0.5", "contains 'nan'; expected a probability"),
+        ("inf,0", "contains 'inf'"),
+        (",1", "is empty"),
+        ("high,low", "contains 'high'"),
+    ],
+)
+def test_what_is_not_a_probability_is_refused_with_its_line(tmp_path, cells, message):
+    path = written(tmp_path, f"text,label,prob_a,prob_b\nx,a,0.5,0.5\ny,b,{cells}\n")
+    with pytest.raises(DataError, match="expected") as error:
+        read_predictions(path)
+    assert f"{path}:3: " in str(error.value)
+    assert message in str(error.value)
+
+
+def test_no_predictions(tmp_path):
+    with pytest.raises(DataError, match="no predictions; the columns are text, label"):
+        read_predictions(written(tmp_path, "text,label\nx,a\n"))
+
+
+def test_no_true_labels(tmp_path):
+    with pytest.raises(LabelError, match="no column 'label'"):
+        read_predictions(written(tmp_path, "text,predicted\nx,a\n"))
+
+
+def test_predictions_for_unlabelled_texts_have_no_true_labels(tmp_path):
+    content = "text,label,confidence,prob_a,prob_b\nx,a,0.9,0.9,0.1\ny,b,0.6,0.4,0.6\n"
+    with pytest.raises(DataError, match="predictions, not true labels"):
+        read_predictions(written(tmp_path, content))
+
+
+def test_rows_are_matched_to_data_by_text(tmp_path):
+    data = read_labelled([written(tmp_path, "text,label\nx,a\ny,b\nx,b\n", "data.csv")], ReadOptions())
+    predictions = written(tmp_path, "text,predicted\ny,b\nx,a\nx,a\n")
+    found = read_predictions(predictions, data=data)
+    assert found.texts == ["x", "y", "x"]
+    assert found.correct.tolist() == [True, True, False]
+    labelled_by_program = written(tmp_path, "text,label\nx,b\ny,b\nx,b\n")
+    assert read_predictions(labelled_by_program, data=data).correct.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [(["x,a", "z,a"], "no row for the text 'y'"), (["x,a", "y,a", "w,b"], "the text 'w' is not in")],
+)
+def test_other_texts_than_those_of_the_data_are_refused(tmp_path, rows, message):
+    data = read_labelled([written(tmp_path, "text,label\nx,a\ny,b\n", "data.csv")], ReadOptions())
+    with pytest.raises(DataError, match=message):
+        read_predictions(written(tmp_path, "\n".join(["text,predicted", *rows])), data=data)
+
+
+def test_several_labels_per_text(tmp_path):
+    path = written(tmp_path, "text,label,predicted,prob_a,prob_b\nx,a;b,b;a,0.9,0.8\ny,,a,0.6,0.2\nz,,,0.1,0.1\n")
+    found = read_predictions(path, ReadOptions(label_separator=";"))
+    assert found.targets.tolist() == [[True, True], [False, False], [False, False]]
+    assert found.correct.tolist() == [True, False, True]
+    np.testing.assert_allclose(found.confidence, [0.72, 0.48, 0.81])
+
+
+def test_a_model_is_no_table(tmp_path):
+    path = tmp_path / "model.csv"
+    with path.open("wb") as file:
+        np.savez(file, weights=np.zeros(3))
+    assert not is_prediction_file(str(path))
+    assert not is_prediction_file("-")
+    assert not is_prediction_file(str(tmp_path))
