@@ -1,0 +1,169 @@
+"""``nlptx tune``."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from nlptx.cli.command import command, option
+from nlptx.cli.experiment import Given, experiment_options, read_experiment
+from nlptx.cli.options import Run, output_option, run_options
+from nlptx.cli.reporter import Reporter, print_json
+from nlptx.cli.stage_run import peak_memory
+from nlptx.cli.stop_signal import Terminated
+from nlptx.io.output_path import STDOUT, check_writable
+from nlptx.settings import TrainSettings
+
+if TYPE_CHECKING:
+    from nlptx.experiments.tuning import Trial, Tuning
+
+# Maximum number of rows in the table of settings that were tried.
+_MAX_ROWS = 20
+
+
+@command(stage="train")
+@output_option("tuned.toml", "Where the settings go, for nlptx train --config.")
+@option(
+    "--minutes", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True, help="Time for the search."
+)
+@option(
+    "--measure",
+    type=click.Choice(["log-loss", "accuracy"]),
+    default="log-loss",
+    show_default=True,
+    help="What to optimise.",
+)
+@option("--texts", type=click.IntRange(0), default=10_000, show_default=True, help="Use at most N texts; 0: all texts.")
+@option("--resume", is_flag=True, help="Continue a search from its checkpoint, which is beside the output.")
+@experiment_options
+@run_options()
+def tune(
+    given: Given,
+    seed: int,
+    output: str,
+    minutes: float,
+    measure: str,
+    texts: int,
+    resume: bool,
+    run: Run,
+) -> None:
+    """Search for better settings by cross-validation, and write a settings file.
+
+    \b
+    nlptx tune reviews.csv --minutes 10 -o tuned.toml
+    nlptx tune reviews.csv --minutes 60 --resume --epochs 3 --json
+
+    The settings file is for nlptx train --config tuned.toml. The search starts from the default settings, or from those
+    of --config and --preset, and tries random changes of word vectors, n-grams, network and training. Settings that are
+    given as options (also those of nlptx train that are not listed here) are not changed. All settings are judged on
+    the same folds, and bad ones are dropped early. Settings that are not better than those at the start are never
+    chosen.
+
+    The checkpoint is kept: with --resume and more minutes, the search continues.
+    """
+    if output == STDOUT:
+        raise click.UsageError("-o needs a file name, because the checkpoint is kept beside the file.")
+    if math.isnan(minutes):
+        raise click.BadParameter("nan is not a number of minutes.", param_hint="--minutes")
+    check_writable(output)
+    started = time.monotonic()
+    from nlptx.experiments.journal import Journal
+    from nlptx.experiments.settings_file import non_default, write_settings
+    from nlptx.experiments.tuning import tune as search
+    from nlptx.runtime.allocator import keep_freed_memory
+    from nlptx.runtime.workers import Workers
+
+    keep_freed_memory()
+    name = measure.replace("-", "_")
+    with Journal(output, resume, run.reporter.note) as journal:
+        try:
+            experiment, recipe, _ = read_experiment(given, run)
+            if 0 < texts < len(experiment.texts):
+                run.reporter.note(f"note: the search uses {texts:,} of {len(experiment.texts):,} texts (--texts)")
+                experiment = experiment.sample(texts, seed)
+            with run.reporter.meter("tuning") as meter:
+                result = search(
+                    experiment,
+                    recipe,
+                    seconds=60 * minutes - (time.monotonic() - started),
+                    measure=name,
+                    fixed=_fixed(),
+                    seed=seed,
+                    workers=Workers(run.jobs, processes=True),
+                    journal=journal,
+                    on_step=lambda state, fraction: meter(min(fraction, 1.0), state),
+                    on_best=lambda trial: meter(None, _describe(trial, name), keep=True),
+                )
+        except (KeyboardInterrupt, Terminated) as error:
+            if journal.is_there and journal.path is not None:
+                error.add_note(f"--resume continues from {journal.path.name}")
+            raise
+        write_settings(output, non_default(result.best.values), _comments(result))
+    if run.json:
+        cost = {"seconds": round(result.seconds, 3), "peak_memory_mb": peak_memory()}
+        print_json({"output": output, **_as_json(result), **cost})
+    else:
+        _draw(result, output, run.reporter)
+
+
+def _fixed() -> list[str]:
+    """Return the settings that were given as options or environment variables."""
+    context = click.get_current_context()
+    given = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+    return [f"train.{item.name}" for item in fields(TrainSettings) if context.get_parameter_source(item.name) in given]
+
+
+def _changes(trial: Trial) -> str:
+    """Return the changed settings as text."""
+    changes = (f"{name.partition('.')[2].replace('_', '-')} {value}" for name, value in trial.changes.items())
+    return ", ".join(changes) or "settings at the start"
+
+
+def _describe(trial: Trial, measure: str) -> str:
+    return f"{measure.replace('_', '-')} {trial.mean(measure):.4f}: {_changes(trial)}"
+
+
+def _comments(result: Tuning) -> list[str]:
+    """Return the comments of the settings file."""
+    if math.isnan(result.default.mean(result.measure)):
+        return ["written by nlptx tune; the time was too short to test any settings"]
+    title = result.measure.replace("_", "-")
+    return [
+        f"written by nlptx tune; mean {title} out of fold: {result.best.mean(result.measure):.4f},"
+        f" at the start: {result.default.mean(result.measure):.4f}",
+        f"changed: {_changes(result.best)}",
+    ]
+
+
+def _as_json(result: Tuning) -> dict[str, Any]:
+    trials = [
+        {
+            "changes": trial.changes,
+            "folds": [fold._asdict() for fold in trial.folds],
+            "seconds": round(trial.seconds, 3),
+            "failure": trial.failure or None,
+            "best": trial is result.best,
+        }
+        for trial in result.trials
+    ]
+    return {"measure": result.measure, "rounds": result.rounds, "settings": result.best.values, "trials": trials}
+
+
+def _draw(result: Tuning, output: str, reporter: Reporter) -> None:
+    """Print the settings that were tested on most folds, the best first."""
+    from nlptx.experiments.tuning import MEASURES
+
+    sign = -1 if MEASURES[result.measure] else 1
+    tested = [trial for trial in result.trials if trial.folds]
+    order = sorted(tested, key=lambda trial: (-len(trial.folds), sign * trial.mean(result.measure)))
+    rows = [
+        (len(trial.folds), f"{trial.mean('accuracy'):.2%}", f"{trial.mean('log_loss'):.4f}", _changes(trial))
+        for trial in order[:_MAX_ROWS]
+    ]
+    header = ("folds", "accuracy", "log-loss", "changed settings")
+    reporter.table(f"best of {len(result.trials)} settings -> {output}", header, rows)

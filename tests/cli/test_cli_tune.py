@@ -1,0 +1,73 @@
+"""``nlptx tune``: settings file, table, JSON, resuming, errors."""
+
+import signal
+import tomllib
+
+import pytest
+from calling import call, failure
+from command import Running, header_of
+
+FAST = ("--folds", "2", "--heads", "2", "--minutes", "0.03")
+
+
+@pytest.fixture
+def here(work, tmp_path, monkeypatch):
+    """Change to an empty working folder; return the folder ``work``."""
+    monkeypatch.chdir(tmp_path)
+    return work
+
+
+def test_the_settings_file_is_accepted_by_train(here):
+    result = call("tune", here / "train.tsv", *FAST, "--epochs", "1")
+    assert "settings -> tuned.toml" in result.text
+    assert "settings at the start" in result.text
+    with open("tuned.toml", "rb") as file:
+        found = tomllib.load(file)
+    assert found["train"]["epochs"] == 1
+    assert found["train"]["heads"] == 2
+    call("train", here / "train.tsv", "--config", "tuned.toml", "-q", "-o", "m.npz")
+    assert header_of("m.npz")["settings"]["epochs"] == 1
+
+
+def test_json_and_given_settings_are_not_changed(here):
+    words = ("--folds", "2", "--minutes", "0.05", "--epochs", "1", "--measure", "accuracy")
+    report = call("tune", here / "train.tsv", *words, "--json", "-q").json
+    assert report["measure"] == "accuracy"
+    assert len(report["trials"]) > 1
+    assert report["trials"][0]["changes"] == {}
+    assert all("train.epochs" not in trial["changes"] for trial in report["trials"])
+    assert sum(trial["best"] for trial in report["trials"]) == 1
+    assert report["settings"]["train.epochs"] == 1
+
+
+def test_an_interrupted_search_is_resumed(here):
+    words = ("tune", here / "train.tsv", "--folds", "2", "--minutes", "5", "--epochs", "1")
+    with Running(*words) as running:
+        running.read_until(b"settings at the start", running.process.stderr)
+        running.process.send_signal(signal.SIGINT)
+        stopped = running.finish()
+    assert stopped.code == 130
+    assert "--resume continues from tuned.toml.checkpoint" in stopped.stderr
+    resumed = call(*words[:4], "--minutes", "0.001", "--epochs", "1", "--resume")
+    assert "finished parts: " in resumed.stderr
+    code, message = failure(*words[:4], "--minutes", "0.001", "--epochs", "2", "--resume")
+    assert (code, "--epochs was 1 and is 2" in message) == (4, True)
+
+
+def test_a_sample_of_the_texts(here):
+    result = call("tune", here / "train.tsv", "--folds", "2", "--minutes", "0.001", "--epochs", "1", "--texts", "40")
+    assert "the search uses 40 of 80 texts" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("-o", "-"), 2, "-o needs a file name"),
+        (("--minutes", "0"), 2, "--minutes"),
+        (("--minutes", "nan"), 2, "--minutes"),
+        (("--folds", "99"), 3, "80 texts for 99 folds"),
+    ],
+)
+def test_errors(here, words, code, says):
+    found, message = failure("tune", here / "train.tsv", *words)
+    assert (found, says in message) == (code, True), message

@@ -1,0 +1,206 @@
+"""The search for settings: candidates, halving, time limit, resuming. Training is replaced by a formula."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from sample_data import make_rows
+
+from nlptx import CountSettings, PcaSettings, TrainSettings
+from nlptx.errors import ArtifactError, DivergenceError, SettingsError
+from nlptx.experiments import tuning
+from nlptx.experiments.experiment import Experiment, Recipe
+from nlptx.experiments.journal import Journal
+from nlptx.experiments.measures import Measures
+from nlptx.experiments.search_space import SearchSpace, values_of, with_values
+from nlptx.experiments.settings_file import non_default, write_settings
+from nlptx.experiments.tuning import tune
+from nlptx.training.own_embeddings import OwnEmbeddings
+
+FOLDS = 4
+ROWS = make_rows(("neg", "pos"), 40, seed=1)
+EXPERIMENT = Experiment([row[0] for row in ROWS], [row[1] for row in ROWS], folds=FOLDS)
+
+
+def loss_of(recipe, fold):
+    """Return a loss whose best settings are known; folds differ in difficulty."""
+    values = values_of(recipe)
+    loss = 0.1 * fold + 1.0
+    loss += 0.2 * (values["cooccur.window"] != 5) + 0.1 * (values["train.epochs"] != 4)
+    return loss + 0.05 * (values["train.word_dropout"] != 0.2)
+
+
+@pytest.fixture
+def world(monkeypatch):
+    """A clock, which a step advances by 10 seconds, and the steps that were taken."""
+    state = SimpleNamespace(now=0.0, steps=[], loss=loss_of, stop_after=None)
+
+    def run_fold(experiment, recipe, seed, fold, workers, on_progress):
+        if len(state.steps) == state.stop_after:
+            raise KeyboardInterrupt
+        state.steps.append((tuple(values_of(recipe).values()), fold))
+        state.now += 10.0
+        loss = state.loss(recipe, fold)
+        return SimpleNamespace(measures=Measures(1 - loss / 10, 0.0, loss, 0.0))
+
+    monkeypatch.setattr(tuning, "run_fold", run_fold)
+    return state
+
+
+def search(world, seconds=4000.0, **options):
+    return tune(EXPERIMENT, **{"seconds": seconds, "clock": lambda: world.now, **options})
+
+
+def test_the_search_finds_the_best_settings(world):
+    result = search(world)
+    assert result.best.changes["cooccur.window"] == 5
+    assert result.best.changes["train.epochs"] == 4
+    assert result.best.changes["train.word_dropout"] == 0.2
+    assert result.best.mean("log_loss") == pytest.approx(1.15)
+    assert len(result.best.folds) == FOLDS
+
+
+@pytest.mark.parametrize("seconds", [0.0, 5.0, 10.0, 35.0, 75.0, 123.0, 1000.0])
+def test_the_time_limit_is_kept(world, seconds):
+    result = search(world, seconds)
+    # Only the first step, whose time is unknown, may exceed the limit.
+    assert result.seconds <= max(seconds, 10.0)
+
+
+def test_expensive_candidates_exceed_the_limit_by_less_than_a_step(world):
+    def slow(recipe, fold):
+        world.now += 90.0 * (recipe.train.blocks == 2)
+        return loss_of(recipe, fold)
+
+    world.loss = slow
+    for seconds in range(50, 1000, 70):
+        world.now = 0.0
+        assert search(world, float(seconds)).seconds < seconds + 100.0
+
+
+def test_the_default_is_chosen_unless_another_is_better(world):
+    world.loss = lambda recipe, fold: 1.0
+    result = search(world)
+    assert result.best is result.default
+    assert len(result.default.folds) == FOLDS
+    assert len(result.trials) > 10
+
+
+def test_a_candidate_that_is_better_on_some_folds_only_is_not_chosen(world):
+    def loss(recipe, fold):
+        is_default = recipe.train.epochs == 2
+        return 1.0 if is_default else [0.9, 0.9, 1.5, 1.5][fold]
+
+    world.loss = loss
+    assert search(world).best.mean("log_loss") == 1.0
+
+
+def test_more_time_continues_the_same_sequence(world):
+    search(world, 300.0)
+    short, world.steps, world.now = world.steps, [], 0.0
+    search(world, 900.0)
+    assert world.steps[: len(short)] == short
+    world.steps, world.now = [], 0.0
+    search(world, 300.0, seed=2)
+    assert world.steps[:FOLDS] == short[:FOLDS]  # the settings to start from
+    assert world.steps[: len(short)] != short
+
+
+def test_no_settings_are_tried_twice(world):
+    result = search(world, 6000.0)
+    names = [repr(trial.values) for trial in result.trials]
+    assert len(set(names)) == len(names)
+
+
+def test_losing_candidates_cost_one_or_two_folds(world):
+    result = search(world, 1000.0)
+    first = result.trials[1:7]
+    assert sorted(len(trial.folds) for trial in first)[:3] == [1, 1, 1]
+    assert sum(len(trial.folds) for trial in first) <= 6 + 3 + 2
+
+
+def test_settings_that_fail_are_left_out(world):
+    def loss(recipe, fold):
+        if recipe.train.lr > 1e-3:
+            raise DivergenceError("the loss exploded")
+        return loss_of(recipe, fold)
+
+    world.loss = loss
+    result = search(world)
+    assert result.best.changes["cooccur.window"] == 5
+    failed = [trial for trial in result.trials if trial.failure]
+    assert failed
+    assert all(trial.values["train.lr"] == 2e-3 for trial in failed)
+
+
+def test_settings_to_start_from_must_work(world):
+    def fail(recipe, fold):
+        raise DivergenceError("the loss exploded")
+
+    world.loss = fail
+    with pytest.raises(DivergenceError):
+        search(world)
+
+
+def test_an_interrupted_search_is_resumed(world, tmp_path):
+    whole = search(world, 600.0)
+    steps, world.steps, world.now = world.steps, [], 0.0
+    output = str(tmp_path / "tuned.toml")
+    world.stop_after = 13
+    with pytest.raises(KeyboardInterrupt), Journal(output) as journal:
+        search(world, 600.0, journal=journal)
+    world.steps, world.stop_after, world.now = [], None, 5000.0
+    with Journal(output, resume=True) as journal:
+        resumed = search(world, 600.0, journal=journal)
+    assert world.steps == steps[13:]
+    assert resumed == whole
+    with Journal(output, resume=True) as journal, pytest.raises(ArtifactError, match="`measure` was log_loss"):
+        search(world, 600.0, journal=journal, measure="accuracy")
+
+
+def test_accuracy_as_the_measure(world):
+    result = search(world, measure="accuracy")
+    assert result.best.mean("accuracy") == pytest.approx(1 - 0.115)
+    with pytest.raises(SettingsError, match="expected one of log_loss, accuracy"):
+        search(world, measure="f1")
+
+
+def test_the_space_leaves_out_what_has_no_effect():
+    recipe = Recipe()
+    groups = {name for names in SearchSpace.of(recipe).groups for name in names}
+    assert {"cooccur.window", "train.label_order", "train.epochs"} <= groups
+    given = replace(recipe, vectors=None)
+    found = {name for names in SearchSpace.of(given, ["train.epochs"], scale=False).groups for name in names}
+    assert groups - found >= {"cooccur.window", "pca.components", "train.label_order", "train.epochs"}
+    assert "train.lr" in found
+
+
+def test_every_value_is_valid():
+    recipe = Recipe()
+    values = values_of(recipe)
+    for names, choices in SearchSpace.of(recipe).groups.items():
+        defaults = {name: values[name] for name in names}
+        assert tuple(defaults.values()) in choices
+        for choice in choices:
+            changed = with_values(recipe, values | dict(zip(names, choice, strict=True)))
+            assert values_of(changed) == values | dict(zip(names, choice, strict=True))
+
+
+def test_the_settings_file_can_be_read(tmp_path):
+    recipe = Recipe(
+        TrainSettings(epochs=4, lr=5e-4, norm_gain=False, pool="max"),
+        OwnEmbeddings(CountSettings(window=5), PcaSettings(standardize=True)),
+    )
+    path = tmp_path / "tuned.toml"
+    write_settings(path, non_default(values_of(recipe)), ["one", "two"])
+    assert path.read_text() == (
+        "# one\n# two\n\n[cooccur]\nwindow = 5\n\n[pca]\nstandardize = true\n\n"
+        '[train]\nnorm-gain = false\npool = "max"\nepochs = 4\nlr = 0.0005\n'
+    )
+
+
+def test_a_sample_keeps_the_fractions_of_the_labels():
+    labels = ["b" if number % 4 == 0 else "a" for number in range(400)]
+    found = Experiment(["x"] * 400, labels, groups=list(map(str, range(400)))).sample(100, seed=1)
+    assert len(found.texts) == len(found.groups) == 100
+    assert found.labels.count("b") == 25
