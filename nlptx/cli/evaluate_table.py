@@ -93,7 +93,8 @@ def evaluate_table(
         )
     curve = None if found.confidence is None else CoverageCurve.of(found.confidence, found.correct)
     groups = {column: accuracy_by_group(find_groups(column, found.documents), found.correct) for column in by}
-    names = {"model": path, "data": list(data) or [path], "seed": None}
+    inputs = list(data) or [path]
+    names = {"model": path, "data": inputs, "seed": None}
     if run.json:
         points = None if curve is None else [point._asdict() for point in curve.table()]
         print_json(
@@ -116,7 +117,7 @@ def evaluate_table(
 
         sha256 = digest(found.documents) if read is None else read.sha256
         evaluation = Evaluation(
-            found, report, names["data"], sha256, groups=groups, command=this_command("report.html")
+            found, report, inputs, sha256, groups=groups, command=this_command("report.html")
         )
         write_evaluation_page(page, evaluation)
         run.reporter.note(f"report -> {page}")
