@@ -11,15 +11,19 @@ import click
 from nlptx.cli.abstention import Abstention, abstention_options, draw_coverage
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.evaluate_table import evaluate_table, is_table
-from nlptx.cli.evaluation_report import as_json, draw_report
+from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import BUNDLED, Run, model_option, run_options
+from nlptx.cli.page_options import by_option, report_option, this_command
 from nlptx.cli.reading_options import reading_options
 from nlptx.cli.reporter import print_json
 from nlptx.cli.seen_data import SEEN, seen_in
 from nlptx.cli.stage_run import peak_memory
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, QualityGateError
+
+# What happens to a text without a known word.
+_UNKNOWN = "scored with the share of each label in the training data"
 
 
 @command()
@@ -28,6 +32,8 @@ from nlptx.errors import DataError, QualityGateError
 @option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 below this accuracy.")
 @abstention_options
 @option("--plot", type=PATH, metavar="FILE", help="Draw accuracy against coverage as .png, .svg or .pdf (plot extra).")
+@by_option
+@report_option
 @reading_options(("test",), skip_bad=True, labelled=True, separator=True)
 @option("--plot", type=PATH, metavar="FILE", help="Draw reliability and coverage as .png, .svg or .pdf (plot extra).")
 @reading_options(("test",), skip_bad=True, labelled=True)
@@ -38,6 +44,8 @@ def evaluate(
     min_accuracy: float | None,
     abstention: Abstention,
     plot: str | None,
+    by: tuple[str, ...],
+    report: str | None,
     reading: ReadOptions,
     run: Run,
 ) -> None:
@@ -46,6 +54,7 @@ def evaluate(
     \b
     nlptx evaluate -m model.npz test.tsv
     nlptx evaluate -m model.npz aclImdb.tar.gz --json --min-accuracy 0.9
+    nlptx evaluate -m model.npz test.tsv --by source --report report.html
 
     The report gives the model, its training seed, the data, the accuracy with its 95 % interval, balanced accuracy
     (mean recall of the labels), macro-F1, ROC-AUC, log-loss, calibration error (ECE), the precision, recall and F1 of
@@ -59,6 +68,10 @@ def evaluate(
     calibrated. --abstain and --max-error work as in nlptx predict. With one of them, --min-accuracy and the rest of the
     report apply only to the labelled texts.
 
+    --by COLUMN adds the accuracy on each group of texts that have the same value in a column. --report FILE writes a
+    page with figures, the worst errors and the most uncertain texts, whose words are coloured by their effect on the
+    prediction. The page is one file without any network access (report extra: pip install 'nlptx[report]').
+
     For a model of several labels per text, accuracy is the fraction of the texts whose labels are all correct (subset
     accuracy), also for --min-accuracy. The report contains micro-F1 and the threshold of each label.
 
@@ -68,9 +81,14 @@ def evaluate(
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
     started = time.perf_counter()
+    check_names(report)
+    if report is not None:
+        from nlptx.report.page import check_report
+
+        check_report(report)
     if model is not None and is_table(model):
         check_names(*data, model, plot)
-        evaluate_table(data, model, min_accuracy, abstention, plot, reading, run)
+        evaluate_table(data, model, min_accuracy, abstention, plot, by, report, reading, run)
         return
     data = inputs_or_stdin(data)
     check_names(*data, model, plot)
@@ -80,6 +98,7 @@ def evaluate(
     from nlptx.classifier.evaluation import compare
     from nlptx.classifier.model import Model
     from nlptx.cli.known_words import KnownWords
+    from nlptx.evaluation.groups import accuracy_by_group, find_groups
     from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
@@ -93,6 +112,7 @@ def evaluate(
     threshold = abstention.threshold(classifier)
     separator = None if classifier.label_sets is None else classifier.label_sets.separator
     read = read_labelled(data, replace(reading, label_separator=separator), run.reporter.note)
+    columns = {column: np.array(find_groups(column, read.documents), object) for column in by}
     known_words = KnownWords()
     with Workers(run.jobs, processes=True) as workers:
         predictions = predict_labelled(
@@ -107,7 +127,8 @@ def evaluate(
         )
     curve = CoverageCurve.of(confidence, predictions.correct)
     kept = predictions.take(answered)
-    report = compare(classifier, kept.probabilities, kept.targets, classifier.label_names)
+    measured = compare(classifier, kept.probabilities, kept.targets, classifier.label_names)
+    groups = {column: accuracy_by_group(names[answered].tolist(), kept.correct) for column, names in columns.items()}
     seen = seen_in(classifier, read.sha256)
     names = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
     if run.json:
@@ -120,17 +141,30 @@ def evaluate(
             "aurc": curve.aurc,
         }
         cost = {"seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
-        print_json({**names, **as_json(report), **about_data, **cost})
+        print_json({**names, **as_json(measured), **groups_as_json(groups), **about_data, **cost})
     else:
         if abstention.is_given:
             names["answered"] = f"{answered.mean():.2%} of {len(answered):,}, confidence at least {threshold:g}"
-        draw_report(names, report, known_words.unknown, run.reporter)
+        draw_report(names, measured, known_words.unknown, run.reporter)
+        draw_groups(groups, run.reporter)
         draw_coverage(curve, run.reporter)
     if plot is not None:
         plot_evaluation(curve, kept.confidence, kept.correct, plot)
     for note in known_words.notes("scored with the share of each label in the training data"):
+        plot_coverage(curve, plot)
+    if report is not None:
+        from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
+
+        notes = [*known_words.notes(_UNKNOWN), *([SEEN[seen]] if seen else [])]
+        evaluation = Evaluation(
+            predictions, measured, data, read.sha256, classifier, answered, groups, notes, this_command("report.html")
+        )
+        with Workers(run.jobs, processes=True) as workers:
+            write_evaluation_page(report, evaluation, workers)
+        run.reporter.note(f"report -> {report}")
+    for note in known_words.notes(_UNKNOWN):
         run.reporter.note(note)
     if seen:
         run.reporter.note(f"note: {SEEN[seen]}")
-    if min_accuracy is not None and report.accuracy < min_accuracy:
-        raise QualityGateError(f"accuracy is {report.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")
+    if min_accuracy is not None and measured.accuracy < min_accuracy:
+        raise QualityGateError(f"accuracy is {measured.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")

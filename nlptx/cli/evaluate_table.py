@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from nlptx.cli.abstention import Abstention, draw_coverage
-from nlptx.cli.evaluation_report import as_json, draw_report
+from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
 from nlptx.cli.options import Run
+from nlptx.cli.page_options import this_command
 from nlptx.cli.reporter import print_json
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import QualityGateError
@@ -35,6 +36,8 @@ def evaluate_table(
     min_accuracy: float | None,
     abstention: Abstention,
     plot: str | None,
+    by: tuple[str, ...],
+    page: str | None,
     reading: ReadOptions,
     run: Run,
 ) -> None:
@@ -46,6 +49,8 @@ def evaluate_table(
         min_accuracy: see nlptx evaluate.
         abstention: options that need a model, so they must not be given.
         plot: name of a drawing of accuracy against coverage, or None. It needs confidences.
+        by: columns whose values divide the texts into groups.
+        page: name of the HTML page to write, or None.
         reading: options for reading the table and the data.
         run: options of every command.
 
@@ -55,6 +60,8 @@ def evaluate_table(
     """
     from nlptx.classifier.coverage import CoverageCurve
     from nlptx.classifier.label_set_report import report_sets
+    from nlptx.corpus.corpus import digest
+    from nlptx.evaluation.groups import accuracy_by_group, find_groups
     from nlptx.evaluation.labelled_predictions import read_labelled
     from nlptx.evaluation.prediction_file import read_predictions
     from nlptx.metrics import evaluate
@@ -85,17 +92,34 @@ def evaluate_table(
             found.confidence,
         )
     curve = None if found.confidence is None else CoverageCurve.of(found.confidence, found.correct)
-    names = {"model": path, "data": list(data) or [path], "seed": None}
+    groups = {column: accuracy_by_group(find_groups(column, found.documents), found.correct) for column in by}
+    inputs = list(data) or [path]
+    names = {"model": path, "data": inputs, "seed": None}
     if run.json:
         points = None if curve is None else [point._asdict() for point in curve.table()]
-        print_json(names | as_json(report) | {"coverage_curve": points, "aurc": curve.aurc if curve else None})
+        print_json(
+            names
+            | as_json(report)
+            | groups_as_json(groups)
+            | {"coverage_curve": points, "aurc": curve.aurc if curve else None}
+        )
     else:
         draw_report(names, report, 0, run.reporter)
+        draw_groups(groups, run.reporter)
         if curve is not None:
             draw_coverage(curve, run.reporter)
     if plot is not None and curve is not None:
         from nlptx.plots import plot_coverage
 
         plot_coverage(curve, plot)
+    if page is not None:
+        from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
+
+        sha256 = digest(found.documents) if read is None else read.sha256
+        evaluation = Evaluation(
+            found, report, inputs, sha256, groups=groups, command=this_command("report.html")
+        )
+        write_evaluation_page(page, evaluation)
+        run.reporter.note(f"report -> {page}")
     if min_accuracy is not None and report.accuracy < min_accuracy:
         raise QualityGateError(f"accuracy is {report.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")

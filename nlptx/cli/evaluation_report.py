@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,14 @@ from nlptx.cli.reporter import Reporter
 
 if TYPE_CHECKING:
     from nlptx.classifier.label_set_report import LabelSetReport
+    from nlptx.evaluation.groups import Group
     from nlptx.metrics import Report
 
 # Maximum number of labels for which the confusion matrix is drawn. If there are more, the most frequent errors are
 # listed instead, up to the second number.
 _MAX_DRAWN, _MAX_LISTED = 12, 10
+# Maximum number of groups in a table of accuracy by the values of a column.
+_MAX_GROUPS = 40
 
 
 def as_json(report: Report | LabelSetReport) -> dict[str, Any]:
@@ -42,6 +46,26 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
         if count and true != predicted
     ]
     return sorted(wrong, key=lambda row: -row[2])[:_MAX_LISTED]
+
+
+def groups_as_json(groups: Mapping[str, Sequence[Group]]) -> dict[str, Any]:
+    """Return the accuracy by the values of each column as the JSON field ``by``; no field if there are no columns."""
+    if not groups:
+        return {}
+    return {"by": {column: [asdict(group) for group in found] for column, found in groups.items()}}
+
+
+def draw_groups(groups: Mapping[str, Sequence[Group]], reporter: Reporter) -> None:
+    """Print the accuracy by the values of each column as tables."""
+    for column, found in groups.items():
+        rows = [
+            (group.name or "(empty)", group.texts, f"{group.accuracy:.2%}", f"{low:.2%} to {high:.2%}")
+            for group in found[:_MAX_GROUPS]
+            for low, high in [group.interval]
+        ]
+        left_out = len(found) - len(rows)
+        title = f"by {column}" + (f" ({left_out:,} smaller groups are not shown)" if left_out else "")
+        reporter.table(title, (column, "texts", "accuracy", "95 % interval"), rows)
 
 
 def draw_report(names: dict[str, Any], report: Report | LabelSetReport, unknown: int, reporter: Reporter) -> None:

@@ -19,6 +19,7 @@ from nlptx.settings import GROUPS
 
 COMMANDS = (
     "cooccur",
+    *("cooccur", "pca", "train", "predict", "evaluate", "compare", "crossvalidate", "tune"),
     "pca",
     "train",
     "predict",
@@ -27,6 +28,7 @@ COMMANDS = (
     "crossvalidate",
     "tune",
     "neighbors",
+    *("neighbors", "explain", "info"),
     "explain",
     "info",
 )

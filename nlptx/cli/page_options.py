@@ -1,0 +1,75 @@
+"""The options ``--report``, which writes an HTML page, and ``--by``, which divides texts into groups."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from nlptx.cli.command import PATH, option
+
+# Options that do not change the contents of a page, or only those of other outputs.
+_NOT_SHOWN = {"json", "jobs", "quiet", "verbose", "no_color", "plot", "min_accuracy", "help"}
+
+
+def _check(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value == "-":
+        raise click.BadParameter(
+            "a report is a file, because standard output shows the result; name a file that ends in .html.",
+            context,
+            parameter,
+        )
+    return value
+
+
+def _distinct(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(value)) < len(value):
+        raise click.BadParameter("a column is given twice.", context, parameter)
+    return value
+
+
+report_option = option(
+    "--report",
+    type=PATH,
+    metavar="FILE",
+    callback=_check,
+    help="Write a page with figures and texts as .html (report extra).",
+)
+by_option = option(
+    "--by",
+    multiple=True,
+    metavar="COLUMN",
+    callback=_distinct,
+    help="Show the accuracy for each value of a column; can be repeated.",
+)
+
+
+def this_command(report: str) -> str:
+    """Return a command line that makes the page again.
+
+    Args:
+        report: name of the page in the command, so that equal pages with different names have equal bytes.
+    """
+    context = click.get_current_context()
+    words = ["nlptx", str(context.info_name)]
+    for parameter in context.command.params:
+        value = context.params.get(str(parameter.name))
+        if isinstance(parameter, click.Argument):
+            words += value if isinstance(value, tuple) else [str(value)]
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        given = context.get_parameter_source(name) not in (ParameterSource.DEFAULT, None)
+        if isinstance(parameter, click.Option) and given and name not in _NOT_SHOWN:
+            value = report if name == "report" else context.params.get(name)
+            words += _as_words(parameter, value)
+    return shlex.join(words)
+
+
+def _as_words(parameter: click.Option, value: Any) -> list[str]:
+    name = max(parameter.opts, key=len)
+    if parameter.is_flag:
+        return [name] if value else [max(parameter.secondary_opts, key=len)] if parameter.secondary_opts else []
+    values = value if isinstance(value, tuple | list) else [value]
+    return [word for one in values for word in (name, str(one))]

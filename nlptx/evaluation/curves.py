@@ -1,0 +1,119 @@
+"""Curves of a classifier: ROC, precision-recall, and reliability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.model import Model
+from nlptx.metrics import BINS, wilson_interval
+
+# Maximum number of points of a curve; the omitted points are not visible in a figure.
+MAX_POINTS = 200
+
+
+@dataclass(frozen=True)
+class RankingCurves:
+    """ROC curve and precision-recall curve of the probability of one label, against all other labels.
+
+    Args:
+        roc: (false positive rate, true positive rate) for decreasing thresholds.
+        precision_recall: (recall, precision) for decreasing thresholds.
+        average_precision: sum over the thresholds of the precision times the increase in recall.
+        share: fraction of the texts that have the label; this is the precision of random scores.
+    """
+
+    roc: list[tuple[float, float]]
+    precision_recall: list[tuple[float, float]]
+    average_precision: float
+    share: float
+
+
+def ranking_curves(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> RankingCurves | None:
+    """Return the curves of a score; None unless there are both positive and negative texts.
+
+    Args:
+        scores: (texts,) scores, higher for texts that are more probably positive.
+        positive: (texts,) whether each text is positive.
+    """
+    positives, negatives = int(positive.sum()), int((~positive).sum())
+    if not positives or not negatives:
+        return None
+    order = np.argsort(-scores, kind="stable")
+    last = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)  # last text of each distinct score
+    hits = np.cumsum(positive[order])[last]
+    recall, precision = hits / positives, hits / (last + 1)
+    false_rate = (last + 1 - hits) / negatives
+    average = float((np.diff(recall, prepend=0) * precision).sum())
+    roc = _thinned(np.append(0, false_rate), np.append(0, recall))
+    return RankingCurves(roc, _thinned(recall, precision), average, positives / len(scores))
+
+
+def _thinned(x: NDArray, y: NDArray) -> list[tuple[float, float]]:
+    """Return at most MAX_POINTS of the points of a curve, spread evenly along it, with the first and the last one."""
+    along = np.append(0, np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y))))
+    wanted = np.linspace(0, along[-1], MAX_POINTS)
+    rows = np.unique(np.append(np.searchsorted(along, wanted), [0, len(x) - 1]).clip(max=len(x) - 1))
+    return list(zip(x[rows].tolist(), y[rows].tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class ReliabilityBin:
+    """The texts with a confidence in one interval.
+
+    Args:
+        low, high: bounds of the confidence.
+        texts: number of texts.
+        confidence: mean confidence.
+        accuracy: fraction of the texts whose prediction is correct.
+        interval: 95 % Wilson interval of the accuracy.
+    """
+
+    low: float
+    high: float
+    texts: int
+    confidence: float
+    accuracy: float
+    interval: tuple[float, float]
+
+
+def reliability(confidence: NDArray[np.float64], correct: NDArray[np.bool_], bins: int = BINS) -> list[ReliabilityBin]:
+    """Return the accuracy at each confidence, in bins of equal width; bins without texts are left out.
+
+    Args:
+        confidence: (texts,) confidence of each prediction.
+        correct: (texts,) whether each prediction is correct.
+        bins: number of bins.
+    """
+    bin_of = np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    found = []
+    for number in np.unique(bin_of).tolist():
+        members = bin_of == number
+        texts, hits = int(members.sum()), int(correct[members].sum())
+        mean = float(confidence[members].mean())
+        interval = wilson_interval(hits, texts)
+        found.append(ReliabilityBin(number / bins, (number + 1) / bins, texts, mean, hits / texts, interval))
+    return found
+
+
+def without_temperature(
+    model: Model, probabilities: NDArray[np.float64], known: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return the probabilities (texts, C) that the model would predict if its temperature were 1.
+
+    Args:
+        model: the classifier.
+        probabilities: (texts, C) its probabilities.
+        known: (texts,) whether each text has a known word; the probabilities of other texts have no temperature.
+    """
+    smallest = np.finfo(np.float64).tiny
+    loss = model.network.loss
+    if loss.independent:
+        outputs = np.log(np.maximum(probabilities, smallest)) - np.log(np.maximum(1 - probabilities, smallest))
+    else:
+        logs = np.log(np.maximum(probabilities / model.priors if model.is_balanced else probabilities, smallest))
+        outputs = logs[:, 1:] - logs[:, :1] if loss.outputs == 1 else logs
+    raw = model.as_probabilities(outputs * model.temperature)
+    return np.where(known[:, None], raw, probabilities)

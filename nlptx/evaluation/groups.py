@@ -1,0 +1,109 @@
+"""Accuracy by group: by the values of a table column, and by the number of words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.corpus.columns import matching_columns, missing_column, single_match
+from nlptx.corpus.document import Document
+from nlptx.errors import DataError
+from nlptx.metrics import wilson_interval
+
+# Number of groups into which texts are divided by their number of words.
+_LENGTHS = 8
+
+
+@dataclass(frozen=True)
+class Group:
+    """Accuracy on some of the texts.
+
+    Args:
+        name: value of the column, or numbers of words such as "10 to 14".
+        texts: number of texts.
+        accuracy: fraction of the texts whose prediction is correct.
+        interval: 95 % Wilson interval of the accuracy.
+    """
+
+    name: str
+    texts: int
+    accuracy: float
+    interval: tuple[float, float]
+
+    @classmethod
+    def of(cls, name: str, correct: NDArray[np.bool_]) -> Group:
+        """Measure the accuracy on one or more texts, given whether each prediction is correct, (texts,) bool."""
+        hits = int(correct.sum())
+        return cls(name, len(correct), hits / len(correct), wilson_interval(hits, len(correct)))
+
+
+def find_groups(column: str, documents: Sequence[Document]) -> list[str]:
+    """Return the value of a column for each document; an empty string where the cell is empty.
+
+    If no column has exactly this name, a column is used whose name differs only in case or in outer spaces.
+
+    Raises:
+        DataError: a document has no columns, the column is missing, or several columns match its name.
+    """
+    names: dict[tuple[str, ...], str] = {}
+    values = []
+    for document in documents:
+        if document.fields is None:
+            raise DataError(
+                f"this text is not in a table, so it has no column {column!r}",
+                where=document.where,
+                hint="`by` names a column of a .csv, .tsv or .jsonl file.",
+            )
+        fields = tuple(document.fields)
+        if fields not in names:
+            found = single_match(matching_columns(column, fields), column, document.where, "by")
+            if found is None and document.format != "jsonl":
+                raise missing_column(column, fields, document.where, "by")
+            names[fields] = found or column
+        values.append(_as_text(document.fields.get(names[fields])))
+    if not any(column in document.fields for document in documents for column in names.values() if document.fields):
+        raise missing_column(column, list(documents[0].fields or ()), documents[0].where, "by")
+    return values
+
+
+def _as_text(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def accuracy_by_group(groups: Sequence[str], correct: NDArray[np.bool_]) -> list[Group]:
+    """Return the accuracy on each group, the largest group first; groups of equal size are sorted by name.
+
+    Args:
+        groups: group of each text.
+        correct: (texts,) whether each prediction is correct.
+    """
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(groups):
+        rows.setdefault(name, []).append(row)
+    found = [Group.of(name, correct[members]) for name, members in rows.items()]
+    return sorted(found, key=lambda group: (-group.texts, group.name))
+
+
+def accuracy_by_length(texts: Sequence[str], correct: NDArray[np.bool_]) -> list[Group]:
+    """Return the accuracy by the number of words, which are separated by white space.
+
+    The texts are divided into at most eight groups of similar size, the shortest texts first.
+
+    Args:
+        texts: one or more texts.
+        correct: (texts,) whether each prediction is correct.
+    """
+    lengths = np.array([len(text.split()) for text in texts])
+    # The first length of each group; equal quantiles are merged, so that equal lengths are in the same group.
+    firsts = np.unique(np.quantile(lengths, np.arange(_LENGTHS) / _LENGTHS, method="higher"))
+    group_of = np.searchsorted(firsts, lengths, side="right") - 1
+    found = []
+    for number in range(len(firsts)):
+        members = group_of == number
+        low, high = int(lengths[members].min()), int(lengths[members].max())
+        found.append(Group.of(f"{low}" if low == high else f"{low} to {high}", correct[members]))
+    return found

@@ -1,0 +1,225 @@
+"""The page of ``nlptx evaluate --report``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx import __version__
+from nlptx.classifier.coverage import CoverageCurve
+from nlptx.classifier.label_set_report import LabelSetReport
+from nlptx.classifier.model import Model
+from nlptx.evaluation.curves import reliability, without_temperature
+from nlptx.evaluation.groups import Group, accuracy_by_length
+from nlptx.evaluation.labelled_predictions import LabelledPredictions, ModelPredictions
+from nlptx.io.paths import FilePath
+from nlptx.metrics import Report, calibration_error
+from nlptx.report import figures
+from nlptx.report.figures import Confidences
+from nlptx.report.listed_texts import MAX_ERRORS, MAX_UNCERTAIN, list_texts
+from nlptx.report.model_facts import describe_model
+from nlptx.report.page import write_page
+from nlptx.runtime.workers import SERIAL, Workers
+
+# Maximum number of groups in the table of a column.
+MAX_GROUPS = 40
+
+_SECTIONS = [
+    ("labels", "Labels"),
+    ("calibration", "Calibration"),
+    ("coverage", "Coverage"),
+    ("groups", "Groups and lengths"),
+    ("texts", "Texts"),
+    ("model", "Model and data"),
+]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Predictions for labelled texts, and what is to be reported about them.
+
+    Args:
+        predictions: predictions for all texts.
+        report: quality of the predictions for the answered texts.
+        data: names of the labelled data.
+        sha256: digest of the labelled data.
+        model: the model that made the predictions; None if another program made them.
+        answered: (texts,) whether each text gets a label. Only these texts are evaluated; but the curve of accuracy
+            against coverage is that of all texts. None if all texts get a label.
+        groups: accuracy by the values of columns, by name of the column.
+        notes: remarks about the data, such as that the model was trained on it.
+        command: command that makes the page.
+    """
+
+    predictions: LabelledPredictions
+    report: Report | LabelSetReport
+    data: Sequence[str]
+    sha256: str
+    model: Model | None = None
+    answered: NDArray[np.bool_] | None = None
+    groups: Mapping[str, Sequence[Group]] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    command: str = "nlptx evaluate DATA -m model.npz --report report.html"
+
+    @property
+    def kept(self) -> LabelledPredictions:
+        """Predictions for the answered texts."""
+        return self.predictions if self.answered is None else self.predictions.take(self.answered)
+
+
+def write_evaluation_page(path: FilePath, evaluation: Evaluation, workers: Workers = SERIAL) -> None:
+    """Write the report of an evaluation as one HTML file.
+
+    Args:
+        path: file to write; its name ends in .html or .htm.
+        evaluation: what to report.
+        workers: threads or processes that find out what each word of the listed texts is worth.
+
+    Raises:
+        SettingsError: the file name has another extension.
+        NlptxError: Jinja2 is not installed.
+        OutputError: the file cannot be written.
+    """
+    write_page(path, "evaluate.html", **evaluation_context(evaluation, workers))
+
+
+def evaluation_context(evaluation: Evaluation, workers: Workers = SERIAL) -> dict[str, Any]:
+    """Return the values that the template ``evaluate.html`` needs."""
+    kept, report = evaluation.kept, evaluation.report
+    several = isinstance(report, LabelSetReport)
+    lengths = accuracy_by_length(kept.texts, kept.correct)
+    texts = list_texts(kept, evaluation.model, workers)
+    data = ", ".join(evaluation.data)
+    name = "nlptx evaluation report"
+    context = {
+        "version": __version__,
+        "title": f"{kept.source} on {data}: {name}",
+        "kind": name,
+        "heading": f"{_percent(report.accuracy)} of {report.texts:,} texts are right",
+        "about": [("predictions of", kept.source), ("data", data), ("texts", f"{report.texts:,}")],
+        "figures": _headline(report),
+        "notes": [*_answered(evaluation), *evaluation.notes],
+        "labels": kept.label_names,
+        "several": several,
+        "report": report,
+        **_confusions(report),
+        "ranking": figures.ranking_charts(kept.label_names, kept.probabilities, kept.targets, several),
+        **_calibration(evaluation, kept),
+        **_coverage(evaluation.predictions),
+        "by": [
+            (column, groups[:MAX_GROUPS], max(len(groups) - MAX_GROUPS, 0))
+            for column, groups in evaluation.groups.items()
+        ],
+        "length": figures.length_chart(lengths, report.accuracy),
+        "lengths": lengths,
+        "texts": texts,
+        "texts_note": (
+            f"{len(texts):,} of {report.texts:,} texts are listed: the errors with the highest confidence (at most"
+            f" {MAX_ERRORS}), then the texts with the lowest confidence (at most {MAX_UNCERTAIN})."
+        ),
+        "facts": None if evaluation.model is None else describe_model(evaluation.model, kept.source),
+        "data": [("data", data), ("SHA-256", evaluation.sha256)],
+        "command": evaluation.command,
+        "folds": None,
+    }
+    context["sections"] = [
+        (name, title) for name, title in _SECTIONS if name not in context or context[name] is not None
+    ]
+    return context
+
+
+def _coverage(predictions: LabelledPredictions) -> dict[str, Any]:
+    if predictions.confidence is None:
+        return {"coverage": None}
+    confidence = predictions.confidence
+    if isinstance(predictions, ModelPredictions):
+        confidence = np.where(predictions.known_words > 0, confidence, 0.0)
+    curve = CoverageCurve.of(confidence, predictions.correct)
+    chart = figures.coverage_chart(curve)
+    return {"coverage": chart, "coverage_points": curve.table(), "steps": figures.coverage_steps(curve, chart)}
+
+
+def _calibration(evaluation: Evaluation, kept: LabelledPredictions) -> dict[str, Any]:
+    if kept.confidence is None:
+        return {"calibration": None}
+    if evaluation.model is not None and isinstance(kept, ModelPredictions):
+        confidences, note = _confidences(evaluation.model, kept)
+    else:
+        confidences, note = [Confidences("", kept.confidence, kept.correct)], ""
+    bins = reliability(kept.confidence, kept.correct)
+    return {"calibration": figures.reliability_charts(confidences), "calibration_note": note, "bins": bins}
+
+
+def _answered(evaluation: Evaluation) -> list[str]:
+    answered = evaluation.answered
+    if answered is None or answered.all():
+        return []
+    return [
+        f"Only {int(answered.sum()):,} of {len(answered):,} texts have enough confidence to get a label. All figures"
+        " except accuracy against coverage are about these texts."
+    ]
+
+
+def _headline(report: Report | LabelSetReport) -> list[dict[str, str]]:
+    low, high = report.interval
+    several = isinstance(report, LabelSetReport)
+    floor = (
+        f"a perfect model has {_percent(report.ece_floor.mean, 2)} by chance, 95\u00a0% below"
+        f" {_percent(report.ece_floor.percentile_95, 2)}"
+    )
+    rows = [
+        (
+            "all labels right" if several else "accuracy",
+            _percent(report.accuracy),
+            f"95\u00a0% interval {_percent(low)} to {_percent(high)}",
+        )
+    ]
+    if isinstance(report, LabelSetReport):
+        rows.append(("micro-F1", f"{report.micro_f1:.4f}", "over all pairs of text and label"))
+    else:
+        rows.append(("majority baseline", _percent(report.majority), "always the most frequent label"))
+    rows += [
+        ("macro-F1", f"{report.macro_f1:.4f}", "mean of the labels"),
+        ("log-loss", f"{report.log_loss:.4f}", "nats per text, lower is better"),
+        ("calibration error", _percent(report.ece, 2), floor),
+        ("texts", f"{report.texts:,}", f"{len(report.classes):,} labels"),
+    ]
+    return [{"name": name, "value": value, "note": note} for name, value, note in rows if "nan" not in value]
+
+
+def _percent(value: float, digits: int = 1) -> str:
+    return f"{100 * value:.{digits}f}\u00a0%"
+
+
+def _confusions(report: Report | LabelSetReport) -> dict[str, Any]:
+    """Return the confusion matrix, or the most frequent confusions if there are too many labels for a matrix."""
+    if isinstance(report, LabelSetReport):
+        return {"matrix": [], "confusions": []}
+    rows = figures.confusion_rows(report.confusion)
+    if len(rows) <= figures.MAX_MATRIX:
+        return {"matrix": rows, "confusions": []}
+    return {"matrix": [], "confusions": figures.most_frequent_confusions(rows)}
+
+
+def _confidences(model: Model, kept: ModelPredictions) -> tuple[list[Confidences], str]:
+    """Return the confidences for the reliability diagram, and a sentence about the calibration."""
+    after = Confidences("calibrated", kept.confidence, kept.correct)
+    if model.temperature == 1:
+        return [after], "The model is not calibrated: its temperature is 1."
+    probabilities = without_temperature(model, kept.probabilities, kept.known_words > 0)
+    predicted = model.choose(probabilities)
+    before = Confidences(
+        "before calibration",
+        model.decision.confidence(probabilities, predicted),
+        model.decision.correct(predicted, kept.targets),
+    )
+    errors = [calibration_error(each.confidence, each.correct) for each in (before, after)]
+    return [after, before], (
+        f"The outputs of the network are divided by the temperature {model.temperature:g}, which was chosen on held-out"
+        f" texts. On these texts, this changes the calibration error from {_percent(errors[0], 2)} to"
+        f" {_percent(errors[1], 2)}."
+    )

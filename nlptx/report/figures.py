@@ -1,0 +1,227 @@
+"""The figures of a report, made from predictions for labelled texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.coverage import CoverageCurve
+from nlptx.evaluation.curves import RankingCurves, ranking_curves, reliability
+from nlptx.evaluation.groups import Group
+from nlptx.metrics import BINS
+from nlptx.report.chart import Axis, Chart, Series, axis_start, count_axis, percent_axis
+
+# Maximum number of labels whose curves are drawn; there is a colour for each.
+MAX_CURVES = 6
+# Maximum number of labels in a confusion matrix; with more labels, the most frequent confusions are listed.
+MAX_MATRIX, MAX_CONFUSIONS = 12, 25
+# Height of the chart of bin sizes, in SVG units.
+_LOW = 140
+
+
+class Confidences(NamedTuple):
+    """The confidence of the predictions, with a name for the legend, and whether each is correct; both are (texts,)."""
+
+    name: str
+    confidence: NDArray[np.float64]
+    correct: NDArray[np.bool_]
+
+
+def ranking_charts(
+    labels: Sequence[str], probabilities: NDArray[np.float64] | None, targets: NDArray, several: bool
+) -> list[Chart]:
+    """Return the chart of the ROC curves and that of the precision-recall curves; no chart if no curve is defined.
+
+    Args:
+        labels: names of the C labels.
+        probabilities: (texts, C) probability of each label; None if they are unknown.
+        targets: (texts,) class of each text; or (texts, C), whether it has each label.
+        several: whether a text may have several labels.
+    """
+    if probabilities is None:
+        return []
+    has_label = targets if targets.ndim == 2 else targets[:, None] == np.arange(len(labels))
+    counts = has_label.sum(axis=0)
+    # With two labels, the ROC curve of the first one has the same area, so only the second one is drawn.
+    shown = [1] if len(labels) == 2 and not several else np.argsort(-counts, kind="stable")[:MAX_CURVES].tolist()
+    found: list[tuple[int, RankingCurves]] = []
+    for column in shown:
+        curves = ranking_curves(probabilities[:, column], has_label[:, column])
+        if curves is not None:
+            found.append((column, curves))
+    if not found:
+        return []
+    left = len(labels) - len(found)
+    note = f" The {len(found)} most frequent labels are shown." if left and len(labels) > 2 else ""
+    one, precision = len(found) == 1, found[0][1].average_precision
+    roc = [
+        Series(f"{labels[column]} (area {_area(curves.roc):.3f})", curves.roc, 1 + i)
+        for i, (column, curves) in enumerate(found)
+    ]
+    recall = [
+        Series(f"{labels[column]} (mean precision {curves.average_precision:.3f})", curves.precision_recall, 1 + i)
+        for i, (column, curves) in enumerate(found)
+    ]
+    subject = f"the label {labels[found[0][0]]}" if one else "each label against the others"
+    return [
+        Chart(
+            "roc",
+            "ROC curve" if one else "ROC curves",
+            f"For {subject}: the closer to the upper left corner, the better; the dotted line is guessing."
+            + (f" The area under the curve is {_area(found[0][1].roc):.3f}." if one else note),
+            percent_axis("other texts that get the label"),
+            percent_axis("texts with the label that get it"),
+            roc,
+            diagonal=True,
+        ),
+        Chart(
+            "precision-recall",
+            "Precision and recall",
+            f"For {subject}: how many of the labelled texts are right, if this share of the texts with the label is"
+            " found." + (f" The dotted line is guessing; the mean precision is {precision:.3f}." if one else note),
+            percent_axis("recall"),
+            percent_axis("precision"),
+            recall,
+            level=found[0][1].share if one else None,
+        ),
+    ]
+
+
+def _area(points: Sequence[tuple[float, float]]) -> float:
+    x, y = np.array(points).T
+    return float((np.diff(x) * (y[1:] + y[:-1]) / 2).sum())
+
+
+def reliability_charts(confidences: Sequence[Confidences]) -> list[Chart]:
+    """Return the reliability diagram, and the chart of the number of texts in each bin.
+
+    Args:
+        confidences: the calibrated confidence, and the confidence before calibration if it is known.
+    """
+    series = []
+    lowest = 1.0
+    for number, (name, confidence, correct) in reversed([*enumerate(confidences, start=1)]):
+        bins = reliability(confidence, correct)
+        lowest = min(lowest, *(min(part.low, part.accuracy) for part in bins))
+        points = [(part.confidence, part.accuracy) for part in bins]
+        intervals = [part.interval for part in bins] if number == 1 else []
+        series.append(Series(name, points, number, "dots" if number == 1 else "dotted-line", intervals))
+    start = axis_start(lowest, 0)
+    bins = reliability(confidences[0].confidence, confidences[0].correct)
+    bars = [((part.low + part.high) / 2, float(part.texts)) for part in bins]
+    two = len(confidences) > 1
+    return [
+        Chart(
+            "reliability",
+            "Reliability",
+            "Points on the dotted diagonal: of the texts with 80 % confidence, 80 % are right. Below it the model is"
+            " too sure, above it too cautious. The vertical lines are 95 % intervals."
+            + (" Calibration moves the open points to the filled ones." if two else ""),
+            percent_axis("confidence", start),
+            percent_axis("accuracy", start),
+            series,
+            diagonal=True,
+        ),
+        Chart(
+            "bins",
+            "Texts at each confidence",
+            "The number of texts in each bin of the diagram above: a point that stands for few texts says little.",
+            percent_axis("confidence", start),
+            count_axis("texts", max(part.texts for part in bins)),
+            [Series("", bars, 1, "bars", width=1 / BINS)],
+            height=_LOW,
+        ),
+    ]
+
+
+def coverage_chart(curve: CoverageCurve) -> Chart:
+    """Return the chart of accuracy against coverage."""
+    points = [(point.coverage, point.accuracy) for point in map(curve.at, np.arange(1, 101) / 100)]
+    points = list(dict.fromkeys(points))
+    start = axis_start(min(accuracy for _, accuracy in points), 0)
+    return Chart(
+        "coverage",
+        "Accuracy against coverage",
+        "If only the texts with the highest confidence get a label: the further left, the fewer texts, and the more of"
+        f" their labels should be right. The mean error over all coverages (AURC) is {curve.aurc:.4f}.",
+        percent_axis("coverage: texts that get a label"),
+        percent_axis("accuracy", start),
+        [Series("", points)],
+        marker=True,
+    )
+
+
+def coverage_steps(curve: CoverageCurve, chart: Chart) -> list[dict[str, Any]]:
+    """Return the positions of the threshold control, from all texts to few: numbers, and coordinates in the chart."""
+    points = list(dict.fromkeys(map(curve.at, np.arange(100, 0, -1) / 100)))
+    return [
+        {
+            "threshold": round(point.confidence, 6),
+            "coverage": round(point.coverage, 6),
+            "accuracy": round(point.accuracy, 6),
+            "texts": point.texts,
+            "errors": round((1 - point.accuracy) * point.texts),
+            "x": chart.to_x(point.coverage),
+            "y": chart.to_y(point.accuracy),
+        }
+        for point in points
+    ]
+
+
+def length_chart(groups: Sequence[Group], accuracy: float) -> Chart:
+    """Return the chart of accuracy by number of words, in groups of texts of similar length."""
+    places = range(1, len(groups) + 1)
+    start = axis_start(min(group.interval[0] for group in groups), 0)
+    points = [(place, group.accuracy) for place, group in zip(places, groups, strict=True)]
+    return Chart(
+        "length",
+        "Accuracy by number of words",
+        "Each point is a group of texts of similar length, with its 95 % interval; the dotted line is the accuracy on"
+        " all texts.",
+        Axis(
+            0.5,
+            len(groups) + 0.5,
+            [(place, group.name.replace(" to ", "\u2013")) for place, group in zip(places, groups, strict=True)],
+            "words",
+        ),
+        percent_axis("accuracy", start),
+        [Series("", points, 1, "dots", [group.interval for group in groups])],
+        level=accuracy,
+    )
+
+
+class Confusion(NamedTuple):
+    """Texts with one true and one predicted label: their number, and their fraction of the texts with the true label.
+
+    ``tint`` is the strength of the background colour, from 0 to 5.
+    """
+
+    true: int
+    predicted: int
+    texts: int
+    share: float
+    tint: int
+
+
+def confusion_rows(matrix: NDArray[np.int64]) -> list[list[Confusion]]:
+    """Return a confusion matrix (C, C) with fractions and colours, by true label and predicted label."""
+    totals = matrix.sum(axis=1)
+    rows = []
+    for true, counts in enumerate(matrix.tolist()):
+        shares = [count / max(int(totals[true]), 1) for count in counts]
+        rows.append([Confusion(true, i, counts[i], share, tint_of(share)) for i, share in enumerate(shares)])
+    return rows
+
+
+def most_frequent_confusions(rows: Sequence[Sequence[Confusion]]) -> list[Confusion]:
+    """Return the most frequent errors, at most MAX_CONFUSIONS."""
+    wrong = [cell for row in rows for cell in row if cell.texts and cell.true != cell.predicted]
+    return sorted(wrong, key=lambda cell: -cell.texts)[:MAX_CONFUSIONS]
+
+
+def tint_of(share: float) -> int:
+    """Return the strength of the colour, from 0 to 5, for a fraction from 0 to 1: 0 only for 0."""
+    return min(int(np.ceil(share * 5 - 1e-9)), 5)

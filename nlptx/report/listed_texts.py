@@ -1,0 +1,131 @@
+"""The texts that a report lists: the worst errors and the most uncertain predictions, with coloured words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.explain import explain
+from nlptx.classifier.model import Model
+from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions, ModelPredictions
+from nlptx.report.figures import tint_of
+from nlptx.report.word_spans import Span, find_spans
+from nlptx.runtime.workers import Workers
+
+# Numbers of texts that are listed.
+MAX_ERRORS, MAX_UNCERTAIN = 50, 30
+# Maximum number of characters that are shown of a text.
+MAX_CHARACTERS = 1500
+# Maximum number of words of a text whose words are coloured, and of the sum of the squares of these numbers over all
+# texts. To find out what each of n words is worth, n variants of n - 1 words are scored.
+_MAX_WORDS, _MAX_WORK = 400, 3_000_000
+# A word whose worth is at least this fraction of the largest worth in the text is coloured.
+_VISIBLE = 0.1
+
+
+@dataclass(frozen=True)
+class ListedText:
+    """A text of the report.
+
+    Args:
+        where: position in the input, as ``file:line``.
+        is_worst: whether it is listed as one of the worst errors.
+        is_uncertain: whether it is listed as one of the most uncertain texts.
+        true, predicted: classes; several or none of them if a text may have any number of labels.
+        confidence: probability of the prediction; None if it is unknown.
+        correct: whether the prediction is correct.
+        spans: the shown part of the text, split into words with their worth and what stands between them.
+        is_cut: whether only the beginning of the text is shown.
+        explained: label whose probability the colours explain; None if the words are not coloured.
+        is_known: whether the text has a word that the model knows.
+    """
+
+    where: str
+    is_worst: bool
+    is_uncertain: bool
+    true: tuple[int, ...]
+    predicted: tuple[int, ...]
+    confidence: float | None
+    correct: bool
+    spans: list[Span]
+    is_cut: bool
+    explained: int | None = None
+    is_known: bool = True
+
+    def tints(self) -> list[tuple[str, str, float | None]]:
+        """Return (text, CSS class, worth) of each span; the class is empty for a span without a colour."""
+        largest = max((abs(span.worth) for span in self.spans if span.worth is not None), default=0.0)
+        rows: list[tuple[str, str, float | None]] = []
+        for span in self.spans:
+            share = abs(span.worth) / largest if span.worth is not None and largest else 0.0
+            if span.worth is None or share < _VISIBLE:
+                rows.append((span.text, "", None))
+            else:
+                rows.append((span.text, f"{'for' if span.worth > 0 else 'against'}-{tint_of(share)}", span.worth))
+        return rows
+
+
+def list_texts(predictions: LabelledPredictions, model: Model | None, workers: Workers) -> list[ListedText]:
+    """Return the worst errors, then the other most uncertain texts; with a model, also what their words are worth."""
+    listed = choose_texts(predictions)
+    if model is None or not isinstance(predictions, ModelPredictions):
+        return [text for _, text in listed]
+    work, explained = 0, []
+    for row, text in listed:
+        words = int(predictions.known_words[row])
+        affordable = 0 < words <= _MAX_WORDS and work + words * words <= _MAX_WORK
+        work += words * words if affordable else 0
+        text = replace(text, is_known=words > 0)
+        explained.append((predictions.documents[row].text if affordable else None, text))
+    return list(workers.map(partial(_explained, model), explained))
+
+
+def choose_texts(predictions: LabelledPredictions) -> list[tuple[int, ListedText]]:
+    """Return the index of each listed text, and the text without colours.
+
+    Without confidences, the first errors are listed.
+    """
+    correct = predictions.correct
+    confidence = np.zeros(len(predictions)) if predictions.confidence is None else predictions.confidence
+    wrong = np.flatnonzero(~correct)
+    worst = wrong[np.argsort(-confidence[wrong], kind="stable")][:MAX_ERRORS].tolist()
+    uncertain = np.argsort(confidence, kind="stable")[:MAX_UNCERTAIN].tolist()
+    if predictions.confidence is None:
+        uncertain = []
+    listed = []
+    for row in dict.fromkeys([*worst, *uncertain]):
+        document = predictions.documents[row]
+        text = ListedText(
+            document.where,
+            row in worst,
+            row in uncertain,
+            _classes(predictions.targets[row]),
+            _classes(predictions.predicted[row]),
+            None if predictions.confidence is None else float(confidence[row]),
+            bool(correct[row]),
+            [Span(document.text[:MAX_CHARACTERS])],
+            len(document.text) > MAX_CHARACTERS,
+        )
+        listed.append((row, text))
+    return listed
+
+
+def _classes(value: NDArray) -> tuple[int, ...]:
+    if np.ndim(value):
+        return tuple(np.flatnonzero(value).tolist())
+    return () if value == NO_ANSWER else (int(value),)
+
+
+def _explained(model: Model, item: tuple[str | None, ListedText]) -> ListedText:
+    text, listed = item
+    if text is None:
+        return listed
+    found = explain(model, text)
+    words: list[tuple[str, float | None]] = [(token, None) for token in found.tokens]
+    for position, worth in zip(found.positions, found.worth.tolist(), strict=True):
+        words[position] = found.tokens[position], worth
+    shown = text[:MAX_CHARACTERS]
+    return replace(listed, spans=find_spans(shown, words), explained=found.label)

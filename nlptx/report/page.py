@@ -1,0 +1,119 @@
+"""Writes a page: fills in a template, and makes the result safe.
+
+A page contains texts, labels and names that strangers wrote. Jinja escapes all of them. Characters that are not allowed
+in HTML, or that are invisible, are replaced by visible signs. A Content-Security-Policy allows only the script and the
+style sheet of the page, by their digests, and forbids every network request.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nlptx.errors import NlptxError, SettingsError
+from nlptx.io.atomic_write import atomic_output
+from nlptx.io.output_path import STDOUT, check_writable
+from nlptx.io.paths import FilePath, file_name
+from nlptx.report import palette
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+EXTENSIONS = ("html", "htm")
+_TEMPLATES = Path(__file__).parent / "templates"
+# Control characters except tab and line feed, lone surrogates, and code points that are no characters.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+# Code point of the visible sign of the control character 0; the others follow.
+_PICTURES = 0x2400
+_IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+
+
+def check_report(path: FilePath) -> None:
+    """Check that a page can be written to a file, before any other work is done.
+
+    Raises:
+        SettingsError: the file name does not end in .html or .htm.
+        NlptxError: Jinja2 is not installed.
+        OutputError: the file cannot be written.
+    """
+    name = file_name(path)
+    if name == STDOUT:
+        raise SettingsError(
+            "a report is a file, because standard output shows the result: name a file that ends in .html"
+        )
+    if name.rpartition(".")[2].lower() not in EXTENSIONS:
+        raise SettingsError(f"{name}: the name of a report ends in .html or .htm")
+    _environment()
+    check_writable(path)
+
+
+def write_page(path: FilePath, template: str, **context: Any) -> None:
+    """Fill in a template and write the page atomically. Equal contexts give equal bytes.
+
+    Raises:
+        SettingsError, NlptxError, OutputError: as for :func:`check_report`.
+    """
+    check_report(path)
+    page = render(template, **context)
+    with atomic_output(path) as file:
+        file.write(page.encode("utf-8"))
+
+
+def render(template: str, **context: Any) -> str:
+    """Return the page that a template gives with a context."""
+    environment = _environment()
+    style = environment.get_template("style.css").render(palette=palette)
+    script = (_TEMPLATES / "script.js").read_text(encoding="utf-8")
+    return environment.get_template(template).render(
+        **context, style=style, script=script, style_digest=_digest(style), script_digest=_digest(script)
+    )
+
+
+@cache
+def _environment() -> Environment:
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ImportError as error:
+        raise NlptxError("the report needs Jinja2", hint="pip install 'nlptx[report]'") from error
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["embedded"] = lambda value: Markup(as_script_data(value))
+    environment.filters["trusted"] = Markup
+    return environment
+
+
+def visible(value: Any) -> Any:
+    """Replace characters that a page must not contain by visible ones; other values are returned unchanged."""
+    if not isinstance(value, str) or not _CONTROLS.search(value):
+        return value
+    return type(value)(_CONTROLS.sub(_picture, value))
+
+
+def _picture(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return chr(_PICTURES + code) if code < 0x20 else "\u2421" if code == 0x7F else "\N{REPLACEMENT CHARACTER}"
+
+
+def as_script_data(value: Any) -> str:
+    """Return a value as JSON that can stand inside a script element: it contains no <, > or &, and only ASCII."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return re.sub("[<>&]", lambda found: _IN_SCRIPT[found[0]], text)
+
+
+def _digest(text: str) -> str:
+    """Return the digest of a script or a style sheet, as in a Content-Security-Policy."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
