@@ -196,10 +196,9 @@ $(foreach name,sst2 sst5,$(eval $(call SENTENCES,$(name),$$(NLPTX_SHARED_DATA)/$
 $(eval $(call COUNTS,trec))
 $(eval $(call VECTORS,trec,trec))
 trec_FOLDS = $(FOLDS)
-build/trec/table.txt: build/trec.data build/trec/embeddings.npz build/trec/TRAIN.args build/trec/FOLDS.args
-build/trec/table.txt: tests/benchmarks/crossvalidate.py
-	$(VENV)/bin/python tests/benchmarks/crossvalidate.py $(TREC) --folds $(FOLDS) --embeddings build/trec/embeddings.npz \
-	  --work build/trec -- $(trec_TRAIN) > $@
+build/trec/evaluate.json: build/trec.data build/trec/embeddings.npz build/trec/TRAIN.args build/trec/FOLDS.args
+	nlptx crossvalidate $(TREC) --folds $(FOLDS) --shuffle -e build/trec/embeddings.npz $(trec_TRAIN) --json > $@
+$(eval $(call TABLE,trec,$$(TREC)))
 
 # Measure whether predict --max-error keeps its promise: on SST-2 by cross-validation, on films that do not occur in the
 # training texts, and on CR.

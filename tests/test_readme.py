@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```console\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 COMMANDS = [line[2:] for block in BLOCKS for line in block.splitlines() if line.startswith("$ ")]
-STAGES = ("cooccur", "pca", "train", "predict", "evaluate", "neighbors", "explain", "info")
+STAGES = ("cooccur", "pca", "train", "predict", "evaluate", "crossvalidate", "neighbors", "explain", "info")
 
 
 @pytest.fixture(scope="module")

@@ -83,6 +83,7 @@ ROOMS = [
     "training",
     "plots",
     "evaluation",
+    "experiments",
     "data_quality",
     "cli",
     "estimator",

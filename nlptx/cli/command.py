@@ -19,14 +19,23 @@ from nlptx.settings import GROUPS, MAIN
 PATH = click.Path(readable=False, allow_dash=True)
 # Keys of the context: the path of the --config file, and its contents as section -> name -> value.
 CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
+# Options of a stage that a command with the settings of this stage does not read from its section.
+_OF_THE_STAGE_ALONE = ("output", "resume")
 # Maximum width of the column of option names; longer names get a separate line.
 _NAMES = 30
 
 
+def stage_of(ctx: click.Context) -> str:
+    """Return the stage whose settings a command takes; it names a section of the ``--config`` file and of a preset."""
+    return (isinstance(ctx.command, Command) and ctx.command.stage) or ctx.info_name or ""
+
+
 def configured(ctx: click.Context) -> dict[str, Any]:
     """Return the values that the ``--config`` file sets for the options of a command, by their names in Python."""
-    found: dict[str, Any] = ctx.meta.get(CONFIGURED, {}).get(ctx.info_name, {})
-    return found
+    found: dict[str, Any] = ctx.meta.get(CONFIGURED, {}).get(stage_of(ctx), {})
+    if stage_of(ctx) == ctx.info_name:
+        return found
+    return {name: value for name, value in found.items() if name not in _OF_THE_STAGE_ALONE}
 
 
 class Option(click.Option):
@@ -44,8 +53,13 @@ class Option(click.Option):
         """Return the value of the environment variable, unless the ``--config`` file sets the option."""
         return None if self.name in configured(ctx) else super().resolve_envvar_value(ctx)
 
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        """Return the two columns of the help text: the names of the option, and its description with the default."""
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the two columns of the help text: the names of the option, and its description with the default.
+
+        Return None for a hidden option.
+        """
+        if self.hidden:
+            return None
         names = ", ".join(sorted(self.opts, key=len))
         if self.secondary_opts:
             names = names.replace("--", "--[no-]", 1)
@@ -71,7 +85,15 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command whose options are instances of :class:`Option`."""
+    """A command whose options are instances of :class:`Option`.
+
+    Args:
+        stage: stage whose settings the command takes, if it is not a stage itself.
+    """
+
+    def __init__(self, *names: Any, stage: str | None = None, **details: Any) -> None:
+        super().__init__(*names, **details)
+        self.stage = stage
 
     def make_parser(self, ctx: click.Context) -> Any:
         """Return a parser that rejects repeated options. Click's own parser would use the last value."""

@@ -27,6 +27,8 @@ COMMANDS = {
     "predict": "Score text.",
     "evaluate": "Compare predictions with true labels.",
     "compare": "Say which of several models predicts better.",
+    "crossvalidate": "Train and test on different parts of the data in turn.",
+    "check": "Find faults in labelled data.",
     "neighbors": "Show the words nearest to a word.",
     "explain": "Show why a text got its score.",
     "info": "Describe an artifact and where it came from.",
@@ -224,11 +226,11 @@ def _with_origin(error: click.ClickException) -> click.ClickException:
     """If an invalid value came from an environment variable or a file, add the name of this origin to the message."""
     if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None or not error.param.name:
         return error
-    from nlptx.cli.command import CONFIG_FILE, configured  # imports the settings, which --help does not need
+    from nlptx.cli.command import CONFIG_FILE, configured, stage_of  # imports the settings, which --help does not need
 
     name, context = error.param.name, error.ctx
     if name in configured(context) and context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-        origin = f"[{context.info_name}] in {context.meta[CONFIG_FILE]}"
+        origin = f"[{stage_of(context)}] in {context.meta[CONFIG_FILE]}"
     elif context.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
         origin = f"{context.auto_envvar_prefix}_{name.upper()}"
     else:

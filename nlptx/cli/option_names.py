@@ -12,8 +12,8 @@ from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 _SETTINGS = (CountSettings, PcaSettings, TrainSettings, ReadOptions)
 # Arguments of library functions that are also options with the same name.
 _ARGUMENTS = {
-    *("abstain", "embeddings", "jobs", "label", "max_error"),
-    *("lexicon", "memory", "resume", "seed", "start", "tmp_dir", "unlabelled", "valid"),
+    *("abstain", "embeddings", "folds", "group", "jobs", "label", "max_error"),
+    *("lexicon", "memory", "resume", "seed", "shuffle", "start", "tmp_dir", "unlabelled", "valid"),
 }
 _NAMES = _ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}
 _IRREGULAR = {"format": "--input-format", "label_map": "--map", "splits": "--split", "splits=()": "--split all"}

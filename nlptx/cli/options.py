@@ -10,12 +10,12 @@ from typing import Any
 
 import click
 
-from nlptx.cli.command import PATH, configured, option
+from nlptx.cli.command import PATH, configured, option, stage_of
 from nlptx.cli.option_names import as_options
 from nlptx.cli.reporter import Reporter
 from nlptx.presets import ARTICLES, PRESETS
 from nlptx.runtime.blas import load_blas
-from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, SEED, Settings
+from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, MAIN, SEED, Settings
 
 Function = Callable[..., Any]
 # Start of the key under which the context stores the preset of a command; the name of the command follows.
@@ -125,8 +125,13 @@ def memory_options(function: Function) -> Function:
     return memory(folder(function))
 
 
-def settings_options(cls: type[Settings]) -> Callable[[Function], Function]:
-    """Add one option per field of a settings class; the command receives them as ``settings``."""
+def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callable[[Function], Function]:
+    """Add one option per field of a settings class; the command receives them as ``settings``.
+
+    Args:
+        cls: the settings class.
+        only_main: whether the help text lists only the options in its first section.
+    """
     names = [item.name for item in fields(cls)]
 
     def decorate(function: Function) -> Function:
@@ -142,7 +147,8 @@ def settings_options(cls: type[Settings]) -> Callable[[Function], Function]:
             if isinstance(item.default, bool):
                 name = f"{name}/--no-{name[2:]}"
             kind = click.Choice(choices) if choices else type(item.default)
-            details = {"group": item.metadata["group"], "help": as_options(item.metadata["help"])}
+            group = item.metadata["group"]
+            details = {"group": group, "help": as_options(item.metadata["help"]), "hidden": only_main and group != MAIN}
             result = option(name, type=kind, default=item.default, show_default=True, **details)(result)
         return result
 
@@ -157,7 +163,7 @@ def preset_option(function: Function) -> Function:
 
     def choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if value is not None:
-            context.default_map = {**PRESETS[value].get(context.info_name or "", {}), **configured(context)}
+            context.default_map = {**PRESETS[value].get(stage_of(context), {}), **configured(context)}
             context.meta[f"{PRESET}.{context.info_name}"] = value
 
     articles = " or ".join(ARTICLES.values())

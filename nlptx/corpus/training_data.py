@@ -36,6 +36,7 @@ class TrainingTexts:
         weights: weight of each training text, or None.
         source: number of documents and digests of the data, to be stored as :attr:`nlptx.Model.source`.
         left_out: texts of the rows that ``skip_bad`` left out, and of rows with the weight 0.
+        documents: the documents of ``texts``, with the columns of their rows; empty unless requested.
         corpus: number, digest and reading options of all texts except the held-out ones. ``nlptx cooccur`` records the
             same values when it counts the same inputs.
     """
@@ -48,6 +49,7 @@ class TrainingTexts:
     source: dict[str, Any] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     corpus: dict[str, Any] = field(default_factory=dict)
+    documents: list[Document] = field(default_factory=list)
 
 
 def read_training_data(
@@ -57,6 +59,8 @@ def read_training_data(
     options: ReadOptions = _OPTIONS,
     on_document: Callable[[int], None] = lambda documents: None,
     on_note: Callable[[str], None] = lambda note: None,
+    *,
+    keep_documents: bool = False,
 ) -> TrainingTexts:
     r"""Read labelled texts from tables, folders or archives.
 
@@ -69,6 +73,7 @@ def read_training_data(
             ``data``.
         on_document: called from time to time with the number of documents read so far.
         on_note: called with notes about the inputs.
+        keep_documents: whether to return the documents of the texts too, which need more memory.
 
     Raises:
         DataError, LabelError: a text cannot be read or has no label (the error gives file and line), or none of the
@@ -82,7 +87,7 @@ def read_training_data(
     """
     noted: set[str] = set()
     corpus = Corpus(_names(data), options, on_note, noted)
-    found = _read_sorted(corpus, on_document)
+    found = _read_sorted(corpus, on_document, keep_documents=keep_documents)
     source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256, **found.source}
     source["reading"] = non_default_options(options, SPLITS)
     cells: list[Any] = list(found.labels)
@@ -136,7 +141,9 @@ def _names(inputs: Inputs) -> tuple[str, ...]:
     return (os.fspath(inputs),) if isinstance(inputs, str | os.PathLike) else tuple(os.fspath(name) for name in inputs)
 
 
-def _read_sorted(corpus: Corpus, on_document: Callable[[int], None], already: int = 0) -> TrainingTexts:
+def _read_sorted(
+    corpus: Corpus, on_document: Callable[[int], None], already: int = 0, *, keep_documents: bool = False
+) -> TrainingTexts:
     """Read a corpus. Files with one text each are sorted by the numbers in their names: 2.txt before 10.txt.
 
     Therefore, a folder and an archive of this folder give the same model, and texts with nearby numbers are adjacent.
@@ -162,6 +169,7 @@ def _read_sorted(corpus: Corpus, on_document: Callable[[int], None], already: in
         source=source,
         # Texts of weight 0 are not used for training either.
         left_out=documents.left_out + [document.text for document in labelled if not document.weight],
+        documents=labelled if keep_documents else [],
     )
 
 

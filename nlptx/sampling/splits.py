@@ -34,7 +34,7 @@ def stratified_split(
     for label in np.unique(targets):
         indices = np.flatnonzero(targets == label)
         count = min(round(share * len(indices)), len(indices) - 1)
-        order = np.argsort(_shuffled_runs(len(indices), share, rng), kind="stable")
+        order = np.argsort(shuffled_runs(len(indices), share, rng), kind="stable")
         held_out[indices[order[:count]]] = True
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
@@ -45,7 +45,7 @@ def assign_folds(count: int, parts: int, rng: np.random.Generator) -> NDArray[np
     Labels are ignored on purpose: if they determined the folds, features computed out of fold could reveal the label of
     a text.
     """
-    return _shuffled_runs(count, 1 / parts, rng) % parts
+    return shuffled_runs(count, 1 / parts, rng) % parts
 
 
 def training_parts(fold: NDArray[np.int64], folds: int) -> list[NDArray[np.intp]]:
@@ -58,7 +58,7 @@ def training_parts(fold: NDArray[np.int64], folds: int) -> list[NDArray[np.intp]
     return [np.arange(len(fold)), *(np.flatnonzero(fold != number) for number in range(folds))]
 
 
-def _shuffled_runs(count: int, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
+def shuffled_runs(count: int, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return the position of the run of each text after the runs are shuffled, (count,).
 
     Args:

@@ -38,13 +38,13 @@ class Fingerprint:
     def of(cls, given: LabelledTexts, start: Embeddings | Model, settings: TrainSettings, seed: int) -> Fingerprint:
         """Return the fingerprint of a call to :func:`nlptx.fit` that starts from ``start``, word vectors or a model."""
         digests = {
-            "training data": _digest_rows(given.texts, given.names, *_weights(given)),
-            "validation data": "" if given.valid is None else _digest_rows(*given.valid),
-            "unlabelled data": _digest_rows(given.unlabelled) if given.unlabelled else "",
-            "lexicon": _digest_rows(list(given.lexicon), list(map(repr, given.lexicon.values())))
+            "training data": digest_rows(given.texts, given.names, *_weights(given)),
+            "validation data": "" if given.valid is None else digest_rows(*given.valid),
+            "unlabelled data": digest_rows(given.unlabelled) if given.unlabelled else "",
+            "lexicon": digest_rows(list(given.lexicon), list(map(repr, given.lexicon.values())))
             if given.lexicon
             else "",
-            "model to start from" if isinstance(start, Model) else "embeddings": _digest_artifact(start.to_artifact()),
+            "model to start from" if isinstance(start, Model) else "embeddings": digest_artifact(start.to_artifact()),
         }
         return cls(settings.to_dict(), seed, digests)
 
@@ -70,7 +70,8 @@ def _weights(given: LabelledTexts) -> list[list[str]]:
     return [] if given.weights is None else [list(map(repr, given.weights.tolist()))]
 
 
-def _digest_rows(*columns: Sequence[str]) -> str:
+def digest_rows(*columns: Sequence[str]) -> str:
+    """Return the SHA-256 of a table, given its columns."""
     digest = hashlib.sha256()
     for row in zip(*columns, strict=True):
         for part in row:
@@ -79,7 +80,8 @@ def _digest_rows(*columns: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def _digest_artifact(artifact: Artifact) -> str:
+def digest_artifact(artifact: Artifact) -> str:
+    """Return the SHA-256 of the header and the arrays of an artifact."""
     digest = hashlib.sha256(json.dumps(artifact.header, sort_keys=True).encode())
     for name, array in sorted(artifact.arrays.items()):
         digest.update(f"{name} {array.dtype} {array.shape}".encode())

@@ -22,7 +22,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 import pandas as pd
-from crossvalidate import folds, nlptx
+from folds import folds
+from run_nlptx import nlptx
 
 from nlptx import Model
 from nlptx.classifier.abstention import ErrorCurve

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from crossvalidate import folds
+from folds import folds
 
 SEED = 1
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from baseline_methods import METHODS
 from baseline_task import Absent, Task
-from crossvalidate import folds, pool
+from folds import folds, pool
 
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import ReadOptions

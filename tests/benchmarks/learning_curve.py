@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from baseline_linear import tfidf
 from baseline_task import Task
-from crossvalidate import folds
+from folds import folds
 
 import nlptx
 from nlptx.corpus.document import ReadOptions

@@ -39,7 +39,8 @@ BASELINES = {
     "fasttext": "fastText",
 }
 NOTES = """\
-Accuracy in percent with its 95 % interval (Wilson); for several seeds or folds, the mean and the standard deviation.
+Accuracy in percent with its 95 % interval (Wilson; for nlptx on TREC, the corrected interval over folds); for several
+seeds or folds, the mean and the standard deviation.
 Wall time covers reading, choosing settings, training and testing, for one seed or fold. For nlptx on IMDB it includes
 making the word vectors, which are reused for SST-2, SST-5 and TREC. The parameters of nlptx do not include those of
 the n-gram features."""
@@ -55,6 +56,8 @@ def read_run(folder: Path) -> dict[str, Any]:
     if "folds" not in report:
         stages = (load(folder / f"{stage}.json") for stage in ("cooccur", "pca", "train"))
         report["seconds"] += sum(stage.get("seconds", 0) for stage in stages)
+    else:
+        report["seconds"] = statistics.fmean(fold["seconds"] for fold in report["folds"])
     sizes = load(folder / "info.json").get("sizes")
     inside = sizes["flat"][0] + sizes["table"][0] * sizes["table"][1] if sizes else None
     report.setdefault("parameters", load(folder / "train.json").get("parameters", inside))
@@ -106,7 +109,9 @@ def rows(build: Path) -> Iterator[dict[str, str]]:
 
 def row(data: str, method: str, report: dict[str, Any]) -> dict[str, str]:
     low, high = report["interval"]
-    spread = next(((kind, report[kind]) for kind in ("seeds", "folds") if kind in report), None)
+    spread = ("seeds", report["seeds"]) if "seeds" in report else None
+    if "folds" in report:
+        spread = "folds", [fold["accuracy"] for fold in report["folds"]]
 
     def number(name: str, form: str, unit: str = "") -> str:
         value = report.get(name)

@@ -25,10 +25,11 @@ def summarise(folder: Path, data: str) -> pd.DataFrame:
             for stage in STAGES
             if (folder / f"{stage.upper()}.args").exists()
         ),
-        "training texts": f"{training['texts']:,}" if training else "none here: the bundled model",
+        "training texts": _training_texts(training, report),
         "test texts": f"{report['texts']:,}",
         "parameters": f"{training['parameters']:,}" if training else "",
         "accuracy": f"{report['accuracy']:.2%} (95 % interval {low:.2%} to {high:.2%})",
+        "folds": ", ".join(f"{fold['accuracy']:.2%}" for fold in report.get("folds", ())),
         "log-loss": f"{report['log_loss']:.4f}",
         "wall time": f"{sum(seconds.values()):.0f} s ("
         + ", ".join(f"{stage} {value:.0f}" for stage, value in seconds.items())
@@ -36,6 +37,12 @@ def summarise(folder: Path, data: str) -> pd.DataFrame:
         "peak memory": f"{max(run['peak_memory_mb'] for run in runs.values()):,} MB",
     }
     return pd.DataFrame({"": [*rows.values()]}, index=list(rows)).loc[lambda table: table[""] != ""]
+
+
+def _training_texts(training: dict | None, report: dict) -> str:
+    if "folds" in report:
+        return f"{len(report['folds'])}-fold cross-validation"
+    return f"{training['texts']:,}" if training else "none here: the bundled model"
 
 
 def main() -> None:

@@ -17,7 +17,10 @@ from nlptx.cli.command import Option
 from nlptx.cli.main import nlptx
 from nlptx.settings import GROUPS
 
-COMMANDS = ("cooccur", "pca", "train", "predict", "evaluate", "compare", "neighbors", "explain", "info")
+COMMANDS = (
+    *("cooccur", "pca", "train", "predict", "evaluate", "compare", "crossvalidate", "check", "neighbors", "explain"),
+    "info",
+)
 STAGES = ("cooccur", "pca", "train")
 HEAVY = {"numpy", "scipy", "pandas", "rich", "matplotlib"}
 

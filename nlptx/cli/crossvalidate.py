@@ -1,0 +1,182 @@
+"""``nlptx crossvalidate``."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nlptx.cli.command import PATH, command, option
+from nlptx.cli.experiment import Given, experiment_options, read_experiment
+from nlptx.cli.options import Run, run_options
+from nlptx.cli.out_of_fold import format_of_table, write_predictions
+from nlptx.cli.reporter import Reporter, print_json
+from nlptx.cli.stage_run import peak_memory
+from nlptx.cli.stop_signal import Terminated
+from nlptx.errors import QualityGateError
+from nlptx.io.output_path import STDOUT, check_writable
+
+if TYPE_CHECKING:
+    from nlptx.experiments.crossvalidation import CrossValidation
+    from nlptx.experiments.fold import FoldResult
+    from nlptx.training.progress import Progress
+
+_TITLES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "log_loss": "log-loss", "ece": "ECE"}
+
+
+@command(stage="train")
+@option(
+    "--seeds", type=click.IntRange(1), default=1, show_default=True, help="Repeat with N seeds: --seed, --seed + 1, ..."
+)
+@option("--predictions", type=PATH, metavar="FILE", help="Table for the predictions: .csv, .tsv or .jsonl.")
+@option("--resume", is_flag=True, help="Continue from the finished folds, which are kept beside --predictions.")
+@option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the mean accuracy is lower.")
+@experiment_options
+@run_options(json_help="Print the results as one JSON object.")
+def crossvalidate(
+    given: Given,
+    seed: int,
+    seeds: int,
+    predictions: str | None,
+    resume: bool,
+    min_accuracy: float | None,
+    run: Run,
+) -> None:
+    """Train and test on different parts of the data in turn.
+
+    \b
+    nlptx crossvalidate reviews.csv --folds 10
+    nlptx crossvalidate reviews.csv --group author --predictions predictions.csv --json
+
+    Each label is spread evenly over the folds. For each fold, a model is trained on the other folds and tested on this
+    one. Word vectors and n-grams are made from the training part alone, unless -e or --start is given. All settings of
+    nlptx train can be given, also those that are not listed here. Neighbouring texts of a label stay in the same fold,
+    because they are often related.
+
+    The 95 % interval of the mean allows for the overlap of the training sets (Nadeau and Bengio 2003).
+
+    --predictions writes the columns of DATA, then predicted, confidence, prob_<label>, fold and seed.
+    """
+    if min_accuracy is not None and math.isnan(min_accuracy):
+        raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
+    if predictions is None and resume:
+        raise click.UsageError("--resume needs --predictions FILE, because the finished folds are kept beside FILE.")
+    if predictions is not None:
+        if predictions == STDOUT:
+            raise click.UsageError("--predictions writes a file; give a name instead of -.")
+        format_of_table(predictions)
+        check_writable(predictions)
+    started = time.perf_counter()
+    from nlptx.experiments.crossvalidation import cross_validate
+    from nlptx.experiments.journal import Journal
+    from nlptx.runtime.allocator import keep_freed_memory
+    from nlptx.runtime.workers import Workers
+
+    keep_freed_memory()
+    total, done = given.folds * seeds, 0
+    with Journal(predictions, resume, run.reporter.note) as journal:
+        try:
+            experiment, recipe, documents = read_experiment(given, run)
+            with run.reporter.meter("cross-validation") as meter:
+
+                def show_progress(progress: Progress) -> None:
+                    meter(
+                        done / total,
+                        f"{progress.title}  {progress.detail}".rstrip(),
+                        title=_name(done, given.folds, seeds),
+                    )
+
+                def show_fold(fold: FoldResult) -> None:
+                    nonlocal done
+                    state = f"accuracy {fold.measures.accuracy:.2%}  log-loss {fold.measures.log_loss:.4f}"
+                    meter(
+                        done / total, f"{state}  {fold.seconds:.0f} s", keep=True, title=_name(done, given.folds, seeds)
+                    )
+                    done += 1
+
+                result = cross_validate(
+                    experiment,
+                    recipe,
+                    seeds=range(seed, seed + seeds),
+                    workers=Workers(run.jobs, processes=True),
+                    journal=journal,
+                    on_fold=show_fold,
+                    on_progress=show_progress,
+                    on_note=run.reporter.note,
+                )
+            if predictions is not None:
+                for name, free in write_predictions(predictions, result, documents).items():
+                    run.reporter.note(f"note: the input has a column {name!r}; the new column is {free!r}")
+        except (KeyboardInterrupt, Terminated) as error:
+            if journal.is_there and journal.path is not None:
+                error.add_note(f"{done} of {total} folds are finished; --resume continues from {journal.path.name}")
+            raise
+        journal.remove()
+    seconds = round(time.perf_counter() - started, 3)
+    if run.json:
+        print_json({"data": list(given.data), **_as_json(result), "seconds": seconds, "peak_memory_mb": peak_memory()})
+    else:
+        _draw(result, run.reporter)
+    accuracy = result.spread()["accuracy"].mean
+    if min_accuracy is not None and accuracy < min_accuracy:
+        raise QualityGateError(f"the mean accuracy is {accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")
+
+
+def _name(done: int, folds: int, seeds: int) -> str:
+    """Return the name of the fold that comes after ``done`` folds."""
+    fold = f"fold {done % folds + 1} of {folds}"
+    return fold if seeds == 1 else f"seed {done // folds + 1} of {seeds}, {fold}"
+
+
+def _as_json(result: CrossValidation) -> dict[str, Any]:
+    """Return the results as JSON values: the mean of each measure, the intervals, and all folds."""
+    spread = result.spread()
+    folds = [
+        {
+            "seed": fold.seed,
+            "fold": fold.fold + 1,
+            "texts": len(fold.rows),
+            **fold.measures._asdict(),
+            "seconds": fold.seconds,
+            "parameters": fold.parameters,
+        }
+        for fold in result.results
+    ]
+    return {
+        "texts": len(result.experiment.texts),
+        "labels": result.experiment.label_names,
+        **{name: of.mean for name, of in spread.items()},
+        "interval": [spread["accuracy"].low, spread["accuracy"].high],
+        "measures": {name: of._asdict() for name, of in spread.items()},
+        "parameters": max(fold.parameters for fold in result.results),
+        "folds": folds,
+    }
+
+
+def _draw(result: CrossValidation, reporter: Reporter) -> None:
+    """Print the results as tables."""
+    rows = [
+        (str(fold.seed), str(fold.fold + 1), len(fold.rows), *_cells(fold.measures._asdict()), f"{fold.seconds:.1f}")
+        for fold in result.results
+    ]
+    reporter.table("folds", ("seed", "fold", "texts", *_TITLES.values(), "seconds"), rows)
+    spread = result.spread()
+    summary = [
+        (_TITLES[name], *(_cell(name, value) for value in (of.mean, of.std)), _interval(name, of.low, of.high))
+        for name, of in spread.items()
+    ]
+    reporter.table("over all folds", ("measure", "mean", "standard deviation", "95 % interval of the mean"), summary)
+
+
+def _cells(measures: dict[str, float]) -> list[str]:
+    return [_cell(name, measures[name]) for name in _TITLES]
+
+
+def _cell(name: str, value: float) -> str:
+    return f"{value:.2%}" if name in ("accuracy", "ece") else f"{value:.4f}"
+
+
+def _interval(name: str, low: float, high: float) -> str:
+    return f"{_cell(name, low)} to {_cell(name, high)}"

@@ -1,0 +1,150 @@
+"""Reads the data of ``crossvalidate`` and ``tune``, and the recipe that their options describe."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from nlptx.cli.command import PATH, option
+from nlptx.cli.config import config_option
+from nlptx.cli.inputs import check_names, inputs_or_stdin
+from nlptx.cli.one_step import OneStep
+from nlptx.cli.options import Run, preset_option, seed_option, settings_options
+from nlptx.cli.reading_options import reading_options
+from nlptx.cli.start import load_start, load_vectors
+from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.training_data import SPLITS
+from nlptx.settings import TrainSettings
+
+if TYPE_CHECKING:
+    from nlptx.corpus.document import Document
+    from nlptx.embeddings.embeddings import Embeddings
+    from nlptx.experiments.experiment import Experiment, Recipe
+    from nlptx.training.own_embeddings import OwnEmbeddings
+
+Function = Callable[..., Any]
+
+
+class Given(NamedTuple):
+    """Values of the options that describe an experiment."""
+
+    data: tuple[str, ...]
+    embeddings: str | None
+    start: str | None
+    unlabelled: tuple[str, ...]
+    lexicon: str | None
+    folds: int
+    group: str | None
+    shuffle: bool
+    settings: TrainSettings
+    reading: ReadOptions
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """All paths that are read."""
+        paths = (*self.data, self.embeddings, self.start, *self.unlabelled, self.lexicon)
+        return tuple(path for path in paths if path is not None)
+
+
+def experiment_options(function: Function) -> Function:
+    """Add the options for texts, folds and training; the command receives them as ``given``."""
+
+    @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
+    @option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds.")
+    @option("--group", metavar="COLUMN", help="Keep rows with the same value in this column in the same fold.")
+    @option("--shuffle", is_flag=True, group="Data", help="Assign single texts to folds, not runs of neighbours.")
+    @option(
+        "-e",
+        "--embeddings",
+        type=PATH,
+        show_default="made in each fold",
+        metavar="FILE",
+        help="Word vectors (nlptx pca, word2vec) or a model.",
+    )
+    @option(
+        "--start", type=PATH, metavar="MODEL", group="Start", help="Continue from this model; bundled: the bundled one."
+    )
+    @option("--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Unlabelled texts to learn from.")
+    @option("--lexicon", type=PATH, metavar="FILE", group="N-grams", help="Prior of the n-grams, as in nlptx train.")
+    @config_option
+    @preset_option
+    @settings_options(TrainSettings, only_main=True)
+    @seed_option
+    @reading_options(SPLITS, skip_bad=True, labelled=True, training=True)
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        values = {name: kwargs.pop(name) for name in Given._fields}
+        given = Given(**{**values, "data": inputs_or_stdin(values["data"])})
+        if given.embeddings is not None and given.start is not None:
+            raise click.UsageError("-e gives word vectors, and --start a model to start from; give one of them.")
+        if given.group is not None and given.shuffle:
+            raise click.UsageError("--group keeps rows together, and --shuffle separates them; give one of them.")
+        check_names(*given.inputs)
+        return function(*args, given=given, **kwargs)
+
+    return wrapped
+
+
+def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Document]]:
+    """Read the texts and the word vectors; also return the document of each text.
+
+    Raises:
+        DataError, ArtifactError: a file cannot be used.
+        click.UsageError: options contradict each other.
+    """
+    run.reporter.detail(f"settings: {given.settings.to_dict()}")
+    one_step = OneStep(click.get_current_context(), run.reporter) if given.embeddings is given.start is None else None
+    from nlptx.corpus.lexicon import read_lexicon
+    from nlptx.corpus.training_data import read_training_data
+    from nlptx.experiments.experiment import Experiment, Recipe
+
+    lexicon = read_lexicon(given.lexicon) if given.lexicon else {}
+    with run.reporter.meter("reading") as meter:
+        vectors = load_vectors(given.embeddings) if given.embeddings else None
+        start = load_start(given.start, given.settings) if given.start else None
+        found = read_training_data(
+            given.data,
+            given.unlabelled,
+            (),
+            given.reading,
+            on_document=lambda documents: meter(None, f"{documents:,} texts"),
+            on_note=run.reporter.note,
+            keep_documents=True,
+        )
+    made: Embeddings | OwnEmbeddings | None = vectors
+    if one_step:
+        # The sizes differ little between folds, so they are not reported for each.
+        made = replace(one_step.embeddings(found.left_out, {}), on_result=lambda result: None)
+    kept = [row for row, document in enumerate(found.documents) if document.weight]
+    documents = [found.documents[row] for row in kept]
+    experiment = Experiment(
+        texts=[document.text for document in documents],
+        labels=[found.labels[row] for row in kept],  # type: ignore[arg-type]
+        folds=given.folds,
+        groups=None if given.group is None else [_group(document, given.group) for document in documents],
+        shuffle=given.shuffle,
+        weights=None if found.weights is None else [document.weight for document in documents],
+        unlabelled=found.unlabelled,
+        lexicon=lexicon,
+        separator=given.reading.label_separator,
+    )
+    return experiment, Recipe(given.settings, made, start), documents
+
+
+def _group(document: Document, column: str) -> str:
+    """Return the value of the group column. Raise DataError if there is none."""
+    from nlptx.corpus.columns import matching_columns, missing_column, single_match
+    from nlptx.errors import DataError
+
+    if document.fields is None:
+        raise DataError(
+            "this text is not in a table, so it has no group", where=document.where, hint="Leave --group out."
+        )
+    name = single_match(matching_columns(column, document.fields), column, document.where, "group")
+    if name is None:
+        raise missing_column(column, list(document.fields), document.where, "group")
+    return str(document.fields[name])

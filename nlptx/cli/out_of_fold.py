@@ -1,0 +1,88 @@
+"""Writes the out-of-fold predictions of ``nlptx crossvalidate`` to a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nlptx.classifier.prediction_columns import free_name
+from nlptx.cli.prediction_format import choose_format
+from nlptx.cli.table_writer import open_table
+
+if TYPE_CHECKING:
+    from nlptx.corpus.document import Document
+    from nlptx.experiments.crossvalidation import CrossValidation
+    from nlptx.experiments.fold import FoldResult
+
+# Decimal places of probabilities.
+_DIGITS = 6
+
+
+def format_of_table(path: str) -> str:
+    """Return csv, tsv or jsonl, as the name of a table says. Raise click.UsageError if it does not."""
+    layout = choose_format("auto", False, path)
+    if layout not in ("csv", "tsv", "jsonl"):
+        raise click.UsageError(f"{path} is not the name of a table; name it *.csv, *.tsv or *.jsonl.")
+    return layout
+
+
+def write_predictions(path: str, result: CrossValidation, documents: list[Document]) -> dict[str, str]:
+    """Write a row for each text and seed, in the order of the input.
+
+    A row has the columns of the input (for texts that are not in a table: file, text and label), then predicted,
+    confidence, prob_<label>, fold and seed.
+
+    Returns:
+        New name of each added column whose name the input uses.
+    """
+    layout = format_of_table(path)
+    inputs = [_columns(document) for document in documents]
+    taken = dict.fromkeys(name for columns in inputs for name in columns)
+    probabilities = [f"prob_{name}" for name in result.experiment.label_names]
+    added = {name: free_name(name, taken) for name in ("predicted", "confidence", *probabilities, "fold", "seed")}
+    with open_table(path, layout, [*taken, *added.values()]) as table:
+        for seed in dict.fromkeys(fold.seed for fold in result.results):
+            rows: dict[int, dict[str, Any]] = {}
+            for fold in result.results:
+                if fold.seed == seed:
+                    rows |= dict(_rows(fold, result, layout))
+            for number, columns in enumerate(inputs):
+                table.write({**columns, **{added[name]: value for name, value in rows[number].items()}})
+    return {name: free for name, free in added.items() if free != name}
+
+
+def _rows(fold: FoldResult, result: CrossValidation, layout: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the index of each text of a fold, and its new columns."""
+    from nlptx.cli.prediction_writer import rounded
+
+    names, separator = result.experiment.label_names, result.experiment.separator
+    columns = (fold.rows, fold.predicted, fold.confidence, fold.probabilities)
+    for row, predicted, confidence, probabilities in zip(*(column.tolist() for column in columns), strict=True):
+        label: Any
+        if separator is None:
+            label, shares = names[predicted], rounded(probabilities)
+            confidence = shares[predicted]
+        else:
+            chosen = [name for name, has in zip(names, predicted, strict=True) if has]
+            label = chosen if layout == "jsonl" else separator.join(chosen)
+            shares = [round(p, _DIGITS) for p in probabilities]
+        yield (
+            row,
+            {
+                "predicted": label,
+                "confidence": round(confidence, _DIGITS),
+                **{f"prob_{name}": p for name, p in zip(names, shares, strict=True)},
+                "fold": fold.fold + 1,
+                "seed": fold.seed,
+            },
+        )
+
+
+def _columns(document: Document) -> dict[str, Any]:
+    """Return the columns of a text in the input."""
+    if document.fields is not None:
+        return dict(document.fields)
+    return {"file": os.fspath(document.source), "text": document.text, "label": document.label}

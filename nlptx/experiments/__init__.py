@@ -1,0 +1,1 @@
+"""Cross-validation, and the search for settings by cross-validation."""

@@ -1,0 +1,112 @@
+"""``cross_validate``: how well models predict the labels of texts that were left out of their training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nlptx.errors import ArtifactError
+from nlptx.experiments.experiment import Experiment, Recipe
+from nlptx.experiments.fold import FoldResult, run_fold
+from nlptx.experiments.intervals import Spread, corrected_interval
+from nlptx.experiments.journal import Journal
+from nlptx.experiments.measures import Measures
+from nlptx.runtime.workers import SERIAL, Workers
+from nlptx.settings import SEED
+from nlptx.training.progress import Progress
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """The results of all folds.
+
+    Args:
+        experiment: texts and number of folds.
+        results: result of each fold of each seed, in this order.
+    """
+
+    experiment: Experiment
+    results: list[FoldResult]
+
+    def spread(self) -> dict[str, Spread]:
+        """Return mean, standard deviation and 95 % interval of each measure, by name."""
+        result = {}
+        for name in Measures._fields:
+            values = [getattr(fold.measures, name) for fold in self.results]
+            high = np.inf if name == "log_loss" else 1.0
+            result[name] = corrected_interval(values, self.experiment.folds, 0.0, high)
+        return result
+
+
+def cross_validate(
+    experiment: Experiment,
+    recipe: Recipe | None = None,
+    *,
+    seeds: Sequence[int] = (SEED,),
+    workers: Workers = SERIAL,
+    journal: Journal | None = None,
+    on_fold: Callable[[FoldResult], None] = lambda fold: None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_note: Callable[[str], None] = lambda note: None,
+) -> CrossValidation:
+    """Train a model for each fold on the other folds, and test it on the fold.
+
+    Word vectors and n-gram features are made from the training part of each fold, unless the recipe contains vectors.
+
+    Args:
+        experiment: texts and number of folds.
+        recipe: how to train; the default settings if None.
+        seeds: each seed determines the folds, and is the seed of training.
+        workers: threads or processes; they do not change the result.
+        journal: journal of an open ``with`` block, from which finished folds are read; none by default.
+        on_fold: called with the result of each fold, also if it was read from the journal.
+        on_progress: callback for the progress of each step of training.
+        on_note: callback for remarks; equal remarks of several folds are reported once.
+
+    Raises:
+        ArtifactError: the journal belongs to another experiment, or is damaged.
+        DataError: there are fewer texts or groups than folds.
+        NlptxError: as for :func:`nlptx.fit`.
+
+    >>> from nlptx import TrainSettings
+    >>> texts = ["a good film", "a bad film", "so good", "so bad"] * 10
+    >>> experiment = Experiment(texts, ["pos", "neg"] * 20, folds=2)
+    >>> result = cross_validate(experiment, Recipe(TrainSettings(epochs=1)))
+    >>> [len(fold.rows) for fold in result.results]
+    [20, 20]
+    """
+    recipe = recipe or Recipe()
+    journal = journal or Journal(None)
+    journal.begin(experiment.fingerprint(recipe))
+    if rare := experiment.rare_labels():
+        named = ", ".join(map(repr, rare[:10])) + (", ..." if len(rare) > 10 else "")
+        on_note(f"labels with fewer texts than folds are not measured in every fold: {named}")
+    noted: set[str] = set()
+
+    def note_once(note: str) -> None:
+        if note not in noted:
+            noted.add(note)
+            on_note(note)
+
+    results = []
+    for seed in seeds:
+        for fold in range(experiment.folds):
+            name = f"seed {seed}, fold {fold + 1}"
+            if name in journal.records:
+                result = _stored(experiment, journal, name)
+            else:
+                result = run_fold(experiment, recipe, seed, fold, workers, on_progress, note_once)
+                journal.add(name, result.to_record())
+            results.append(result)
+            on_fold(result)
+    return CrossValidation(experiment, results)
+
+
+def _stored(experiment: Experiment, journal: Journal, name: str) -> FoldResult:
+    try:
+        return FoldResult.from_record(journal.records[name], experiment.targets, len(experiment.label_names))
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        hint = "Leave out `resume` to start over."
+        raise ArtifactError(f"the record of {name} is damaged: {error}", where=str(journal.path), hint=hint) from error

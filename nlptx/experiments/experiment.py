@@ -1,0 +1,136 @@
+"""The labelled texts of an experiment, their folds, and the recipe by which models are trained on a part of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx import __version__
+from nlptx.classifier.label_sets import find_label_sets
+from nlptx.classifier.label_types import find_labels
+from nlptx.classifier.model import Model
+from nlptx.embeddings.embeddings import Embeddings
+from nlptx.sampling.stratified_folds import grouped_folds, stratified_folds
+from nlptx.settings import TrainSettings
+from nlptx.training.fingerprint import Fingerprint, digest_artifact, digest_rows
+from nlptx.training.labels import order_labels
+from nlptx.training.own_embeddings import OwnEmbeddings
+from nlptx.training.targets import strata
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Settings by which a model is trained on the training part of a fold.
+
+    Args:
+        train: training settings.
+        vectors: word vectors; or settings for making them from the training part and the texts without labels. None if
+            ``start`` is given.
+        start: model to start from, or None.
+    """
+
+    train: TrainSettings = TrainSettings()
+    vectors: Embeddings | OwnEmbeddings | None = OwnEmbeddings()
+    start: Model | None = None
+
+    def fingerprint(self) -> Fingerprint:
+        """Return the fingerprint of the recipe, without seed and texts."""
+        settings = self.train.to_dict()
+        digests = {"embeddings": "", "model to start from": ""}
+        if isinstance(self.vectors, OwnEmbeddings):
+            stages = {"cooccur": self.vectors.cooccur, "pca": self.vectors.pca}
+            settings |= {
+                f"{stage}.{name}": value for stage, of in stages.items() for name, value in of.to_dict().items()
+            }
+            settings["pca.seed"] = self.vectors.seed
+            digests["other counted texts"] = digest_rows(self.vectors.more_texts)
+        elif self.vectors is not None:
+            digests["embeddings"] = digest_artifact(self.vectors.to_artifact())
+        if self.start is not None:
+            digests["model to start from"] = digest_artifact(self.start.to_artifact())
+        return Fingerprint(settings, 0, digests)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Labelled texts that are split into folds.
+
+    Args:
+        texts: the N texts.
+        labels: label of each text; or all its labels, as a tuple, if a text may have any number of them.
+        folds: number of folds.
+        groups: group of each text; texts of the same group are in the same fold. By default, runs of consecutive texts
+            of a label stay together.
+        shuffle: whether to assign each text to a fold separately, instead of runs.
+        weights: weight of each text in training, above 0; None if all are 1. They do not count in the measures.
+        unlabelled: texts without labels.
+        lexicon: prior of the n-gram features, as for :func:`nlptx.fit`.
+        separator: text between labels in a table; None if every text has one label.
+
+    Raises:
+        LabelError: there are fewer than two labels.
+    """
+
+    texts: Sequence[str]
+    labels: Sequence[str] | Sequence[tuple[str, ...]]
+    folds: int = 5
+    groups: Sequence[str] | None = None
+    shuffle: bool = False
+    weights: Sequence[float] | None = None
+    unlabelled: Sequence[str] = ()
+    lexicon: Mapping[str, float] = field(default_factory=dict)
+    separator: str | None = None
+
+    @cached_property
+    def label_names(self) -> list[str]:
+        """Names of the C labels, in the order of a model trained on all texts."""
+        distinct = {label for labels in self._sets for label in labels}
+        return order_labels(distinct)[0]
+
+    @cached_property
+    def targets(self) -> NDArray:
+        """Class of each text, (N,) int64; or whether it has each class, (N, C) bool."""
+        if self.separator is None:
+            return find_labels([label for (label,) in self._sets], self.label_names)
+        return find_label_sets(self._sets, self.label_names)
+
+    @property
+    def _sets(self) -> list[tuple[str, ...]]:
+        return [(labels,) if isinstance(labels, str) else labels for labels in self.labels]
+
+    def fold_of_each(self, seed: int) -> NDArray[np.int64]:
+        """Return the fold of each text, (N,), from 0.
+
+        Raises:
+            DataError: there are fewer texts or groups than folds.
+        """
+        stratum, rng = strata(self.targets, 1 / self.folds), np.random.default_rng(seed)
+        if self.groups is not None:
+            return grouped_folds(stratum, self.groups, self.folds, rng)
+        return stratified_folds(stratum, self.folds, rng, shuffle=self.shuffle)
+
+    def rare_labels(self) -> list[str]:
+        """Return the labels that fewer texts than folds have, so that some folds do not measure them."""
+        counts = dict.fromkeys(self.label_names, 0)
+        for labels in self._sets:
+            for label in labels:
+                counts[label] += 1
+        return [name for name, count in counts.items() if count < self.folds]
+
+    def fingerprint(self, recipe: Recipe) -> Fingerprint:
+        """Return everything, besides the seeds, that determines the result of an experiment."""
+        of = recipe.fingerprint()
+        rows = [list(self.texts), ["\0".join(labels) for labels in self._sets]]
+        digests = {
+            "data": digest_rows(*rows),
+            "groups": "" if self.groups is None else digest_rows(self.groups),
+            "weights": "" if self.weights is None else digest_rows([repr(float(weight)) for weight in self.weights]),
+            "unlabelled data": digest_rows(self.unlabelled) if self.unlabelled else "",
+            "lexicon": digest_rows(list(self.lexicon), list(map(repr, self.lexicon.values()))) if self.lexicon else "",
+        }
+        settings = {**of.settings, "folds": self.folds, "shuffle": self.shuffle, "label_separator": self.separator}
+        return Fingerprint(settings, 0, digests | of.digests, __version__)

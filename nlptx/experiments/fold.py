@@ -1,0 +1,151 @@
+"""One fold: a model is trained on all other folds and tested on this one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.model import Model
+from nlptx.classifier.scoring import score
+from nlptx.experiments.experiment import Experiment, Recipe
+from nlptx.experiments.measures import Measures
+from nlptx.runtime.workers import Workers
+from nlptx.training.fit import fit
+from nlptx.training.progress import Progress
+
+
+@dataclass(frozen=True)
+class FoldResult:
+    """Predictions for the n texts of a fold, by a model that was trained without them.
+
+    Args:
+        seed: seed of the folds and of training.
+        fold: number of the fold, from 0.
+        rows: (n,) int64 indices of the texts.
+        probabilities: (n, C) float64; 0 for a label that no training text had.
+        predicted: (n,) int64 class, or (n, C) bool, whether each class is predicted.
+        confidence: (n,) float64 probability of the prediction.
+        measures: comparison with the true labels.
+        parameters: number of parameters of the model.
+        seconds: time for training and testing.
+    """
+
+    seed: int
+    fold: int
+    rows: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+    predicted: NDArray
+    confidence: NDArray[np.float64]
+    measures: Measures
+    parameters: int
+    seconds: float
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the result as JSON values."""
+        arrays = {name: value.tolist() for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        return {**vars(self), **arrays, "measures": self.measures._asdict()}
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any], targets: NDArray, classes: int) -> Self:
+        """Return the result that was stored by :meth:`to_record`.
+
+        Args:
+            record: JSON values.
+            targets: true classes of all N texts of the experiment.
+            classes: number of labels C.
+
+        Raises:
+            KeyError, TypeError, ValueError: the record does not fit the experiment.
+        """
+        rows = np.array(record["rows"], np.int64)
+        result = cls(
+            seed=int(record["seed"]),
+            fold=int(record["fold"]),
+            rows=rows,
+            probabilities=np.array(record["probabilities"], np.float64).reshape(len(rows), classes),
+            predicted=np.array(record["predicted"], targets.dtype).reshape((len(rows), *targets.shape[1:])),
+            confidence=np.array(record["confidence"], np.float64).reshape(len(rows)),
+            measures=Measures(**record["measures"]),
+            parameters=int(record["parameters"]),
+            seconds=float(record["seconds"]),
+        )
+        if not len(rows) or rows.min() < 0 or rows.max() >= len(targets):
+            raise ValueError("a text of the fold does not exist")
+        return result
+
+
+def run_fold(
+    experiment: Experiment,
+    recipe: Recipe,
+    seed: int,
+    fold: int,
+    workers: Workers,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_note: Callable[[str], None] = lambda note: None,
+    train_rows: NDArray[np.int64] | None = None,
+) -> FoldResult:
+    """Train on all folds except one, and predict the labels of this one.
+
+    Args:
+        experiment: texts and folds.
+        recipe: how to train.
+        seed: seed of the folds and of training.
+        fold: number of the fold, from 0.
+        workers: threads or processes; they do not change the result.
+        on_progress: callback for the progress of each step of training.
+        on_note: callback for remarks.
+        train_rows: indices of the training texts, if only a part of those outside the fold is used.
+
+    Raises:
+        NlptxError: as for :func:`nlptx.fit`.
+    """
+    started = time.perf_counter()
+    fold_of_each = experiment.fold_of_each(seed)
+    rows = np.flatnonzero(fold_of_each == fold)
+    kept = np.flatnonzero(fold_of_each != fold) if train_rows is None else train_rows
+    weights = experiment.weights
+    model = fit(
+        [experiment.texts[row] for row in kept],
+        [experiment.labels[row] for row in kept],
+        recipe.vectors if recipe.start is None else None,
+        recipe.train,
+        start=recipe.start,
+        unlabelled=experiment.unlabelled,
+        sample_weight=None if weights is None else [weights[row] for row in kept],
+        lexicon=experiment.lexicon or None,
+        label_separator=experiment.separator,
+        seed=seed,
+        jobs=Workers(workers.jobs, processes=workers.processes),
+        on_progress=on_progress,
+        on_note=on_note,
+    )
+    probabilities, predicted, confidence = _predict(
+        model, [experiment.texts[row] for row in rows.tolist()], experiment, workers
+    )
+    measures = Measures.of(probabilities, predicted, confidence, experiment.targets[rows])
+    seconds = round(time.perf_counter() - started, 3)
+    return FoldResult(seed, fold, rows, probabilities, predicted, confidence, measures, model.parameters, seconds)
+
+
+def _predict(
+    model: Model, texts: list[str], experiment: Experiment, workers: Workers
+) -> tuple[NDArray[np.float64], NDArray, NDArray[np.float64]]:
+    """Return probabilities (n, C), predictions and confidences (n,) for the C labels of the experiment."""
+    with Workers(workers.jobs, processes=workers.processes) as started:
+        scored = [row for batch in score(model, ((None, text) for text in texts), started) for _, row in batch]
+    known = np.array([row.probabilities for row in scored])
+    chosen = model.choose(known)
+    columns = np.array([experiment.label_names.index(name) for name in model.label_names])
+    probabilities = np.zeros((len(texts), len(experiment.label_names)))
+    probabilities[:, columns] = known
+    if chosen.ndim == 1:
+        predicted: NDArray = columns[chosen].astype(np.int64)
+    else:
+        predicted = np.zeros(probabilities.shape, bool)
+        predicted[:, columns] = chosen
+    return probabilities, predicted, np.array([row.confidence for row in scored])

@@ -1,0 +1,43 @@
+"""Confidence intervals for the results of cross-validation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Spread(NamedTuple):
+    """Mean and standard deviation of a measure over all folds and seeds, and the 95 % interval of the mean."""
+
+    mean: float
+    std: float
+    low: float
+    high: float
+
+
+def corrected_interval(values: Sequence[float], folds: int, low: float = 0, high: float = math.inf) -> Spread:
+    """Return the mean of a measure over folds and seeds, with its corrected 95 % interval.
+
+    The results of the J folds of all seeds are not independent, because their training sets overlap. So the variance of
+    their mean is larger than S² / J, which an ordinary t interval assumes. The corrected variance is (1 / J + 1 / (k -
+    1)) S² for k folds, because a test set has 1 / (k - 1) times as many texts as a training set. The interval is that
+    of Student's t with J - 1 degrees of freedom.
+
+    Source: Nadeau and Bengio, "Inference for the generalization error", Machine Learning 52, 2003. Several seeds:
+    Bouckaert and Frank, "Evaluating the replicability of significance tests", PAKDD 2004.
+
+    Args:
+        values: measure of each fold of each seed, at least two.
+        folds: number of folds k.
+        low: least possible value of the measure; the interval is clipped to it.
+        high: largest possible value.
+    """
+    from scipy.special import stdtrit
+
+    count = len(values)
+    mean, std = float(np.mean(values)), float(np.std(values, ddof=1))
+    half = float(stdtrit(count - 1, 0.975)) * std * math.sqrt(1 / count + 1 / (folds - 1))
+    return Spread(mean, std, max(low, mean - half), min(high, mean + half))

@@ -1,0 +1,117 @@
+"""The finished parts of an experiment, kept in a file so that they are not computed again after an interruption."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+
+from nlptx.errors import ArtifactError, OutputError
+from nlptx.io import strict_json
+from nlptx.io.atomic_write import atomic_output, stem_of
+from nlptx.io.lock import locked
+from nlptx.training.fingerprint import Fingerprint
+
+SUFFIX = ".checkpoint"
+
+
+class Journal:
+    """Records of finished parts, by name. The file is replaced atomically after each of them.
+
+    Use this class in a ``with`` statement, which holds a lock on the file, and call :meth:`remove` once the result is
+    saved.
+
+    Args:
+        output: path of the result; the journal is beside it, with the suffix ``.checkpoint``. None: keep no file.
+        resume: whether to continue from the file if it exists.
+        on_note: callback for remarks.
+
+    Raises:
+        OutputError: another process uses the file. Raised when the block is entered.
+    """
+
+    def __init__(
+        self, output: str | None, resume: bool = False, on_note: Callable[[str], None] = lambda note: None
+    ) -> None:
+        self.path = None if output is None else Path(output).with_name(stem_of(Path(output)) + SUFFIX)
+        self.resume, self.on_note = resume, on_note
+        self.records: dict[str, Any] = {}
+        self._fingerprint: Fingerprint | None = None
+        self._failed = False
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        if self.path is not None:
+            lock = self.path.with_name(f".{self.path.name}.lock")
+            self._stack.enter_context(locked(str(lock), f"another process is writing {self.path.name}"))
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._stack.close()
+
+    def begin(self, fingerprint: Fingerprint) -> None:
+        """Read the records to continue from.
+
+        Args:
+            fingerprint: everything that determines the records, except their names.
+
+        Raises:
+            ArtifactError: the file belongs to another experiment, or is damaged.
+        """
+        self._fingerprint = fingerprint
+        if self.path is None:
+            return
+        exists = self.path.exists()
+        if exists and self.resume:
+            self.records = self._read(fingerprint)
+            self.on_note(f"resuming from {self.path.name}: finished parts: {len(self.records):,}")
+        elif self.resume:
+            self.on_note(f"there is no {self.path.name} to resume from; starting from the beginning")
+        elif exists:
+            self.on_note(f"starting over, although {self.path.name} exists; `resume=True` would continue from it")
+
+    def add(self, name: str, record: Any) -> None:
+        """Keep the record of a finished part. A failure to write it is reported once; the experiment continues."""
+        self.records[name] = record
+        if self.path is None or self._fingerprint is None:
+            return
+        content = {"fingerprint": vars(self._fingerprint), "records": self.records}
+        try:
+            with atomic_output(self.path) as file:
+                file.write(json.dumps(content).encode())
+        except OutputError as error:
+            if not self._failed:
+                self.on_note(f"finished parts cannot be kept: {error}")
+            self._failed = True
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a file to resume from."""
+        return self.path is not None and self.path.exists() and bool(self.records or self.resume)
+
+    def remove(self) -> None:
+        """Remove the file. A failure is only reported, because the experiment itself has succeeded."""
+        if self.path is not None:
+            try:
+                self.path.unlink(missing_ok=True)
+            except OSError as error:
+                self.on_note(f"{self.path.name} is no longer needed, but cannot be removed: {error.strerror}")
+
+    def _read(self, fingerprint: Fingerprint) -> dict[str, Any]:
+        assert self.path is not None
+        advice = "Leave out `resume` to start over."
+        try:
+            content = strict_json.loads(self.path.read_text(encoding="utf-8"))
+            saved, records = Fingerprint(**content["fingerprint"]), dict(content["records"])
+            differences = fingerprint.differences(saved)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ArtifactError(f"cannot be read: {error}", where=str(self.path), hint=advice) from error
+        if differences:
+            raise ArtifactError(
+                "belongs to a different experiment: " + "; ".join(differences),
+                where=str(self.path),
+                hint="Use the same data and options, or leave out `resume` to start over.",
+            )
+        return records

@@ -1,0 +1,57 @@
+"""The measures by which experiments judge predictions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.metrics import calibration_error, log_loss, precision_recall_f1
+
+
+class Measures(NamedTuple):
+    """The quality of predictions, as in the report of ``nlptx evaluate``.
+
+    Args:
+        accuracy: fraction of the texts whose prediction, one label or a set of labels, is correct.
+        macro_f1: mean F1 of the labels that have texts.
+        log_loss: mean of -log P(true label) in nats; for sets of labels, of the sum over the labels.
+        ece: expected calibration error of the confidence.
+    """
+
+    accuracy: float
+    macro_f1: float
+    log_loss: float
+    ece: float
+
+    @classmethod
+    def of(
+        cls,
+        probabilities: NDArray[np.float64],
+        predicted: NDArray,
+        confidence: NDArray[np.float64],
+        targets: NDArray,
+    ) -> Measures:
+        """Compare predictions with the true labels of at least one text.
+
+        Args:
+            probabilities: (texts, C) probability of each label.
+            predicted: (texts,) int64 predicted class, or (texts, C) bool, whether each class is predicted.
+            confidence: (texts,) probability of the prediction.
+            targets: true classes, in the form of ``predicted``.
+        """
+        correct = np.equal(predicted, targets).reshape(len(targets), -1).all(axis=1)
+        chosen, true = (_as_sets(classes, probabilities.shape[1]) for classes in (predicted, targets))
+        counts = zip((chosen & true).sum(axis=0), chosen.sum(axis=0), true.sum(axis=0), strict=True)
+        f1 = [precision_recall_f1(int(hits), int(of), int(texts))[2] for hits, of, texts in counts if texts]
+        return cls(
+            float(correct.mean()),
+            float(np.mean(f1)) if f1 else 0.0,
+            log_loss(probabilities, targets),
+            calibration_error(confidence, correct),
+        )
+
+
+def _as_sets(classes: NDArray, count: int) -> NDArray[np.bool_]:
+    return classes if classes.ndim == 2 else classes[:, None] == np.arange(count)

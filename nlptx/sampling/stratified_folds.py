@@ -1,0 +1,87 @@
+"""Stratified folds for cross-validation: each label is spread evenly over the folds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.errors import DataError, SettingsError
+from nlptx.sampling.splits import shuffled_runs
+
+
+def stratified_folds(
+    strata: NDArray[np.int64], folds: int, rng: np.random.Generator, *, shuffle: bool = False
+) -> NDArray[np.int64]:
+    """Return the fold of each text, (texts,), from 0.
+
+    Runs of consecutive texts of a label stay together, because they are often related; see
+    :mod:`nlptx.sampling.splits`. A label with n texts has about n / folds texts in each fold.
+
+    Args:
+        strata: (texts,) number of the label of each text.
+        folds: number of folds.
+        rng: source of randomness.
+        shuffle: whether to assign each text separately, instead of a run.
+
+    Raises:
+        DataError: there are fewer texts than folds.
+        SettingsError: there are fewer than two folds.
+    """
+    _check(folds, len(strata), "texts")
+    result = np.empty(len(strata), np.int64)
+    first = 0
+    for label in np.unique(strata):
+        rows = np.flatnonzero(strata == label)
+        position = rng.permutation(len(rows)) if shuffle else shuffled_runs(len(rows), 1 / folds, rng)
+        # Continue where the previous label ended; otherwise the first folds would get all single texts of rare labels.
+        result[rows] = (first + position) % folds
+        first += int(position.max()) + 1
+    return result
+
+
+def grouped_folds(
+    strata: NDArray[np.int64], groups: Sequence[str], folds: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return the fold of each text, (texts,), from 0; texts of the same group are in the same fold.
+
+    The groups are assigned one after the other, the largest first. Each goes to the fold that has the smallest fraction
+    of the texts with the labels of the group.
+
+    Args:
+        strata: (texts,) number of the label of each text.
+        groups: group of each text.
+        folds: number of folds.
+        rng: source of randomness.
+
+    Raises:
+        DataError: there are fewer groups than folds.
+        SettingsError: there are fewer than two folds.
+    """
+    _, group_of = np.unique(np.asarray(groups, object).astype(str), return_inverse=True)
+    count, labels = int(group_of.max(initial=-1)) + 1, int(strata.max(initial=0)) + 1
+    _check(folds, count, "groups")
+    sizes = np.zeros((count, labels))
+    np.add.at(sizes, (group_of, strata), 1)
+    per_text = 1 / np.maximum(sizes.sum(axis=0), 1)
+    fractions = sizes * per_text
+    assigned = np.zeros((folds, labels))
+    fold_of_group = np.empty(count, np.int64)
+    order = rng.permutation(count)
+    for group in order[np.argsort(-sizes.sum(axis=1)[order], kind="stable")]:
+        # The sum over labels and folds of (fraction of the label in the fold)^2 is smallest if all fractions are equal.
+        # The group adds 2 a·g + g·g to this sum, where a and g are the fractions in the fold and in the group.
+        added = assigned @ fractions[group]
+        best = np.flatnonzero(np.isclose(added, added.min(), rtol=1e-9, atol=1e-15))
+        fold = int(best[assigned[best].sum(axis=1).argmin()])
+        fold_of_group[group] = fold
+        assigned[fold] += fractions[group]
+    return fold_of_group[group_of]
+
+
+def _check(folds: int, count: int, what: str) -> None:
+    if folds < 2:
+        raise SettingsError(f"`folds` is {folds}; expected at least 2")
+    if count < folds:
+        raise DataError(f"there are {count:,} {what} for {folds} folds; expected at least one in each fold")

@@ -1,0 +1,168 @@
+"""``nlptx crossvalidate``: tables, predictions, resuming, quality gate, errors."""
+
+import csv
+import json
+import os
+import signal
+
+import pytest
+from calling import call, failure
+from command import Running, run
+from sample_data import make_rows
+
+FAST = ("--epochs", "1", "--lr", "0.01", "--warmup", "0", "--width", "8", "--lsa-components", "4", "--folds", "3")
+
+
+@pytest.fixture
+def here(work, tmp_path, monkeypatch):
+    """Change to an empty working folder; return the folder ``work``."""
+    monkeypatch.chdir(tmp_path)
+    return work
+
+
+def table(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t" if path.endswith("tsv") else ","))
+
+
+def test_the_table_and_the_json_object(here):
+    result = run("crossvalidate", here / "train.tsv", *FAST, "--seeds", "2")
+    assert result.lines[0] == "folds"
+    assert [line.split()[:3] for line in result.lines[2:8]] == [
+        [str(seed), str(fold), str(texts)] for seed in (1, 2) for fold, texts in ((1, 27), (2, 27), (3, 26))
+    ]
+    assert "no word vectors are given (-e)" in result.stderr
+    assert "fold 3 of 3  accuracy" in result.stderr
+    found = run("crossvalidate", here / "train.tsv", *FAST, "--seeds", "2", "--json", "-q", "-j", "1")
+    assert found.stderr == ""
+    report = found.json
+    assert [(fold["seed"], fold["fold"]) for fold in report["folds"]] == [(s, f) for s in (1, 2) for f in (1, 2, 3)]
+    accuracies = [fold["accuracy"] for fold in report["folds"]]
+    assert report["accuracy"] == pytest.approx(sum(accuracies) / 6)
+    assert f"{report['accuracy']:.2%}" in result.text
+    low, high = report["interval"]
+    assert low <= report["accuracy"] <= high
+    assert f"{low:.2%} to {high:.2%}" in result.text
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.tsv", "p.jsonl", "p.csv.gz"])
+def test_predictions_keep_the_columns_of_the_input(here, name):
+    rows = make_rows(("neg", "pos"), 30, seed=4)
+    with open("in.csv", "w", encoding="utf-8") as file:
+        file.write("id,text,label\n" + "".join(f"{n},{text},{label}\n" for n, (text, label) in enumerate(rows)))
+    call("crossvalidate", "in.csv", *FAST, "--predictions", name, "-q")
+    if name.endswith("gz"):
+        assert call("cooccur", name, "--min-count", "1", "--json", "-o", "c.npz").json["documents"] == 30
+        return
+    if name.endswith("jsonl"):
+        with open(name, encoding="utf-8") as file:
+            found = [json.loads(line) for line in file]
+    else:
+        found = table(name)
+    columns = ["id", "text", "label", "predicted", "confidence", "prob_neg", "prob_pos", "fold", "seed"]
+    assert [list(row) for row in found] == [columns] * 30
+    assert [row["id"] for row in found] == [str(number) for number in range(30)]
+    assert all(float(row["confidence"]) == float(row[f"prob_{row['predicted']}"]) for row in found)
+    assert {str(row["fold"]) for row in found} == {"1", "2", "3"}
+
+
+def test_accuracy_of_the_predictions(here):
+    report = call("crossvalidate", here / "train.tsv", *FAST, "--predictions", "p.tsv", "--json").json
+    found = table("p.tsv")
+    for fold in report["folds"]:
+        right = [row["predicted"] == row["label"] for row in found if row["fold"] == str(fold["fold"])]
+        assert sum(right) / len(right) == pytest.approx(fold["accuracy"])
+
+
+def test_used_column_names_are_reported(here):
+    with open("in.tsv", "w", encoding="utf-8") as file:
+        file.write("text\tlabel\tfold\n")
+        file.write("".join(f"{text}\t{label}\tx\n" for text, label in make_rows(("neg", "pos"), 30, seed=4)))
+    result = call("crossvalidate", "in.tsv", *FAST, "--predictions", "p.tsv")
+    assert "the input has a column 'fold'; the new column is 'predicted_fold'" in result.stderr
+    assert {row["predicted_fold"] for row in table("p.tsv")} == {"1", "2", "3"}
+
+
+def test_given_vectors_groups_and_several_labels(here):
+    with open("in.jsonl", "w", encoding="utf-8") as file:
+        for number, (text, label) in enumerate(make_rows(("drama", "comedy"), 40, seed=4)):
+            row = {"text": text, "label": label if number % 4 else "drama; comedy", "film": number // 4}
+            file.write(json.dumps(row) + "\n")
+    words = ("--label-separator", ";", "--group", "film", "-e", here / "embeddings.npz")
+    call("crossvalidate", "in.jsonl", *FAST, *words, "--predictions", "p.jsonl")
+    with open("p.jsonl", encoding="utf-8") as file:
+        found = [json.loads(line) for line in file]
+    assert all(isinstance(row["predicted"], list) for row in found)
+    assert len({(row["film"], row["fold"]) for row in found}) == 10
+
+
+def test_settings_come_from_the_file_and_the_preset(here):
+    with open("c.toml", "w", encoding="utf-8") as file:
+        file.write("[pca]\ncomponents = 3\n[train]\nepochs = 4\noutput = 'model.npz'\nresume = true\n")
+    words = ("crossvalidate", here / "train.tsv", *FAST[2:], "--config", "c.toml", "--predictions", "p.csv")
+    with Running(*words, "-v") as running:
+        message = running.finish().stderr
+    assert "'components': 3," in message
+    assert "'epochs': 4," in message
+    code, message = failure("crossvalidate", here / "train.tsv", "--preset", "goldstraw", "-v")
+    assert (code, "'optimizer': 'sgd'" in message, "'min_count': 50" in message) == (3, True, True)
+
+
+def test_an_interrupted_run_is_resumed(here):
+    words = ("crossvalidate", here / "train.tsv", *FAST, "--seeds", "30", "--predictions", "p.csv", "--json")
+    with Running(*words) as running:
+        running.read_until(b"seed 2 of 30, fold 1", running.process.stderr)
+        running.process.send_signal(signal.SIGINT)
+        stopped = running.finish()
+    assert stopped.code == 130
+    assert "--resume continues from p.csv.checkpoint" in stopped.stderr
+    with Running(*words, "--resume") as running:
+        running.read_until(b"seed 3 of 30, fold 1", running.process.stderr)
+        running.process.kill()
+    few = ("crossvalidate", here / "train.tsv", *FAST, "--seeds", "3", "--predictions", "p.csv", "--json")
+    resumed = call(*few, "--resume")
+    assert "finished parts: " in resumed.stderr
+    resumed_predictions = table("p.csv")
+    assert not os.path.exists("p.csv.checkpoint")
+    whole = call(*few).json
+    assert table("p.csv") == resumed_predictions
+    without_times = [
+        [{k: v for k, v in fold.items() if k != "seconds"} for fold in report["folds"]]
+        for report in (resumed.json, whole)
+    ]
+    assert without_times[0] == without_times[1]
+
+
+def test_other_settings_are_refused_on_resuming(here):
+    words = ("crossvalidate", here / "train.tsv", *FAST, "--predictions", "p.csv")
+    with Running(*words, "--seeds", "30") as running:
+        running.read_until(b"seed 1 of 30, fold 2", running.process.stderr)
+        running.process.kill()
+    code, message = failure(*words, "--shuffle", "--resume")
+    assert (code, "--shuffle was False and is True" in message) == (4, True)
+
+
+def test_minimum_accuracy(here):
+    words = ("crossvalidate", here / "train.tsv", *FAST, "--ngrams", "0", "--freeze", "-q")
+    assert call(*words, "--min-accuracy", "1", code=5).text.startswith("folds")
+    call(*words, "--min-accuracy", "0")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("--resume",), 2, "--resume needs --predictions FILE"),
+        (("--predictions", "-"), 2, "give a name instead of -"),
+        (("--predictions", "p.txt"), 2, "name it *.csv"),
+        (("--predictions", "p.json"), 2, "would not contain json"),
+        (("--group", "film", "--shuffle"), 2, "give one of them"),
+        (("--group", "film"), 3, "no column 'film'; the columns are text, label"),
+        (("--folds", "1"), 2, "--folds"),
+        (("--folds", "99"), 3, "80 texts for 99 folds"),
+        (("-e", "a.npz", "--start", "b.npz"), 2, "give one of them"),
+    ],
+)
+def test_errors(here, words, code, says):
+    fast = FAST if "--folds" not in words else FAST[:-2]
+    found, message = failure("crossvalidate", here / "train.tsv", *fast, *words)
+    assert (found, says in message) == (code, True), message
