@@ -28,7 +28,7 @@ from nlptx.errors import DataError, QualityGateError
 @option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 below this accuracy.")
 @abstention_options
 @option("--plot", type=PATH, metavar="FILE", help="Draw accuracy against coverage as .png, .svg or .pdf (plot extra).")
-@reading_options(("test",), skip_bad=True, labelled=True, separator=True)
+@reading_options(("test",), skip_bad=True, labelled=True, exclude=True, separator=True)
 @run_options(json_help="Print the report as one JSON object.")
 def evaluate(
     data: tuple[str, ...],

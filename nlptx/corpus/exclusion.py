@@ -16,7 +16,8 @@ _HINT = "Make the table again: `nlptx check DATA --suggestions FILE`."
 
 def quoted(text: str) -> str:
     """Return the beginning of a text on one line, with single spaces, by which the row is recognised."""
-    return " ".join(text[: 2 * _QUOTED].replace("\0", " ").split())[:_QUOTED].strip()
+    start = text[: 2 * _QUOTED].replace("\0", " ").encode("utf-8", "backslashreplace").decode()
+    return " ".join(start.split())[:_QUOTED].strip()
 
 
 @dataclass

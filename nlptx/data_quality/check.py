@@ -23,10 +23,8 @@ from nlptx.errors import DataError
 from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.rng_streams import Stream, generator
-from nlptx.settings import SEED
+from nlptx.settings import SEED, SIMILARITY
 
-# Default of the minimum Jaccard similarity of near-duplicates.
-SIMILARITY = 0.8
 OnProgress = Callable[[str, float], None]
 
 

@@ -54,4 +54,5 @@ class LabelledRows:
         indices = self.indices.tolist()
         documents = [rows.documents[row] for row in indices]
         sets = [rows.labels[row] or () for row in indices]
-        return LabelledData(documents, sets if rows.sets else [labels[0] for labels in sets], rows.sha256)
+        names = [name for labels in sets for name in labels]  # one per row, unless rows have sets of labels
+        return LabelledData(documents, sets if rows.sets else names, rows.sha256)

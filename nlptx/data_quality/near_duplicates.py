@@ -69,7 +69,9 @@ def similar_pairs(
         counts += np.bincount(hashes, minlength=1 << _BITS)
         on_progress(0.2 * done / len(chunks))
     found: list[tuple[NDArray, NDArray, NDArray]] = []
-    for done, prefixes in enumerate(workers.map(lambda chunk: _prefixes(words, chunk, threshold, counts), chunks), start=1):
+    for done, prefixes in enumerate(
+        workers.map(lambda chunk: _prefixes(words, chunk, threshold, counts), chunks), start=1
+    ):
         found.append(prefixes)
         on_progress(0.2 + 0.5 * done / len(chunks))
     if not found:
