@@ -136,9 +136,7 @@ def check(
         with open_table(suggestions, layout, COLUMNS) as table:
             for row in listed:
                 table.write(row)
-        note(
-            f"{suggestions} lists {len(listed):,} rows; delete the lines that are right, then use `exclude={suggestions}`"
-        )
+        note(f"{suggestions} lists {len(listed):,} rows; delete the lines that are right, then give `exclude`")
     _fail(result, fail_on)
 
 

@@ -35,7 +35,7 @@ _exclude = option(
     type=PATH,
     metavar="FILE",
     group="Data",
-    help="Table of rows to leave out, from nlptx check --suggestions.",
+    help="Rows to leave out, as listed by nlptx check.",
 )
 _label_separator = option(
     "--label-separator", metavar="CHAR", group="Data", help="Several labels per text, separated by CHAR."

@@ -11,7 +11,7 @@ from nlptx.errors import DataError
 
 # Maximum number of characters of a text in the table.
 _QUOTED = 1000
-_HINT = "Make the table again: `nlptx check DATA --suggestions FILE`."
+_HINT = "Make the table again with nlptx check."
 
 
 def quoted(text: str) -> str:
