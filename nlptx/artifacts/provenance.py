@@ -167,6 +167,8 @@ def command(
             words += ["--unlabelled", "UNLABELLED"]
         if _source(header).get("lexicon_sha256"):
             words += ["--lexicon", "LEXICON"]
+        if _source(header).get("exclude_sha256"):
+            words += ["--exclude", "EXCLUDE"]
     for item in fields(cls):
         value = header["settings"].get(item.name, item.default)
         if value == item.default:

@@ -37,6 +37,7 @@ _UNKNOWN = "scored with the share of each label in the training data"
 @reading_options(("test",), skip_bad=True, labelled=True, separator=True)
 @option("--plot", type=PATH, metavar="FILE", help="Draw reliability and coverage as .png, .svg or .pdf (plot extra).")
 @reading_options(("test",), skip_bad=True, labelled=True)
+@reading_options(("test",), skip_bad=True, labelled=True, exclude=True, separator=True)
 @run_options(json_help="Print the report as one JSON object.")
 def evaluate(
     data: tuple[str, ...],

@@ -74,7 +74,7 @@ def experiment_options(function: Function) -> Function:
     @preset_option
     @settings_options(TrainSettings, only_main=True)
     @seed_option
-    @reading_options(SPLITS, skip_bad=True, labelled=True, training=True)
+    @reading_options(SPLITS, skip_bad=True, labelled=True, exclude=True, training=True)
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         values = {name: kwargs.pop(name) for name in Given._fields}

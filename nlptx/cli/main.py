@@ -29,6 +29,7 @@ COMMANDS = {
     "compare": "Say which of several models predicts better.",
     "crossvalidate": "Train and test on different parts of the data in turn.",
     "tune": "Search for better settings.",
+    "check": "Find faults in labelled data.",
     "neighbors": "Show the words nearest to a word.",
     "explain": "Show why a text got its score.",
     "info": "Describe an artifact and where it came from.",

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from nlptx.cli.command import option
+from nlptx.cli.command import PATH, option
 from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
 from nlptx.corpus.label_map import parse_label_map
 
@@ -30,6 +30,13 @@ _label_map = option(
 _weight_column = option(
     "--weight-column", metavar="NAME", group="Data", help="Column of weights; a row of weight 2 counts as two rows."
 )
+_exclude = option(
+    "--exclude",
+    type=PATH,
+    metavar="FILE",
+    group="Data",
+    help="Rows to leave out, as listed by nlptx check.",
+)
 _label_separator = option(
     "--label-separator", metavar="CHAR", group="Data", help="Several labels per text, separated by CHAR."
 )
@@ -42,6 +49,7 @@ def reading_options(
     labelled: bool = False,
     training: bool = False,
     separator: bool = False,
+    exclude: bool = False,
 ) -> Callable[[Function], Function]:
     """Add the options for reading inputs; the command receives them as ``reading``.
 
@@ -52,6 +60,7 @@ def reading_options(
         training: whether to add ``--weight-column`` and ``--label-separator``.
         separator: whether to add ``--label-separator``. A command that reads only models does not need it, because a
             model stores the separator of its labels.
+        exclude: whether to add ``--exclude``.
     """
 
     def decorate(function: Function) -> Function:
@@ -116,6 +125,7 @@ def reading_options(
                 label_map=parse_label_map(kwargs.pop("map", ())),
                 weight_column=weight_column,
                 label_separator=label_separator,
+                exclude=kwargs.pop("exclude", None),
             )
             return function(*args, reading=reading, **kwargs)
 
@@ -124,6 +134,7 @@ def reading_options(
             (training or separator, _label_separator),
             (training, _weight_column),
             (labelled, _label_map),
+            (exclude, _exclude),
             (skip_bad, _skip_bad(help=_SKIP_BAD[labelled])),
         ):
             result = add(result) if enabled else result

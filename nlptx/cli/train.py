@@ -93,7 +93,7 @@ if TYPE_CHECKING:
 @preset_option
 @settings_options(TrainSettings)
 @seed_option
-@reading_options(SPLITS, skip_bad=True, labelled=True, training=True)
+@reading_options(SPLITS, skip_bad=True, labelled=True, exclude=True, training=True)
 @run_options()
 def train(
     data: tuple[str, ...],
@@ -178,6 +178,7 @@ def train(
                     checkpoint=checkpoint,
                 )
             digests = file_digest("start_sha256", start) | file_digest("lexicon_sha256", lexicon)
+            digests |= file_digest("exclude_sha256", reading.exclude)
             model.source, model.card = found.source | digests, kept_card
             _keep(model, found, stage, checkpoint, one_step.facts if one_step else {})
     except (KeyboardInterrupt, Terminated) as error:

@@ -64,6 +64,7 @@ class ReadOptions:
         label_map: new label for each old label that is to be replaced; other labels are kept.
         weight_column: name of the column that contains the weights of the rows, or None.
         label_separator: text between the labels in a cell of the label column; None if a text has exactly one label.
+        exclude: table of rows to leave out of labelled data, see :class:`nlptx.corpus.exclusion.Exclusion`; or None.
     """
 
     text_column: str = "text"
@@ -76,6 +77,7 @@ class ReadOptions:
     label_map: Mapping[str, str] = field(default_factory=dict)
     weight_column: str | None = None
     label_separator: str | None = None
+    exclude: str | None = None
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
@@ -98,8 +100,9 @@ def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[s
     """Return the reading options that differ from a command's defaults, to be recorded in the artifact.
 
     The format and the delimiter are not included, because they do not change the texts. Therefore, the
-    result is the same whether the format is recognised from a file name or must be given because a pipe is read.
+    result is the same whether the format is recognised from a file name or must be given because a pipe is read. The
+    table of excluded rows is recorded by its digest instead of its name.
     """
     defaults = ReadOptions(splits=splits)
-    kept = {name: value for name, value in vars(reading).items() if name not in ("format", "delimiter")}
+    kept = {name: value for name, value in vars(reading).items() if name not in ("format", "delimiter", "exclude")}
     return {name: value for name, value in kept.items() if value != getattr(defaults, name)}

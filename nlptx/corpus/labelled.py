@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from nlptx.corpus.columns import matching_columns, missing_column, single_match
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document
+from nlptx.corpus.exclusion import Exclusion
 from nlptx.errors import LabelError
 
 
@@ -18,7 +19,8 @@ class LabelledDocuments:
 
     A document without a label causes an error. If the corpus is read with ``skip_bad``, documents without a label or
     without a text are left out instead, and a note at the end gives their number. Documents in the split ``unlabelled``
-    are not checked. With a ``label_separator``, an empty label cell is valid: the text has none of the labels.
+    are not checked. Rows that the table ``exclude`` of the reading options lists are left out too, and counted in a
+    note. With a ``label_separator``, an empty label cell is valid: the text has none of the labels.
 
     Args:
         corpus: the documents.
@@ -36,8 +38,12 @@ class LabelledDocuments:
     def __iter__(self) -> Iterator[Document]:
         """Yield the documents. Raise LabelError, with file and line, if a label is missing."""
         kept, left_out = 0, self.corpus.left_out
+        exclude = self.corpus.options.exclude
+        exclusion = None if exclude is None else Exclusion.read(exclude)
         for document in self.corpus:
-            if self._is_kept(document):
+            if exclusion is not None and exclusion.contains(document):
+                self.left_out.append(document.text)
+            elif self._is_kept(document):
                 kept += 1
                 yield document
         if left_out and not kept:
@@ -47,6 +53,8 @@ class LabelledDocuments:
                 hint="Name the columns with `text_column` and `label_column`.",
             )
         self.corpus.note_left_out()
+        if exclusion is not None:
+            self.corpus.on_note(exclusion.note())
 
     def _is_kept(self, document: Document) -> bool:
         options = self.corpus.options

@@ -124,7 +124,7 @@ def read_training_data(
 
 def _options_of_texts(options: ReadOptions) -> ReadOptions:
     """Return only those options that determine which texts are read."""
-    return replace(options, skip_bad=False, label_map={}, weight_column=None, label_separator=None)
+    return replace(options, skip_bad=False, label_map={}, weight_column=None, label_separator=None, exclude=None)
 
 
 def _options_of(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
@@ -134,7 +134,7 @@ def _options_of(names: tuple[str, ...], options: ReadOptions, splits: tuple[str,
     """
     csv = options.format != "auto" or any(format_by_name(name) in ("csv", "tsv") for name in names)
     delimiter = options.delimiter if csv else None
-    return replace(options, splits=splits, weight_column=None, delimiter=delimiter)
+    return replace(options, splits=splits, weight_column=None, delimiter=delimiter, exclude=None)
 
 
 def _names(inputs: Inputs) -> tuple[str, ...]:

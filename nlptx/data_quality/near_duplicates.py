@@ -68,9 +68,11 @@ def similar_pairs(
     for done, hashes in enumerate(workers.map(lambda chunk: _hashes(shingles(words, chunk)[0]), chunks), start=1):
         counts += np.bincount(hashes, minlength=1 << _BITS)
         on_progress(0.2 * done / len(chunks))
-    found = []
-    for done, part in enumerate(workers.map(lambda chunk: _prefixes(words, chunk, threshold, counts), chunks), start=1):
-        found.append(part)
+    found: list[tuple[NDArray, NDArray, NDArray]] = []
+    for done, prefixes in enumerate(
+        workers.map(lambda chunk: _prefixes(words, chunk, threshold, counts), chunks), start=1
+    ):
+        found.append(prefixes)
         on_progress(0.2 + 0.5 * done / len(chunks))
     if not found:
         return SimilarPairs(rows[:0], rows[:0], np.zeros(0))

@@ -25,6 +25,7 @@ class Rows:
         unreadable: number of rows that could not be read, which are not among the documents.
         first_unreadable: position of the first of these rows, or "".
         sets: whether a text may have any number of labels.
+        sha256: SHA-256 of the data, as in :class:`.Corpus`.
     """
 
     documents: list[Document]
@@ -33,6 +34,7 @@ class Rows:
     unreadable: int = 0
     first_unreadable: str = ""
     sets: bool = False
+    sha256: str = ""
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -87,9 +89,9 @@ def read_rows(
         for row, document in enumerate(documents)
         if document.label is not None or (separator is not None and reading.label_column in columns)
     ]
-    found = read_labels([documents[row].label or "" for row in labelled], reading, on_note) if labelled else []
+    cells = [documents[row].label or "" for row in labelled]
     labels: list[Labels | None] = [None] * len(documents)
-    for row, label in zip(labelled, found, strict=True):
-        labels[row] = (label,) if isinstance(label, str) else label
+    for row, label in zip(labelled, read_labels(cells, reading, on_note) if cells else [], strict=True):
+        labels[row] = (label,) if isinstance(label, str) else tuple(label)
     first = corpus.left_out.first if unreadable else ""
-    return Rows(documents, labels, list(columns), unreadable, first, separator is not None)
+    return Rows(documents, labels, list(columns), unreadable, first, separator is not None, corpus.sha256)

@@ -14,9 +14,9 @@ _DIGEST = 16
 
 
 def normalized(text: str) -> str:
-    """Return the form of a text that is compared with others: NFKC, case folded, with single spaces.
+    r"""Return the form of a text that is compared with others: NFKC, case folded, with single spaces.
 
-    >>> normalized("Ｆine\u00a0 PHONE\\n")
+    >>> normalized("Ｆine\u00a0 PHONE\n")
     'fine phone'
     """
     folded = text.casefold() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()

@@ -11,6 +11,8 @@ SEED = 1
 # Default and minimum memory limit of a stage, in bytes, not including the interpreter and its libraries.
 DEFAULT_MEMORY, LEAST_MEMORY = 4 << 30, 64 << 20
 CHECKPOINT_MINUTES = 5.0
+# Minimum Jaccard similarity of texts that ``nlptx check`` calls nearly the same.
+SIMILARITY = 0.8
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,7 +8,7 @@ from calling import call
 
 from nlptx.classifier.model import Model
 
-COMMANDS = ("cooccur", "pca", "train", "predict", "evaluate", "neighbors", "explain", "info")
+COMMANDS = ("cooccur", "pca", "train", "predict", "evaluate", "check", "neighbors", "explain", "info")
 
 
 def usage_error(*words, **options):

@@ -20,6 +20,7 @@ from nlptx.settings import GROUPS
 COMMANDS = (
     "cooccur",
     *("cooccur", "pca", "train", "predict", "evaluate", "compare", "crossvalidate", "tune"),
+    *("cooccur", "pca", "train", "predict", "evaluate", "compare", "crossvalidate", "check", "neighbors", "explain"),
     "pca",
     "train",
     "predict",

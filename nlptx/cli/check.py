@@ -1,0 +1,174 @@
+"""``nlptx check``."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from nlptx.cli.check_report import as_json, draw_check
+from nlptx.cli.command import PATH, command, option
+from nlptx.cli.inputs import check_names, inputs_or_stdin
+from nlptx.cli.options import BUNDLED, Run, run_options, seed_option
+from nlptx.cli.out_of_fold import format_of_table
+from nlptx.cli.reading_options import reading_options
+from nlptx.cli.reporter import print_json
+from nlptx.cli.seen_data import SEEN, seen_in
+from nlptx.cli.stage_run import peak_memory
+from nlptx.cli.table_writer import open_table
+from nlptx.corpus.document import ReadOptions
+from nlptx.errors import QualityGateError
+from nlptx.io.output_path import STDOUT, check_writable
+from nlptx.settings import SIMILARITY
+
+if TYPE_CHECKING:
+    from nlptx.data_quality.check import Check
+    from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
+    from nlptx.runtime.workers import Workers
+
+_KINDS = (
+    *("unreadable-rows", "empty-texts", "missing-labels", "duplicates", "near-duplicates", "conflicting-labels"),
+    *("near-conflicts", "overlap", "near-overlap", "mojibake", "lost-characters", "control-characters", "markup"),
+    *("long-words", "unusual-texts", "wrong-labels"),
+)
+
+
+@command()
+@click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
+@option("--against", type=PATH, multiple=True, metavar="FILE", help="Test data that must not overlap with DATA.")
+@option("--suggestions", type=PATH, metavar="FILE", help="Table of rows to correct or to leave out, for --exclude.")
+@option(
+    "--predictions", type=PATH, metavar="FILE", help="Predictions from nlptx crossvalidate, to find wrong labels with."
+)
+@option("-m", "--model", type=PATH, metavar="FILE", help="Model that has not seen DATA, to find wrong labels with.")
+@option(
+    "--similarity",
+    type=click.FloatRange(0.3, 1),
+    default=SIMILARITY,
+    show_default=True,
+    help="Minimum similarity of texts that are nearly the same.",
+)
+@option("--examples", type=click.IntRange(0), default=3, show_default=True, help="Examples to show of each fault.")
+@option(
+    "--fail-on",
+    type=click.Choice(["any", *_KINDS]),
+    multiple=True,
+    metavar="KIND",
+    help="Exit with code 5 if there is such a fault; can be repeated. any: each kind that is certain.",
+)
+@seed_option
+@reading_options(("train",), labelled=True, separator=True)
+@run_options(json_help="Print the report as one JSON object.")
+def check(
+    data: tuple[str, ...],
+    against: tuple[str, ...],
+    suggestions: str | None,
+    predictions: str | None,
+    model: str | None,
+    similarity: float,
+    examples: int,
+    fail_on: tuple[str, ...],
+    seed: int,
+    reading: ReadOptions,
+    run: Run,
+) -> None:
+    """Find faults in labelled data.
+
+    \b
+    nlptx check reviews.csv --against test.csv
+    nlptx check reviews.csv --suggestions rows.tsv --fail-on duplicates --fail-on overlap
+
+    The report shows the number of texts, their lengths and labels. Then it lists the faults, each with examples and
+    advice: rows without text or label, copies, texts that are nearly the same, equal texts with different labels, texts
+    that also occur in the data of --against, damaged characters, markup, and unusual texts.
+
+    Labels that are probably wrong are found by confident learning (Northcutt et al. 2021), with n-gram models that are
+    fitted on other parts of DATA. --predictions or -m replaces these models.
+
+    --suggestions writes a table. Delete the lines that are right, and give the table to nlptx train --exclude.
+
+    The exit code is 0 even if there are faults, unless --fail-on is given.
+    """
+    data = inputs_or_stdin(data)
+    check_names(*data, *against, predictions, model, suggestions)
+    if predictions is not None and model is not None:
+        raise click.UsageError("--predictions and -m both say which labels are probable; give one of them.")
+    if suggestions is not None:
+        if suggestions == STDOUT:
+            raise click.UsageError("--suggestions writes a file; give a name instead of -.")
+        layout = format_of_table(suggestions)
+        check_writable(suggestions)
+    started = time.perf_counter()
+    from nlptx.data_quality.check import check as check_rows
+    from nlptx.data_quality.rows import read_rows
+    from nlptx.data_quality.suspicious_rows import COLUMNS, suspicious_rows
+    from nlptx.runtime.allocator import keep_freed_memory
+    from nlptx.runtime.workers import Workers
+
+    keep_freed_memory()
+    note = run.reporter.note
+    with run.reporter.meter("reading") as meter, Workers(run.jobs, processes=True) as workers:
+        rows = read_rows(data, reading, note, lambda documents: meter(None, f"{documents:,} texts"))
+        others = read_rows(against, replace(reading, splits=("test",)), note) if against else None
+
+        def predict(labelled: LabelledData) -> LabelledPredictions:
+            return _predict(labelled, predictions, model, reading, workers, run)
+
+        result = check_rows(
+            rows,
+            workers,
+            others,
+            similarity,
+            None if predictions is None and model is None else predict,
+            seed,
+            on_progress=lambda step, fraction: meter(fraction, "", title=step),
+            on_note=note,
+        )
+    if run.json:
+        cost = {"seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
+        print_json({"data": list(data), **as_json(result, examples), **cost})
+    else:
+        draw_check(list(data), result, examples, run.reporter)
+    if suggestions is not None:
+        listed = list(suspicious_rows(result))
+        with open_table(suggestions, layout, COLUMNS) as table:
+            for row in listed:
+                table.write(row)
+        note(f"{suggestions} lists {len(listed):,} rows; delete the lines that are right, then give `exclude`")
+    _fail(result, fail_on)
+
+
+def _predict(
+    labelled: LabelledData,
+    predictions: str | None,
+    model: str | None,
+    reading: ReadOptions,
+    workers: Workers,
+    run: Run,
+) -> LabelledPredictions:
+    """Return the predictions of a table or of a model for labelled texts."""
+    from nlptx.evaluation.labelled_predictions import predict_labelled
+
+    note = run.reporter.note
+    if predictions is not None:
+        from nlptx.evaluation.prediction_file import read_predictions
+
+        return read_predictions(predictions, replace(reading, format="auto", delimiter=None), note, labelled)
+    from nlptx.classifier.model import Model
+
+    classifier = Model.load(None if model == BUNDLED else model)
+    if seen := seen_in(classifier, labelled.sha256):
+        note(f"note: {SEEN[seen]}; it hides wrong labels")
+    return predict_labelled(classifier, model or BUNDLED, labelled, workers, note)
+
+
+def _fail(result: Check, fail_on: tuple[str, ...]) -> None:
+    """Raise QualityGateError if there is a fault of one of the kinds."""
+    from nlptx.data_quality.findings import KINDS
+
+    kinds = {kind for kind in KINDS if kind in fail_on or ("any" in fail_on and KINDS[kind].certain)}
+    counts = {kind: result.number_of(kind) for kind in KINDS if kind in kinds}
+    if found := [f"{count:,} {KINDS[kind].title}" for kind, count in counts.items() if count]:
+        raise QualityGateError(f"the data has {', '.join(found)}")

@@ -1,0 +1,121 @@
+"""The report of ``nlptx check``, as tables or as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from nlptx.cli.option_names import as_options
+from nlptx.cli.reporter import Reporter, neutralised
+
+if TYPE_CHECKING:
+    from nlptx.data_quality.check import Check
+    from nlptx.data_quality.findings import Finding
+    from nlptx.data_quality.profile import Lengths
+
+# Maximum number of labels and of columns that the tables list, and of characters of a text.
+_LABELS, _COLUMNS, _CHARACTERS = 20, 20, 70
+
+
+def as_json(result: Check, examples: int) -> dict[str, Any]:
+    """Return the report as JSON values, with at most ``examples`` rows of each fault."""
+    from nlptx.data_quality.findings import KINDS
+
+    faults = {
+        kind: {
+            "count": result.number_of(kind),
+            "title": about.title,
+            "advice": as_options(about.advice),
+            "certain": about.certain,
+            "examples": [],
+        }
+        for kind, about in KINDS.items()
+        if result.number_of(kind)
+    }
+    for finding in result.findings:
+        faults[finding.kind]["examples"] = _examples(result, finding, examples)
+    if result.profile.unreadable:
+        faults["unreadable-rows"]["examples"] = [{"where": result.rows.first_unreadable}]
+    return {"profile": asdict(result.profile), "faults": faults}
+
+
+def _examples(result: Check, finding: Finding, count: int) -> list[dict[str, Any]]:
+    """Return the position, the beginning of the text and the labels of the first rows of a finding."""
+    from nlptx.corpus.exclusion import quoted
+    from nlptx.data_quality.copies import joined
+
+    found: list[dict[str, Any]] = []
+    documents, labels = result.rows.documents, result.rows.labels
+    for place, row in enumerate(finding.rows[:count].tolist()):
+        example: dict[str, Any] = {"where": documents[row].where, "text": quoted(documents[row].text)}
+        if labels[row] is not None:
+            example["label"] = joined(labels[row])
+        if finding.others is not None:
+            other = int(finding.others[place])
+            example["other"] = documents[other].where
+            if labels[other] is not None:
+                example["other_label"] = joined(labels[other])
+        if finding.suggested is not None:
+            example["suggested"] = finding.suggested[place]
+        if finding.scores is not None:
+            example["score"] = round(float(finding.scores[place]), 4)
+        found.append(example)
+    return found
+
+
+def draw_check(names: list[str], result: Check, examples: int, reporter: Reporter) -> None:
+    """Print the report as tables."""
+    from nlptx.data_quality.findings import KINDS
+
+    profile = result.profile
+    columns = ", ".join(profile.columns[:_COLUMNS]) + (", ..." if len(profile.columns) > _COLUMNS else "")
+    facts: list[tuple[str, Any]] = [
+        ("data", " ".join(names)),
+        *([("columns", columns)] if columns else []),
+        ("texts", profile.texts),
+        ("without a text", profile.without_text),
+        ("without a label", profile.without_label),
+        *([("rows that cannot be read", profile.unreadable)] if profile.unreadable else []),
+    ]
+    reporter.facts("profile", facts)
+    lengths = [_length_row("words", profile.words), _length_row("characters", profile.characters)]
+    reporter.table("lengths", ("", *(f"{p} %" for p in profile.words.percentiles), "longest", "at"), lengths)
+    if profile.labels:
+        more = f", the {_LABELS} most frequent of {len(profile.labels):,}" if len(profile.labels) > _LABELS else ""
+        shown = [(each.label, each.texts, f"{each.fraction:.2%}") for each in profile.labels[:_LABELS]]
+        reporter.table(f"labels{more}", ("label", "texts", "fraction"), shown)
+    found = [kind for kind in KINDS if result.number_of(kind)]
+    if not found:
+        reporter.drawing("faults", ["none"])
+        return
+    overview = [(kind, result.number_of(kind), KINDS[kind].title) for kind in found]
+    reporter.table("faults", ("kind", "rows", ""), overview)
+    by_kind = {finding.kind: finding for finding in result.findings}
+    for kind in found:
+        shown_examples = _examples(result, by_kind[kind], examples) if kind in by_kind else []
+        lines = [neutralised(_line(example)) for example in shown_examples]
+        if kind == "unreadable-rows":
+            lines = [neutralised(f"  {result.rows.first_unreadable}")]
+        reporter.drawing(f"{kind}: {as_options(KINDS[kind].advice)}", lines)
+
+
+def _length_row(name: str, lengths: Lengths) -> tuple[Any, ...]:
+    return (name, *lengths.percentiles.values(), lengths.maximum, lengths.where)
+
+
+def _line(example: dict[str, Any]) -> str:
+    """Return an example on one line."""
+    text = example["text"]
+    text = text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]} ..."
+    label = f"  [{example['label']}]" if "label" in example else ""
+    parts = [f"  {example['where']}{label}  {text}"]
+    if "other" in example:
+        other = f" [{example['other_label']}]" if "other_label" in example else ""
+        parts.append(
+            f"same as {example['other']}{other}" if "score" not in example else f"like {example['other']}{other}"
+        )
+    if example.get("suggested"):
+        parts.append(f"rather {example['suggested']}")
+    if "score" in example:
+        parts.append(f"{example['score']:.2f}")
+    return "  ".join(parts)

@@ -1,0 +1,94 @@
+"""Rows to leave out of a corpus, listed in a table with their position and the beginning of their text."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.document import Document, ReadOptions
+from nlptx.errors import DataError
+
+# Maximum number of characters of a text in the table.
+_QUOTED = 1000
+_HINT = "Make the table again with nlptx check."
+
+
+def quoted(text: str) -> str:
+    """Return the beginning of a text on one line, with single spaces, by which the row is recognised."""
+    start = text[: 2 * _QUOTED].replace("\0", " ").encode("utf-8", "backslashreplace").decode()
+    return " ".join(start.split())[:_QUOTED].strip()
+
+
+@dataclass
+class Exclusion:
+    """The rows to leave out, and how many of them have been seen.
+
+    Args:
+        path: the table, for messages.
+        texts: beginning of the text of each row, by file and line; line 0 is a whole file.
+        seen: positions of the rows that have been left out.
+    """
+
+    path: str
+    texts: dict[tuple[str, int], str]
+    seen: set[tuple[str, int]] = field(default_factory=set)
+
+    @classmethod
+    def read(cls, path: str) -> Exclusion:
+        """Read a table with the columns ``file``, ``line`` and ``text``, as ``nlptx check --suggestions`` writes it.
+
+        Raises:
+            DataError: the table lacks one of the columns, or a line is not a number.
+        """
+        texts = {}
+        for document in Corpus([path], ReadOptions()):
+            fields = document.fields or {}
+            if missing := [name for name in ("file", "line", "text") if name not in fields]:
+                raise DataError(f"there is no column {missing[0]!r}", where=document.where, hint=_HINT)
+            line = str(fields["line"]).strip()
+            if not line.isdecimal():
+                raise DataError(f"the line is {line!r}; expected a number", where=document.where, hint=_HINT)
+            texts[_normal(str(fields["file"])), int(line)] = quoted(document.text)
+        return cls(path, texts)
+
+    def contains(self, document: Document) -> bool:
+        """Return whether a document is to be left out.
+
+        Raises:
+            DataError: the table has another text for this position.
+        """
+        position = _normal(document.source), document.line
+        text = self.texts.get(position)
+        if text is None:
+            return False
+        if text != quoted(document.text):
+            raise DataError(
+                f"this text is not the one in {self.path}: the data was changed after the table was made",
+                where=document.where,
+                hint=_HINT,
+            )
+        self.seen.add(position)
+        return True
+
+    def note(self) -> str:
+        """Return a note on how many rows were left out.
+
+        Raises:
+            DataError: no row of the table is in the data, although the table has rows.
+        """
+        missing = len(self.texts) - len(self.seen)
+        if self.texts and not self.seen:
+            source, line = next(iter(self.texts))
+            raise DataError(
+                f"none of its {len(self.texts):,} rows is in the data; the first one is {source}:{line}",
+                where=self.path,
+                hint="Name the data in the same way as for nlptx check.",
+            )
+        note = f"left out {len(self.seen):,} row{'s' * (len(self.seen) != 1)} that {self.path} lists"
+        return note + (f"; {missing:,} others are not in the data" if missing else "")
+
+
+def _normal(source: str) -> str:
+    """Return a file name that is the same for ./data.tsv and data.tsv."""
+    return os.path.normpath(source)

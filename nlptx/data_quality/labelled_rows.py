@@ -1,0 +1,58 @@
+"""The rows that have a text and a label, with their labels as numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.label_sets import find_label_sets
+from nlptx.data_quality.label_errors import MIN_TEXTS
+from nlptx.data_quality.rows import Rows
+from nlptx.evaluation.labelled_predictions import LabelledData
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """The rows that have a text and a label.
+
+    Args:
+        indices: (N,) indices of the rows.
+        targets: (N,) int64 class of each text; or (N, C) bool, whether it has each label.
+        label_names: names of the C labels, sorted.
+    """
+
+    indices: NDArray[np.int64]
+    targets: NDArray
+    label_names: list[str]
+
+    @classmethod
+    def of(cls, rows: Rows) -> LabelledRows:
+        """Select the rows that have a text and a label."""
+        pairs = zip(rows.texts, rows.labels, strict=True)
+        indices = [row for row, (text, labels) in enumerate(pairs) if labels is not None and text.strip()]
+        labels = [rows.labels[row] or () for row in indices]
+        names = sorted({label for each in labels for label in each})
+        if rows.sets:
+            return cls(np.array(indices, np.int64), find_label_sets(labels, names), names)
+        number = {name: place for place, name in enumerate(names)}
+        return cls(np.array(indices, np.int64), np.array([number[each[0]] for each in labels], np.int64), names)
+
+    @property
+    def obstacle(self) -> str:
+        """Why no model can be fitted on the rows, or an empty string."""
+        if self.targets.ndim == 2:
+            with_label = self.targets.sum(axis=0)
+            enough = ((with_label >= MIN_TEXTS) & (len(self.targets) - with_label >= MIN_TEXTS)).any()
+            return "" if enough else f"this needs a label that {MIN_TEXTS} texts have and {MIN_TEXTS} do not have"
+        enough = np.sum(np.bincount(self.targets, minlength=1) >= MIN_TEXTS) >= 2
+        return "" if enough else f"this needs two labels with {MIN_TEXTS} texts each"
+
+    def data(self, rows: Rows) -> LabelledData:
+        """Return the texts and their labels in the form that predictions are made for."""
+        indices = self.indices.tolist()
+        documents = [rows.documents[row] for row in indices]
+        sets = [rows.labels[row] or () for row in indices]
+        names = [name for labels in sets for name in labels]  # one per row, unless rows have sets of labels
+        return LabelledData(documents, sets if rows.sets else names, rows.sha256)

@@ -1,0 +1,165 @@
+"""``nlptx check``: the report, the table of suspicious rows and ``--exclude``, the quality gate, hostile input."""
+
+import csv
+import json
+
+import pytest
+from calling import call, failure
+from command import refused, run
+
+ROWS = [
+    ("a good film", "pos"),
+    ("A  good film", "neg"),
+    ("a bad film", "neg"),
+    ("", "pos"),
+    ("a dull film", ""),
+    ("a cafÃ©", "pos"),
+]
+
+
+def write(path, rows, header=("text", "label")):
+    path.write_text("".join("\t".join(row) + "\n" for row in [header, *rows]), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return write(tmp_path / "data.tsv", ROWS)
+
+
+def faults_of(*words):
+    report = call("check", *words, "--json", "-q").json
+    return {kind: fault["count"] for kind, fault in report["faults"].items()}
+
+
+def test_the_report(data):
+    result = run("check", "data.tsv")
+    assert "conflicting-labels" in result.text
+    assert "data.tsv:3  [neg]  A good film" in result.text
+    assert "likely wrong labels are not searched for" in result.stderr
+    report = call("check", "data.tsv", "--json").json
+    assert report["profile"]["texts"] == len(ROWS)
+    assert report["profile"]["columns"] == ["text", "label"]
+    assert report["profile"]["words"]["maximum"] == 3
+    assert report["profile"]["labels"][0] == {"label": "pos", "texts": 3, "fraction": 0.6}
+    assert {kind: fault["count"] for kind, fault in report["faults"].items()} == {
+        "empty-texts": 1,
+        "missing-labels": 1,
+        "duplicates": 1,
+        "conflicting-labels": 2,
+        "mojibake": 1,
+    }
+    assert report["faults"]["mojibake"]["examples"] == [{"where": "data.tsv:7", "text": "a cafÃ©", "label": "pos"}]
+
+
+def test_the_number_of_jobs_does_not_change_the_report(work):
+    reports = [call("check", work / "train.tsv", "--json", "-j", jobs).json for jobs in (1, 2)]
+    for report in reports:
+        del report["seconds"], report["peak_memory_mb"]
+    assert reports[0] == reports[1]
+
+
+def test_the_quality_gate(data):
+    assert failure("check", "data.tsv", "--fail-on", "duplicates")[0] == 5
+    assert failure("check", "data.tsv", "--fail-on", "any")[0] == 5
+    call("check", "data.tsv", "--fail-on", "overlap", "--fail-on", "markup")
+    assert "1 copies of an earlier text" in failure("check", "data.tsv", "--fail-on", "duplicates")[1]
+
+
+def test_overlap_with_test_data(data, tmp_path):
+    write(tmp_path / "test.tsv", [("a bad film", "neg")])
+    assert faults_of("data.tsv", "--against", "test.tsv")["overlap"] == 1
+
+
+def test_listed_rows_are_excluded_unless_their_line_is_deleted(work, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = (work / "train.tsv").read_text().splitlines(keepends=True)
+    (tmp_path / "data.tsv").write_text("".join([*lines, lines[1], lines[2]]))
+    call("check", "data.tsv", "--suggestions", "rows.csv")
+    with open("rows.csv", encoding="utf-8", newline="") as file:
+        table = list(csv.DictReader(file))
+    copies = [row for row in table if row["reason"] == "duplicates"]
+    assert [int(row["line"]) for row in copies] == [len(lines) + 1, len(lines) + 2]
+    texts = len(lines) + 1
+    report = call("evaluate", "data.tsv", "-m", work / "model.npz", "--exclude", "rows.csv", "--json")
+    assert report.json["texts"] == texts - len(table)
+    assert f"left out {len(table)} row" in report.stderr
+    kept = [line for line in (tmp_path / "rows.csv").read_text().splitlines() if f",{len(lines) + 2}," not in line]
+    (tmp_path / "rows.csv").write_text("\n".join(kept) + "\n")
+    report = call("evaluate", "data.tsv", "-m", work / "model.npz", "--exclude", "rows.csv", "--json")
+    assert report.json["texts"] == texts - len(table) + 1
+    fast = ("--epochs", "1", "--ngrams", "0", "-e", work / "embeddings.npz")
+    call("train", "data.tsv", *fast, "--exclude", "rows.csv", "-o", "m.npz")
+    assert "--exclude EXCLUDE" in call("info", "m.npz").text
+
+
+def test_a_changed_file_is_noticed(work, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "data.tsv", [("a good film", "pos"), ("a good film", "pos"), ("a bad film", "neg")])
+    call("check", "data.tsv", "--suggestions", "rows.tsv", "-q")
+    write(tmp_path / "data.tsv", [("a bad film", "neg"), ("a bad film", "neg")])
+    code, message = failure("evaluate", "data.tsv", "-m", work / "model.npz", "--exclude", "rows.tsv")
+    assert (code, message.splitlines()[0]) == (
+        3,
+        "data.tsv:3: this text is not the one in rows.tsv: the data was changed after the table was made",
+    )
+    write(tmp_path / "other.tsv", [("a bad film", "neg")])
+    code, message = failure("evaluate", "other.tsv", "-m", work / "model.npz", "--exclude", "rows.tsv")
+    assert (code, "none of its 1 rows is in the data" in message) == (3, True)
+
+
+def test_predictions_of_another_program_find_wrong_labels(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"text number {number}", "ab"[number % 2]) for number in range(20)]
+    write(tmp_path / "data.tsv", rows)
+    p = [0.9 if label == "a" else 0.1 for _, label in rows]
+    p[3] = 0.95
+    predicted = [(text, label, f"{value}", f"{1 - value}") for (text, label), value in zip(rows, p, strict=True)]
+    write(tmp_path / "p.tsv", predicted, ("text", "label", "prob_a", "prob_b"))
+    fault = call("check", "data.tsv", "--predictions", "p.tsv", "--json").json["faults"]["wrong-labels"]
+    assert fault["count"] == 1
+    assert fault["examples"][0] == {
+        "where": "data.tsv:5",
+        "text": "text number 3",
+        "label": "b",
+        "suggested": "a",
+        "score": 0.95,
+    }
+
+
+def test_a_model_finds_wrong_labels(work):
+    assert "the model was trained on this data" in call("check", work / "train.tsv", "-m", work / "model.npz").stderr
+    call("check", work / "test.tsv", "-m", work / "model.npz")
+    assert failure("check", work / "test.tsv", "-m", work / "model.npz", "--predictions", "p.tsv")[0] == 2
+
+
+def test_hostile_inputs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "binary.tsv").write_bytes(bytes(range(256)) * 10)
+    (tmp_path / "header.tsv").write_text("text\tlabel\n")
+    (tmp_path / "bad.jsonl").write_text('{"text": 1}\n[]\n')
+    for name in ("binary.tsv", "header.tsv", "bad.jsonl"):
+        code, message = failure("check", name)
+        assert code == 3
+        assert name in message
+    write(tmp_path / "one.tsv", [(f"text {number}", "same") for number in range(9)])
+    assert set(faults_of("one.tsv")) <= {"near-duplicates"}
+    write(tmp_path / "each.tsv", [(f"text {number}", f"label {number}") for number in range(9)])
+    assert set(faults_of("each.tsv")) <= {"near-duplicates"}
+    write(tmp_path / "same.tsv", [("the same", "a")] * 5000)
+    assert faults_of("same.tsv") == {"duplicates": 4999}
+    write(tmp_path / "sets.tsv", [(f"text {number}", "a; b" if number % 2 else "") for number in range(30)])
+    report = call("check", "sets.tsv", "--label-separator", ";", "--json").json
+    assert report["profile"]["without_label"] == 0
+    assert [label["texts"] for label in report["profile"]["labels"]] == [15, 15]
+    (tmp_path / "plain.txt").write_text("one text\nanother text\n")
+    assert faults_of("plain.txt") == {}
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"text": "good", "label": "a"}) + "\nnot json\n")
+    assert faults_of("rows.jsonl") == {"unreadable-rows": 1}
+
+
+def test_usage_errors(data):
+    assert refused("check", "data.tsv", "--suggestions", "-", code=2)
+    assert refused("check", "data.tsv", "--suggestions", "rows.npz", code=2)
+    assert refused("check", "data.tsv", "--fail-on", "nothing", code=2)

@@ -1,0 +1,86 @@
+"""Likely wrong labels: confident learning by hand, flipped labels, several labels per text, many labels."""
+
+import numpy as np
+
+from nlptx.corpus.document import Document
+from nlptx.data_quality.check import check
+from nlptx.data_quality.label_errors import confident_class, likely_wrong
+from nlptx.data_quality.rows import Rows
+from nlptx.runtime.workers import SERIAL
+
+POSITIVE, NEGATIVE = ["good", "great", "lovely", "fine", "superb"], ["bad", "awful", "poor", "dull", "weak"]
+
+
+def rows_of(texts, labels, sets=False):
+    documents = [Document(text, "", "d.tsv", line) for line, text in enumerate(texts, start=2)]
+    return Rows(documents, [(label,) if isinstance(label, str) else label for label in labels], sets=sets)
+
+
+def reviews(count, rng):
+    """Return texts of words from two groups, and their labels."""
+    labels = ["pos" if number % 2 else "neg" for number in range(count)]
+    groups = {"pos": POSITIVE, "neg": NEGATIVE}
+    texts = [f"{' '.join(rng.choice(groups[label], 3))} film {number}" for number, label in enumerate(labels)]
+    return texts, labels
+
+
+def finding_of(result, kind="wrong-labels"):
+    return next(finding for finding in result.findings if finding.kind == kind)
+
+
+def test_confident_classes_equal_a_computation_by_hand():
+    targets = np.array([0, 0, 0, 1, 1])
+    p = np.array([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.3, 0.7], [0.55, 0.45]])
+    # The thresholds are 0.6 and 0.575: only the third text has a confident class that is not its own.
+    assert confident_class(targets, p).tolist() == [0, 0, 1, 1, 1]
+
+
+def test_a_class_below_the_given_one_is_never_suggested():
+    targets = np.array([0, 0, 0, 1])
+    p = np.array([[0.6, 0.4], [0.95, 0.05], [0.95, 0.05], [0.7, 0.3]])
+    assert confident_class(targets, p)[0] == 0
+
+
+def test_rare_labels_are_not_examined():
+    targets = np.array([0] * 10 + [1] * 2)
+    p = np.tile([0.9, 0.1], (12, 1))
+    assert len(likely_wrong(targets, p, ["a", "b"], np.arange(12))) == 0
+
+
+def test_flipped_labels_are_found():
+    rng = np.random.default_rng(1)
+    texts, labels = reviews(200, rng)
+    flipped = rng.choice(200, 8, replace=False)
+    for row in flipped:
+        labels[row] = "neg" if labels[row] == "pos" else "pos"
+    finding = finding_of(check(rows_of(texts, labels), SERIAL))
+    assert sorted(finding.rows.tolist()) == sorted(flipped.tolist())
+    for row, suggested in zip(finding.rows, finding.suggested, strict=True):
+        assert suggested != labels[row]
+
+
+def test_more_than_twenty_labels():
+    texts = [f"word{number % 25} common" for number in range(500)]
+    labels = [f"label{number % 25:02}" for number in range(500)]
+    labels[30] = "label00"
+    finding = finding_of(check(rows_of(texts, labels), SERIAL))
+    assert finding.rows.tolist() == [30]
+    assert finding.suggested == ["label05"]
+
+
+def test_several_labels_per_text():
+    rng = np.random.default_rng(2)
+    sets = [tuple(name for name, has in zip("ab", rng.random(2) < 0.5, strict=True) if has) for _ in range(300)]
+    subjects = [" ".join(f"about {label}{label}" for label in each) for each in sets]
+    texts = [f"text {subject} n{row}" for row, subject in enumerate(subjects)]
+    wrong = sets.index(("a", "b"))
+    sets[wrong] = ("a",)
+    finding = finding_of(check(rows_of(texts, sets, sets=True), SERIAL))
+    assert finding.rows.tolist() == [wrong]
+    assert finding.suggested == ["a;b"]
+
+
+def test_without_two_labels_there_is_a_note():
+    notes = []
+    check(rows_of(["one text", "another one"], ["a", "b"]), SERIAL, on_note=notes.append)
+    assert notes == ["likely wrong labels are not searched for: this needs two labels with 5 texts each"]
