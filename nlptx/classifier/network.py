@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.encoder import Encoder
 from nlptx.errors import CorruptError, SettingsError
 from nlptx.ngrams import NgramFeatures
+from nlptx.ngrams.sparse_features import SparseNgramFeatures
 from nlptx.nn import LOSSES, POOLS, ColumnMix, Dropout, Gradients, Layer, Layout, Linear
 from nlptx.settings import NetworkSettings
 
@@ -24,8 +25,8 @@ class Network(Layer):
     learned matrix U and added to the word vectors. Text features are the outputs of M linear models, each of which
     provides E numbers. They are multiplied by the learned matrix W and added to the outputs. Initially, W computes the
     mean of the linear models, so that the encoder learns to correct their errors. If the classes are independent
-    (several labels per text), W has entries only between numbers and outputs of the same class, so that its size is
-    proportional to the number of classes.
+    (several labels per text), or if there are many of them (sparse n-gram features), W has entries only between numbers
+    and outputs of the same class, so that its size is proportional to the number of classes.
 
     Args:
         settings: architecture of the network.
@@ -34,6 +35,8 @@ class Network(Layer):
         rng: source of randomness for the initial weights.
         token_feature_width: number of features of a token; 0 for none.
         text_feature_width: M E, the number of features of a text; 0 for none.
+        per_class: whether a text feature affects only the output of its own class; always true if the classes are
+            independent.
 
     Raises:
         SettingsError: the settings are inconsistent, or do not fit the number of classes.
@@ -47,6 +50,7 @@ class Network(Layer):
         rng: np.random.Generator,
         token_feature_width: int = 0,
         text_feature_width: int = 0,
+        per_class: bool = False,
     ) -> None:
         if settings.loss == "squared-error" and classes != 2:
             raise SettingsError(f"`loss=squared-error` is for 2 labels; the data has {classes}")
@@ -59,7 +63,7 @@ class Network(Layer):
         self.text_projection: Linear | ColumnMix | None = None
         if token_feature_width:
             self.token_projection = Linear(token_feature_width, components, rng, bias=False)  # U
-        if text_feature_width and self.loss.independent:
+        if text_feature_width and (self.loss.independent or per_class):
             self.text_projection = ColumnMix(text_feature_width // classes, classes)  # W
         elif text_feature_width:
             self.text_projection = Linear(text_feature_width, self.loss.outputs, rng, bias=False)  # W
@@ -148,7 +152,7 @@ class _Unset:
 
 
 def unset_network(
-    settings: NetworkSettings, components: int, classes: int, feature_widths: tuple[int, int], parameters: int
+    settings: NetworkSettings, components: int, classes: int, feature_widths: FeatureWidths, parameters: int
 ) -> Network:
     """Build the network of a model file without setting its parameters.
 
@@ -156,7 +160,7 @@ def unset_network(
         settings: architecture of the network.
         components: R, the length of the word vectors.
         classes: C, the number of labels.
-        feature_widths: number of n-gram features per token and per text.
+        feature_widths: shape of the n-gram features.
         parameters: P, the number of parameters in the file.
 
     Raises:
@@ -165,8 +169,8 @@ def unset_network(
     """
     width = settings.width or components
     # Each text feature has a weight for every output, or for only one if the classes are independent.
-    one_output = settings.loss == "squared-error" or LOSSES[settings.loss].independent
-    text_weights = feature_widths[1] * (1 if one_output else classes)
+    one_output = settings.loss == "squared-error" or LOSSES[settings.loss].independent or feature_widths.per_class
+    text_weights = feature_widths.of_text * (1 if one_output else classes)
     min_parameters = settings.blocks * 2 * width * (settings.hidden or 4 * width) + text_weights
     if not components or min_parameters > parameters:
         raise CorruptError(f"it has {parameters} parameters; its settings need at least {min_parameters}")
@@ -177,6 +181,17 @@ def unset_network(
     return network
 
 
-def feature_widths(ngram_features: NgramFeatures | None) -> tuple[int, int]:
-    """Return the number of n-gram features per token and per text."""
-    return (0, 0) if ngram_features is None else (ngram_features.order * ngram_features.width, len(ngram_features.bias))
+class FeatureWidths(NamedTuple):
+    """Shape of the n-gram features: the last arguments of :class:`Network`."""
+
+    of_token: int
+    of_text: int
+    per_class: bool
+
+
+def feature_widths(ngram_features: NgramFeatures | None) -> FeatureWidths:
+    """Return the shape of n-gram features, which may be None."""
+    if ngram_features is None:
+        return FeatureWidths(0, 0, per_class=False)
+    of_token, of_text = ngram_features.order * ngram_features.width, len(ngram_features.bias)
+    return FeatureWidths(of_token, of_text, isinstance(ngram_features, SparseNgramFeatures))

@@ -4,8 +4,8 @@ The token features measure how strongly the n-grams that end at each position in
 log-count ratios (:mod:`nlptx.ngrams.naive_bayes`). The text features are the outputs of two linear models
 (:mod:`nlptx.ngrams.logistic_regression`): one on the same ratios, and one on the principal components of the texts
 (:mod:`nlptx.ngrams.lsa`). The features of a training text never depend on its label
-(:mod:`nlptx.ngrams.cross_fit`). If texts may have several of many labels, there are only the outputs of sparse linear
-models, one per label (:mod:`nlptx.ngrams.sparse_cross_fit`). The features of a text are computed from its word ids (T,)
+(:mod:`nlptx.ngrams.cross_fit`). If there are many labels, there are only the outputs of sparse linear models, one per
+label (:mod:`nlptx.ngrams.sparse_cross_fit`). The features of a text are computed from its word ids (T,)
 as follows::
 
     word ids (T,) -> n-grams that end at each word (T, order) -> indices in keys (G,) -> token features (T, order E)

@@ -29,7 +29,7 @@ _TOGETHER = 1000
 
 def fit_sparse_features(
     texts: Sequence[NDArray[np.integer]],
-    targets: NDArray[np.bool_],
+    targets: NDArray[np.int64] | NDArray[np.bool_],
     shape: FeatureSettings,
     rng: np.random.Generator,
     workers: Workers = SERIAL,
@@ -37,11 +37,14 @@ def fit_sparse_features(
     on_progress: OnProgress = lambda step, fraction, detail: None,
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NgramFeatures, list[TextFeatures]]:
-    """Count and fit the n-gram features of labelled texts that may have any number of labels.
+    """Count and fit the n-gram features of labelled texts.
+
+    If every text has exactly one label, the outputs for a text are still the log-odds of each label against all others,
+    from which the network computes its softmax.
 
     Args:
         texts: (T,) word ids of each training text.
-        targets: (texts, C) whether each text has each class.
+        targets: (texts,) class of each text, or (texts, C) whether it has each class.
         shape: shape and size of the features; the components are ignored.
         rng: source of randomness for the folds.
         workers: threads or processes to use; they do not change the result.
@@ -59,7 +62,7 @@ def fit_sparse_features(
     distinct = [distinct_ngrams(ngram_keys(ids, shape.order, shape.words)) for ids in counted(texts, on_count)]
     known, seen = count_occurrences(distinct, text_weights)
     known = known[seen >= shape.min_texts]
-    rows, labels = divided_by_root(presence(distinct, known), texts), sp.csr_matrix(targets, dtype=np.float64)
+    rows, labels = divided_by_root(presence(distinct, known), texts), _label_matrix(targets, shape.classes)
     folds = min(FOLDS, len(texts))
     fold = assign_folds(len(texts), folds, rng)
     parts = training_parts(fold, folds)
@@ -89,6 +92,13 @@ def fit_sparse_features(
         )
         result.append(_text_features(len(passage.ids), (row @ models.products).toarray()[0] + models.bias))
     return _as_features(final, known, shape), result
+
+
+def _label_matrix(targets: NDArray[np.int64] | NDArray[np.bool_], classes: int) -> sp.csr_matrix:
+    """Return a (texts, C) matrix that is 1 where a text has a label and 0 elsewhere."""
+    if targets.ndim == 2:
+        return sp.csr_matrix(targets, dtype=np.float64)
+    return sp.csr_matrix((np.ones(len(targets)), targets, np.arange(len(targets) + 1)), (len(targets), classes))
 
 
 def _text_features(words: int, outputs: NDArray[np.float32]) -> TextFeatures:

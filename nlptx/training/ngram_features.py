@@ -19,8 +19,7 @@ from nlptx.training.encoding import EncodedTexts
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.targets import count_labels
 
-# Maximum number of labels with which n-grams have a number for every label. If texts may have several labels, n-gram
-# features for more labels are sparse; otherwise there are none.
+# Maximum number of labels with which n-grams have a number for every label. N-gram features for more labels are sparse.
 MAX_LABELS = 20
 # Default of ``--ngram-min-texts``.
 _MIN_TEXTS = 2
@@ -72,8 +71,6 @@ def check_lexicon_use(given: LabelledTexts, settings: TrainSettings, start: Mode
 
 def _obstacle(texts: Examples, labels: int, words: int) -> str:
     """Return the reason why n-gram features are impossible, or an empty string."""
-    if labels > MAX_LABELS and texts.targets.ndim == 1:
-        return f"there are {labels:,} labels, and at most {MAX_LABELS} are possible"
     if words > LARGEST_VOCABULARY:
         return f"there are {words:,} words, and at most {LARGEST_VOCABULARY:,} are possible"
     # The features of a text are fitted on other texts. If a label has only one text, that text's features come from

@@ -292,8 +292,3 @@ def test_starting_from_a_model_is_for_one_label_per_text():
 def test_an_unknown_label_in_the_validation_texts_is_an_error():
     with pytest.raises(LabelError, match="`valid` has the label 'other'"):
         fit_sets(*make_sets(20), valid=(["text"], [["red", "other"]]))
-
-
-def test_the_estimator_takes_one_label_per_text():
-    with pytest.raises(InputTypeError, match="one label per text"):
-        nlptx.TextClassifier().fit(*make_sets(20))

@@ -9,10 +9,12 @@ from sample_data import TRAIN, write_tsv
 
 import nlptx
 from nlptx.classifier.explain import explain
+from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import score
 from nlptx.errors import CorruptError, DataError, LabelError
 from nlptx.metrics import log_loss
-from nlptx.nn import Gradients
+from nlptx.ngrams.sparse_features import SparseNgramFeatures
+from nlptx.nn import ColumnMix, Gradients
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import TrainSettings
 from nlptx.training import dataset, ngram_features
@@ -227,12 +229,37 @@ def test_no_note_if_nothing_is_held_out_on_purpose():
 # ---------------------------------------------------------------- many labels
 
 
-@pytest.mark.parametrize(("count", "has_features"), [(20, True), (21, False)])
-def test_ngram_features_are_possible_for_up_to_twenty_labels(count, has_features):
+@pytest.mark.parametrize(("count", "sparse"), [(20, False), (21, True)])
+def test_ngram_features_are_sparse_for_more_than_twenty_labels(count, sparse, tmp_path):
     texts, _ = make_reviews(63)
     model, notes = fit(texts, [f"l{row % count}" for row in range(63)], epochs=1, valid_share=0.4)
-    assert (model.ngram_features is not None) == has_features
-    assert notes == ([] if has_features else ["no n-gram features: there are 21 labels, and at most 20 are possible"])
+    assert isinstance(model.ngram_features, SparseNgramFeatures) == sparse
+    assert isinstance(model.network.text_projection, ColumnMix) == sparse
+    assert notes == []
+    model.save(tmp_path / "m.npz")
+    assert np.array_equal(Model.load(tmp_path / "m.npz").predict_proba(texts, 1), model.predict_proba(texts, 1))
+
+
+def test_words_reveal_one_of_many_labels():
+    rng = np.random.default_rng(0)
+    targets = rng.permutation(np.arange(900) % 30)
+    texts = [" ".join([f"own{label}", *(f"w{word}" for word in rng.integers(0, 50, 6))]) for label in targets]
+    accuracy = {}
+    for ngrams in (0, 2):
+        model, notes = fit(
+            texts[:600], [f"l{label}" for label in targets[:600]], epochs=2, ngrams=ngrams, new_word_min_count=2
+        )
+        predicted = model.predict(texts[600:], 1)
+        accuracy[ngrams] = np.mean([label == f"l{true}" for label, true in zip(predicted, targets[600:], strict=True)])
+        assert notes == []
+    assert accuracy[2] > 0.9 > accuracy[0]
+
+
+def test_the_number_of_workers_does_not_change_a_model_of_many_labels():
+    given = make_reviews(100)[0], [f"l{row % 25}" for row in range(100)], small_embeddings()
+    one, two = (nlptx.fit(*given, TrainSettings(epochs=1, width=0), jobs=jobs) for jobs in (1, 2))
+    assert np.array_equal(one.flat, two.flat)
+    assert np.array_equal(one.ngram_features.slopes, two.ngram_features.slopes)
 
 
 def test_ngram_features_are_possible_up_to_a_vocabulary_size(monkeypatch):
@@ -260,7 +287,7 @@ def test_train_reports_missing_ngram_features_and_validation(work, tmp_path):
     write_tsv(tmp_path / "many.tsv", rows)
     words = ("train", "many.tsv", "-e", work / "embeddings.npz", *TRAIN, "--new-word-min-count", "1", "-o", "m.npz")
     notes = run(*words, cwd=tmp_path).stderr
-    assert "no n-gram features: there are 30 labels" in notes
+    assert "no n-gram features: they need two labels with two texts each" in notes
     assert "too few texts to hold any out" in notes
     assert run(*words, "--quiet", cwd=tmp_path).stderr == ""
 
