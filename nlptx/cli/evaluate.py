@@ -31,12 +31,9 @@ _UNKNOWN = "scored with the share of each label in the training data"
 @model_option
 @option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 below this accuracy.")
 @abstention_options
-@option("--plot", type=PATH, metavar="FILE", help="Draw accuracy against coverage as .png, .svg or .pdf (plot extra).")
+@option("--plot", type=PATH, metavar="FILE", help="Draw reliability and coverage as .png, .svg or .pdf (plot extra).")
 @by_option
 @report_option
-@reading_options(("test",), skip_bad=True, labelled=True, separator=True)
-@option("--plot", type=PATH, metavar="FILE", help="Draw reliability and coverage as .png, .svg or .pdf (plot extra).")
-@reading_options(("test",), skip_bad=True, labelled=True)
 @reading_options(("test",), skip_bad=True, labelled=True, exclude=True, separator=True)
 @run_options(json_help="Print the report as one JSON object.")
 def evaluate(
@@ -64,10 +61,10 @@ def evaluate(
     fraction of the training data, and the most frequent label is predicted; the report gives the number of such texts.
 
     The table of accuracy against coverage shows how accurate the predictions are if only the texts with the highest
-    confidence are labelled; AURC is the mean error over all coverages. --plot draws this beside the
-    reliability diagram: the accuracy at each confidence, which equals the confidence if the model is perfectly
-    calibrated. --abstain and --max-error work as in nlptx predict. With one of them, --min-accuracy and the rest of the
-    report apply only to the labelled texts.
+    confidence are labelled; AURC is the mean error over all coverages. --plot draws this beside the reliability
+    diagram: the accuracy at each confidence, which equals the confidence if the model is perfectly calibrated.
+    --abstain and --max-error work as in nlptx predict. With one of them, --min-accuracy and the rest of the report
+    apply only to the labelled texts.
 
     --by COLUMN adds the accuracy on each group of texts that have the same value in a column. --report FILE writes a
     page with figures, the worst errors and the most uncertain texts, whose words are coloured by their effect on the
@@ -151,8 +148,6 @@ def evaluate(
         draw_coverage(curve, run.reporter)
     if plot is not None:
         plot_evaluation(curve, kept.confidence, kept.correct, plot)
-    for note in known_words.notes("scored with the share of each label in the training data"):
-        plot_coverage(curve, plot)
     if report is not None:
         from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlptx.corpus.document import Document
 from nlptx.evaluation.comparison import compare_predictions
@@ -22,7 +23,9 @@ from nlptx.evaluation.mcnemar import mcnemar, texts_needed
 _GROUP = 10
 
 
-def simulate(rng, texts, accuracies, grouped):
+def simulate(
+    rng: np.random.Generator, texts: int, accuracies: tuple[float, float], grouped: bool
+) -> tuple[list[LabelledPredictions], NDArray[np.int64]]:
     """Return predictions of two programs, and the group of each text."""
     groups = np.arange(texts) // _GROUP
     # A group moves the accuracy of each program by its own amount, with mean 0.
@@ -37,7 +40,7 @@ def simulate(rng, texts, accuracies, grouped):
     return result, groups
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--texts", type=int, default=400)
@@ -64,7 +67,7 @@ def main():
             )
     rng = np.random.default_rng(1)
     for only_first, only_second in ((0.05, 0.10), (0.04, 0.06), (0.10, 0.12)):
-        texts = texts_needed(only_first + only_second, only_second - only_first)
+        texts = texts_needed(only_first + only_second, only_second - only_first) or 0
         counts = rng.multinomial(texts, [only_first, only_second, 1 - only_first - only_second], options.runs)
         power = np.mean([mcnemar(int(a), int(b)) < 0.05 for a, b, _ in counts])
         print(f"power: only A {only_first:.2f}, only B {only_second:.2f}: {texts:,} texts, rejected {power:.3f}")

@@ -18,20 +18,8 @@ from nlptx.cli.main import nlptx
 from nlptx.settings import GROUPS
 
 COMMANDS = (
-    "cooccur",
-    *("cooccur", "pca", "train", "predict", "evaluate", "compare", "crossvalidate", "tune"),
-    *("cooccur", "pca", "train", "predict", "evaluate", "compare", "crossvalidate", "check", "neighbors", "explain"),
-    "pca",
-    "train",
-    "predict",
-    "evaluate",
-    "compare",
-    "crossvalidate",
-    "tune",
-    "neighbors",
-    *("neighbors", "explain", "info"),
-    "explain",
-    "info",
+    *("cooccur", "pca", "train", "predict", "evaluate", "compare", "crossvalidate", "tune", "check"),
+    *("neighbors", "explain", "info", "init"),
 )
 STAGES = ("cooccur", "pca", "train")
 HEAVY = {"numpy", "scipy", "pandas", "rich", "matplotlib"}
