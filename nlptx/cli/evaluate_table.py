@@ -116,9 +116,7 @@ def evaluate_table(
         from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
 
         sha256 = digest(found.documents) if read is None else read.sha256
-        evaluation = Evaluation(
-            found, report, inputs, sha256, groups=groups, command=this_command("report.html")
-        )
+        evaluation = Evaluation(found, report, inputs, sha256, groups=groups, command=this_command("report.html"))
         write_evaluation_page(page, evaluation)
         run.reporter.note(f"report -> {page}")
     if min_accuracy is not None and report.accuracy < min_accuracy:
