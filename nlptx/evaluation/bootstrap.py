@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 # Number of resamples, and the seed with which they are drawn.
 RESAMPLES, _SEED = 10_000, 1
@@ -12,38 +18,44 @@ _BLOCK = 4_000_000
 _PERCENTILES = (2.5, 97.5)
 
 
-def resampled_sums(
-    values: NDArray[np.float64], groups: NDArray[np.int64] | None = None, resamples: int = RESAMPLES
+def resample(
+    values: csr_matrix,
+    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    groups: NDArray[np.int64] | None = None,
+    resamples: int = RESAMPLES,
 ) -> NDArray[np.float64]:
-    """Return the sums of the values of the texts in each resample, (resamples, F).
+    """Return a statistic of each resample, (resamples, S).
 
     A resample contains as many texts as the data, drawn with replacement; or as many groups, with all their texts. The
     seed is fixed, so the result is the same each time.
 
     Args:
-        values: (texts, F) F values of each text.
+        values: (texts, F) float64 F values of each text.
+        statistic: function that computes S statistics (samples, S) from the sums of the values (samples, F).
         groups: (texts,) group of each text, from 0; None if the texts are independent.
         resamples: number of resamples.
     """
     if groups is not None:
-        values = group_sums(values, groups)
-    count = len(values)
+        values = group_matrix(groups) @ values
+    count, columns = values.shape
+    by_column = values.T.tocsr()
     rng = np.random.default_rng(_SEED)
-    rows = max(1, min(resamples, _BLOCK // count))
-    result = np.empty((resamples, values.shape[1]))
+    rows = max(1, min(resamples, _BLOCK // max(count, columns)))
+    blocks = []
     for start in range(0, resamples, rows):
         block = min(rows, resamples - start)
-        drawn = rng.integers(0, count, (block, count), dtype=np.int32) + np.arange(block)[:, None] * count
-        times = np.bincount(drawn.ravel(), minlength=block * count).reshape(block, count)
-        result[start : start + block] = times.astype(np.float64) @ values
-    return result
+        drawn = rng.integers(0, count, (block, count), dtype=np.int32) * block + np.arange(block)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=block * count).reshape(count, block)
+        blocks.append(statistic((by_column @ times.astype(np.float64)).T))
+    return np.concatenate(blocks)
 
 
-def group_sums(values: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the sums of the values of each group, (groups, F)."""
-    result = np.zeros((int(groups.max()) + 1, values.shape[1]))
-    np.add.at(result, groups, values)
-    return result
+def group_matrix(groups: NDArray[np.int64]) -> csr_matrix:
+    """Return the matrix (groups, texts) that is 1 if a text belongs to a group; its product with values sums them."""
+    from scipy.sparse import csr_matrix
+
+    ones = np.ones(len(groups))
+    return csr_matrix((ones, (groups, np.arange(len(groups)))), shape=(int(groups.max()) + 1, len(groups)))
 
 
 def percentile_interval(samples: NDArray[np.float64]) -> tuple[float, float]:

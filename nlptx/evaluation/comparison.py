@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, hstack
 
 from nlptx.errors import DataError
-from nlptx.evaluation.bootstrap import RESAMPLES, group_sums, percentile_interval, resampled_sums
+from nlptx.evaluation.bootstrap import RESAMPLES, group_matrix, percentile_interval, resample
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
 from nlptx.evaluation.mcnemar import LEVEL, holm, mcnemar, sign_flip_test, texts_needed
 from nlptx.metrics import NoiseFloor, calibration_error, calibration_noise_floor, log_losses
@@ -61,7 +61,7 @@ class Pair:
             in whole groups.
         corrected_p_value: ``p_value`` corrected for the number of pairs (Holm 1979).
         texts_needed: number of texts that would show a difference of this size with a probability of 80 %; None if the
-            difference is 0.
+            difference is 0, or if the texts are in groups.
     """
 
     first: str
@@ -119,19 +119,23 @@ def compare_predictions(
     if count is not None and count < 2:
         raise DataError("all texts are in one group; two or more groups are needed")
     values = [_values(each) for each in predictions]
-    sums = resampled_sums(np.hstack(values), groups, resamples)
-    places = np.cumsum([0, *(each.shape[1] for each in values)])
-    observed = [_measures(each.sum(axis=0, keepdims=True)) for each in values]
-    drawn = [_measures(sums[:, start:end]) for start, end in pairwise(places)]
+    programs = len(predictions)
+
+    def measures(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.hstack([_measures(each) for each in np.split(sums, programs, axis=1)])
+
+    stacked = hstack(values).tocsr()
+    observed = measures(np.asarray(stacked.sum(axis=0)).reshape(1, -1)).reshape(programs, -1)
+    drawn = resample(stacked, measures, groups, resamples).reshape(-1, programs, observed.shape[1])
     p_values = [_p_value(predictions[0], other, groups) for other in predictions[1:]]
     pairs = []
     for place, (p_value, corrected) in enumerate(zip(p_values, holm(p_values), strict=True), start=1):
         differences = [
-            Difference(float(second[0] - first[0]), *percentile_interval(later - earlier))
-            for first, second, earlier, later in zip(observed[0], observed[place], drawn[0], drawn[place], strict=True)
+            Difference(float(value), *percentile_interval(samples))
+            for value, samples in zip(observed[place] - observed[0], (drawn[:, place] - drawn[:, 0]).T, strict=True)
         ]
-        pairs.append(_pair(predictions[0], predictions[place], differences, p_value, corrected))
-    candidates = [_candidate(each, measures) for each, measures in zip(predictions, observed, strict=True)]
+        pairs.append(_pair(predictions[0], predictions[place], differences, p_value, corrected, groups is None))
+    candidates = [_candidate(each, *values.tolist()) for each, values in zip(predictions, observed, strict=True)]
     accuracy = np.array([each.accuracy for each in candidates])
     return Comparison(len(predictions[0]), count, candidates, pairs, accuracy[:, None] - accuracy)
 
@@ -141,7 +145,7 @@ def number_groups(names: Sequence[object]) -> NDArray[np.int64]:
     return np.unique([str(name) for name in names], return_inverse=True)[1].astype(np.int64)
 
 
-def _values(predictions: LabelledPredictions) -> NDArray[np.float64]:
+def _values(predictions: LabelledPredictions) -> csr_matrix:
     """Return values of each text, (texts, 3 + 3 C), whose sums over texts determine all measures.
 
     They are 1, whether the prediction is correct, the log-loss (0 without probabilities), and for each of the C classes
@@ -156,24 +160,25 @@ def _values(predictions: LabelledPredictions) -> NDArray[np.float64]:
     if predictions.probabilities is not None:
         losses = log_losses(predictions.probabilities, predictions.targets)
     columns = [np.ones(len(predictions)), predictions.correct, losses]
-    return np.column_stack([*columns, true, predicted, true & predicted]).astype(np.float64)
+    parts = [np.column_stack(columns), true, predicted, true & predicted]
+    return hstack([csr_matrix(part, dtype=np.float64) for part in parts]).tocsr()
 
 
-def _measures(sums: NDArray[np.float64]) -> tuple[NDArray, NDArray, NDArray]:
-    """Return accuracy, macro-F1 and log-loss, (samples,) each, given sums (samples, 3 + 3 C) of the values of texts."""
+def _measures(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return accuracy, macro-F1 and log-loss, (samples, 3), given sums (samples, 3 + 3 C) of the values of texts."""
     texts, correct, losses = sums[:, :3].T
     true, predicted, hits = np.split(sums[:, 3:], 3, axis=1)
     f1 = 2 * hits / np.maximum(true + predicted, 1)
     present = true > 0
     macro_f1 = (f1 * present).sum(axis=1) / np.maximum(present.sum(axis=1), 1)
-    return correct / texts, macro_f1, losses / texts
+    return np.column_stack([correct / texts, macro_f1, losses / texts])
 
 
 def _p_value(first: LabelledPredictions, second: LabelledPredictions, groups: NDArray[np.int64] | None) -> float:
     difference = second.correct.astype(np.float64) - first.correct
     if groups is None:
         return mcnemar(int((difference < 0).sum()), int((difference > 0).sum()))
-    return sign_flip_test(group_sums(difference[:, None], groups)[:, 0])
+    return sign_flip_test(group_matrix(groups) @ difference)
 
 
 def _pair(
@@ -182,6 +187,7 @@ def _pair(
     differences: Sequence[Difference],
     p_value: float,
     corrected: float,
+    independent: bool,
 ) -> Pair:
     accuracy, macro_f1, log_loss = differences
     has_losses = first.probabilities is not None and second.probabilities is not None
@@ -198,13 +204,12 @@ def _pair(
         neither=int((~first.correct & ~second.correct).sum()),
         p_value=p_value,
         corrected_p_value=corrected,
-        texts_needed=texts_needed(discordant, accuracy.value),
+        texts_needed=texts_needed(discordant, accuracy.value) if independent else None,
     )
 
 
-def _candidate(predictions: LabelledPredictions, measures: Sequence[NDArray]) -> Candidate:
+def _candidate(predictions: LabelledPredictions, accuracy: float, macro_f1: float, log_loss: float) -> Candidate:
     confidence = predictions.confidence
-    accuracy, macro_f1, log_loss = (float(each[0]) for each in measures)
     return Candidate(
         predictions.source,
         accuracy,

@@ -38,10 +38,12 @@ def has_predictions(path: str, reading: ReadOptions) -> bool:
 
 
 def with_format(path: str, reading: ReadOptions) -> ReadOptions:
-    """Return the options, with the format of the table if the name of the file does not show it."""
-    if reading.format == "auto" and format_by_name(path) == "text":
-        return replace(reading, format=_table_format(_head(path)) or "csv")
-    return reading
+    """Return the options with the format of a table: that of its name, or else of its content.
+
+    The format in the options is that of other inputs, such as labelled data from a pipe.
+    """
+    named = format_by_name(path)
+    return replace(reading, format=_table_format(_head(path)) or "csv" if named == "text" else "auto")
 
 
 def _head(path: str) -> bytes:

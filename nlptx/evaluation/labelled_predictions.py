@@ -35,7 +35,7 @@ class LabelledPredictions:
         targets: (N,) int64 true class of each text; or (N, C) bool, whether it has each label.
         predicted: predictions of the same form as ``targets``; NO_ANSWER for a text without a prediction.
         probabilities: (N, C) float64 probabilities of the labels; None if the other program gave none.
-        confidence: (N,) float64 probability of the prediction; None without probabilities.
+        confidence: (N,) float64 probability of the prediction; None if it is unknown.
     """
 
     source: str

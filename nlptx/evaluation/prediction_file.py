@@ -120,6 +120,13 @@ def _read_cells(path: str, documents: Sequence[Document], reading: ReadOptions, 
         raise DataError(
             "there is no column 'predicted', and probabilities alone do not say which labels a text gets", where=path
         )
+    if column is not None and reading.label_separator is not None:
+        for document in documents:
+            if (document.fields or {}).get(column) == "?":
+                raise DataError(
+                    f"column {column!r} contains '?'; expected labels, or nothing if the text has none of them",
+                    where=document.where,
+                )
     return _Cells(None if column is None else read_predicted(documents, column), columns)
 
 

@@ -21,14 +21,15 @@ def verdict(pair: Pair) -> str:
     if pair.differs:
         better, other = (pair.second, pair.first) if gain.value > 0 else (pair.first, pair.second)
         sentence = f"{better} is better than {other}: {size} (difference {interval}, {p_value})."
-    elif pair.texts_needed is None:
+    elif not gain.value:
         sentence = "No difference can be shown: both are correct equally often."
     else:
         sentence = (
             f"No difference can be shown between {pair.first} and {pair.second}: the difference is"
-            f" {100 * gain.value:+.2f} points ({interval}, {p_value}). To show one of this size,"
-            f" about {pair.texts_needed:,} texts are needed."
+            f" {100 * gain.value:+.2f} points ({interval}, {p_value})."
         )
+        if pair.texts_needed is not None:
+            sentence += f" To show one of this size, about {pair.texts_needed:,} texts are needed."
     loss = pair.log_loss
     if loss is not None and (loss.low > 0 or loss.high < 0):
         lower = pair.second if loss.value < 0 else pair.first

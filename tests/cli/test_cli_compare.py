@@ -67,6 +67,12 @@ def test_a_model_is_applied_to_the_texts_of_a_table(folder):
     assert result["seen_in"] == {"bundled": None}
 
 
+def test_data_from_a_pipe(folder):
+    data = (folder / "data.tsv").read_text()
+    words = ("compare", "bad.csv", "good.jsonl", "-", "--input-format", "tsv", "--json")
+    assert run(*words, stdin=data, cwd=folder).json["texts"] == 24
+
+
 def test_refusals(folder, tmp_path):
     refused("compare", "bad.csv", code=2, says="nothing to compare", cwd=folder)
     refused("compare", "bad.csv", "data.tsv", code=2, says="nothing to compare", cwd=folder)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError, LabelError
 from nlptx.evaluation.alignment import align
-from nlptx.evaluation.bootstrap import percentile_interval, resampled_sums
+from nlptx.evaluation.bootstrap import percentile_interval, resample
 from nlptx.evaluation.comparison import compare_predictions, number_groups
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions
 from nlptx.evaluation.mcnemar import mcnemar, sign_flip_test, texts_needed
@@ -55,13 +56,14 @@ def test_texts_needed():
 
 
 def test_bootstrap_has_the_standard_error_of_a_mean_and_does_not_depend_on_blocks(monkeypatch):
-    values = np.random.default_rng(3).normal(size=(500, 1))
-    sums = resampled_sums(values, resamples=2000)
-    assert (sums / 500).std() == pytest.approx(values.std() / 500**0.5, rel=0.06)
-    low, high = percentile_interval(sums[:, 0] / 500)
+    values = csr_matrix(np.random.default_rng(3).normal(size=(500, 1)))
+    means = resample(values, lambda sums: sums / 500, resamples=2000)
+    assert means.shape == (2000, 1)
+    assert means.std() == pytest.approx(values.toarray().std() / 500**0.5, rel=0.06)
+    low, high = percentile_interval(means[:, 0])
     assert low < values.mean() < high
     monkeypatch.setattr("nlptx.evaluation.bootstrap._BLOCK", 500 * 7)
-    assert np.allclose(resampled_sums(values, resamples=2000).std(), sums.std(), rtol=0.1)
+    assert resample(values, lambda sums: sums / 500, resamples=2000).std() == pytest.approx(means.std(), rel=0.1)
 
 
 def test_groups_widen_the_interval():
@@ -74,6 +76,8 @@ def test_groups_widen_the_interval():
     assert grouped.groups == 100
     assert pair.accuracy.high - pair.accuracy.low > 1.8 * (alone.accuracy.high - alone.accuracy.low)
     assert pair.p_value > alone.p_value
+    assert pair.texts_needed is None
+    assert verdict(pair)
 
 
 def test_measures_are_those_of_evaluate():

@@ -192,6 +192,12 @@ def test_several_labels_per_text(tmp_path):
     np.testing.assert_allclose(found.confidence, [0.72, 0.48, 0.81])
 
 
+def test_no_answer_is_not_a_set_of_labels(tmp_path):
+    path = written(tmp_path, "text,label,predicted\nx,a;b,a\ny,,?\n")
+    with pytest.raises(DataError, match=r"a\.csv:3: column 'predicted' contains '\?'"):
+        read_predictions(path, ReadOptions(label_separator=";"))
+
+
 def test_a_model_is_no_table(tmp_path):
     path = tmp_path / "model.csv"
     with path.open("wb") as file:
