@@ -12,6 +12,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.comparison_report import draw_comparison, draw_examples, write_rows
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import BUNDLED, Run, run_options
+from nlptx.cli.page_options import report_option, this_command
 from nlptx.cli.reading_options import reading_options
 from nlptx.cli.reporter import print_json
 from nlptx.cli.seen_data import SEEN, seen_in
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 @option("--group", metavar="NAME", help="Column with the group of each text, such as its author.")
 @option("--show", type=click.IntRange(0), default=0, metavar="N", help="Show N texts that only one has right.")
 @option("--disagreements", type=PATH, metavar="FILE", help="Write the texts with different predictions to a table.")
+@report_option
 @reading_options(("test",), skip_bad=True, labelled=True, separator=True)
 @run_options(json_help="Print the comparison as one JSON object.")
 def compare(
@@ -34,6 +36,7 @@ def compare(
     group: str | None,
     show: int,
     disagreements: str | None,
+    report: str | None,
     reading: ReadOptions,
     run: Run,
 ) -> None:
@@ -52,9 +55,17 @@ def compare(
     bootstrap intervals, the number of texts that only one has right, and McNemar's exact test; with more than two, its
     p-values are corrected by Holm's method. A sentence says whether one is better, or how many texts would be needed.
 
+    --report FILE writes a page with the differences, the calibration of each program, and texts that only one has right
+    (report extra: pip install 'nlptx[report]').
+
     With --group, texts of the same group are not independent: whole groups are drawn and exchanged.
     """
     check_names(*inputs, disagreements)
+    check_names(report)
+    if report is not None:
+        from nlptx.report.page import check_report
+
+        check_report(report)
     from nlptx.evaluation.alignment import align
     from nlptx.evaluation.comparison import compare_predictions, number_groups
     from nlptx.evaluation.verdict import disagreements as rows_that_differ
@@ -69,6 +80,12 @@ def compare(
     verdicts = [verdict(pair) for pair in comparison.pairs]
     if disagreements is not None:
         write_rows(disagreements, rows_that_differ(predictions))
+    if report is not None:
+        from nlptx.report.comparison_page import write_comparison_page
+
+        notes = [f"{source}: {SEEN[use]}" for source, use in seen.items() if use]
+        write_comparison_page(report, comparison, predictions, inputs, notes, this_command("report.html"))
+        run.reporter.note(f"report -> {report}")
     if run.json:
         result: dict[str, Any] = asdict(comparison) | {"differences": comparison.differences.tolist()}
         for pair, sentence in zip(result["pairs"], verdicts, strict=True):

@@ -13,6 +13,7 @@ from nlptx.cli.experiment import Given, experiment_options, read_experiment
 from nlptx.cli.inputs import check_not_an_input
 from nlptx.cli.options import Run, run_options
 from nlptx.cli.out_of_fold import format_of_table, write_predictions
+from nlptx.cli.page_options import report_option, this_command
 from nlptx.cli.reporter import Reporter, print_json
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cli.stop_signal import Terminated
@@ -33,6 +34,7 @@ _TITLES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "log_loss": "log-loss
 )
 @option("--predictions", type=PATH, metavar="FILE", help="Table for the predictions: .csv, .tsv or .jsonl.")
 @option("--resume", is_flag=True, help="Continue from the finished folds, which are kept beside --predictions.")
+@report_option
 @option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the mean accuracy is lower.")
 @experiment_options
 @run_options(json_help="Print the results as one JSON object.")
@@ -43,6 +45,7 @@ def crossvalidate(
     predictions: str | None,
     resume: bool,
     min_accuracy: float | None,
+    report: str | None,
     run: Run,
 ) -> None:
     """Train and test on different parts of the data in turn.
@@ -58,6 +61,9 @@ def crossvalidate(
 
     The 95 % interval of the mean allows for the overlap of the training sets (Nadeau and Bengio 2003).
 
+    --report FILE writes a page with the folds, and with figures of the predictions for texts that were left out of the
+    training (report extra: pip install 'nlptx[report]').
+
     --predictions writes the columns of DATA, then predicted, confidence, prob_<label>, fold and seed.
     """
     if min_accuracy is not None and math.isnan(min_accuracy):
@@ -70,6 +76,10 @@ def crossvalidate(
         format_of_table(predictions)
         check_not_an_input(predictions, given.inputs)
         check_writable(predictions)
+    if report is not None:
+        from nlptx.report.page import check_report
+
+        check_report(report)
     started = time.perf_counter()
     from nlptx.experiments.crossvalidation import cross_validate
     from nlptx.experiments.journal import Journal
@@ -111,6 +121,11 @@ def crossvalidate(
             if predictions is not None:
                 for name, free in write_predictions(predictions, result, documents).items():
                     run.reporter.note(f"note: the input has a column {name!r}; the new column is {free!r}")
+            if report is not None:
+                from nlptx.report.crossvalidation_page import write_crossvalidation_page
+
+                write_crossvalidation_page(report, result, documents, given.data, this_command("report.html"))
+                run.reporter.note(f"report -> {report}")
         except (KeyboardInterrupt, Terminated) as error:
             if journal.is_there and journal.path is not None:
                 error.add_note(f"{done} of {total} folds are finished; --resume continues from {journal.path.name}")

@@ -50,9 +50,8 @@ def evaluate(
     """Compare predictions with true labels.
 
     \b
-    nlptx evaluate -m model.npz test.tsv
+    nlptx evaluate -m model.npz test.tsv --report report.html
     nlptx evaluate -m model.npz aclImdb.tar.gz --json --min-accuracy 0.9
-    nlptx evaluate -m model.npz test.tsv --by source --report report.html
 
     The report gives the model, its training seed, the data, the accuracy with its 95 % interval, balanced accuracy
     (mean recall of the labels), macro-F1, ROC-AUC, log-loss, calibration error (ECE), the precision, recall and F1 of

@@ -11,7 +11,10 @@ from click.core import ParameterSource
 from nlptx.cli.command import PATH, option
 
 # Options that do not change the contents of a page, or only those of other outputs.
-_NOT_SHOWN = {"json", "jobs", "quiet", "verbose", "no_color", "plot", "min_accuracy", "help"}
+_NOT_SHOWN = {
+    *("json", "jobs", "quiet", "verbose", "no_color", "help"),
+    *("plot", "min_accuracy", "show", "disagreements", "predictions", "resume"),
+}
 
 
 def _check(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

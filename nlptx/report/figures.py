@@ -95,17 +95,23 @@ def _area(points: Sequence[tuple[float, float]]) -> float:
     return float((np.diff(x) * (y[1:] + y[:-1]) / 2).sum())
 
 
-def reliability_charts(confidences: Sequence[Confidences]) -> list[Chart]:
+def lowest_value(confidences: Sequence[Confidences]) -> float:
+    """Return the lowest confidence or accuracy in a reliability diagram."""
+    bins = [part for each in confidences for part in reliability(each.confidence, each.correct)]
+    return min(min(part.low, part.accuracy) for part in bins)
+
+
+def reliability_charts(confidences: Sequence[Confidences], lowest: float = 1.0) -> list[Chart]:
     """Return the reliability diagram, and the chart of the number of texts in each bin.
 
     Args:
         confidences: the calibrated confidence, and the confidence before calibration if it is known.
+        lowest: value that the axes must include, so that several diagrams have equal axes.
     """
     series = []
-    lowest = 1.0
+    lowest = min(lowest, lowest_value(confidences))
     for number, (name, confidence, correct) in reversed([*enumerate(confidences, start=1)]):
         bins = reliability(confidence, correct)
-        lowest = min(lowest, *(min(part.low, part.accuracy) for part in bins))
         points = [(part.confidence, part.accuracy) for part in bins]
         intervals = [part.interval for part in bins] if number == 1 else []
         series.append(Series(name, points, number, "dots" if number == 1 else "dotted-line", intervals))

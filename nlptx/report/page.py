@@ -24,7 +24,7 @@ from nlptx.report import palette
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-EXTENSIONS = ("html", "htm")
+EXTENSIONS = (".html", ".htm")
 _TEMPLATES = Path(__file__).parent / "templates"
 # Control characters except tab and line feed, lone surrogates, and code points that are no characters.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
@@ -46,7 +46,7 @@ def check_report(path: FilePath) -> None:
         raise SettingsError(
             "a report is a file, because standard output shows the result: name a file that ends in .html"
         )
-    if name.rpartition(".")[2].lower() not in EXTENSIONS:
+    if not name.lower().endswith(EXTENSIONS):
         raise SettingsError(f"{name}: the name of a report ends in .html or .htm")
     _environment()
     check_writable(path)

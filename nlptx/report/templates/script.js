@@ -50,16 +50,17 @@
     const items = [...document.querySelectorAll(".texts > li")];
     const contents = items.map((item) => item.textContent.toLowerCase());
     const has = (list, value) => !value || list.split(" ").includes(value);
+    const chosen = (id) => (byId(id) ? byId(id).value : "");
     const apply = () => {
       const wanted = byId("search").value.trim().toLowerCase();
       let shown = 0;
       items.forEach((item, number) => {
         const { kind, result, true: trueLabels, predicted } = item.dataset;
         item.hidden = !(contents[number].includes(wanted)
-          && has(kind, byId("filter-kind").value)
-          && has(result, byId("filter-result").value)
-          && has(trueLabels, byId("filter-true").value)
-          && has(predicted, byId("filter-predicted").value));
+          && has(kind, chosen("filter-kind"))
+          && has(result, chosen("filter-result"))
+          && has(trueLabels, chosen("filter-true"))
+          && has(predicted, chosen("filter-predicted")));
         shown += item.hidden ? 0 : 1;
       });
       byId("found").textContent = shown === items.length ? `${shown} texts` : `${shown} of ${items.length} texts`;

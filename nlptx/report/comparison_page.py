@@ -1,0 +1,178 @@
+"""The page of ``nlptx compare --report``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from nlptx import __version__
+from nlptx.evaluation.alignment import label_text
+from nlptx.evaluation.comparison import Comparison, Difference
+from nlptx.evaluation.labelled_predictions import LabelledPredictions
+from nlptx.evaluation.verdict import examples, verdict
+from nlptx.io.paths import FilePath
+from nlptx.metrics import wilson_interval
+from nlptx.report.chart import Chart
+from nlptx.report.figures import Confidences, lowest_value, reliability_charts
+from nlptx.report.listed_texts import MAX_CHARACTERS
+from nlptx.report.page import write_page
+
+# Maximum number of texts that only one of two programs has right, for each of the two.
+MAX_EXAMPLES = 25
+# Maximum number of programs whose reliability is drawn.
+_MAX_DIAGRAMS = 6
+
+
+class DrawnDifference(NamedTuple):
+    """A difference with its interval, as text and as places from 0 to 100 on a scale whose middle is 0."""
+
+    name: str
+    value: str
+    interval: str
+    low: float
+    middle: float
+    high: float
+
+
+class Example(NamedTuple):
+    """A text that only one of two programs has right.
+
+    Args:
+        right: name of the program that is right.
+        wrong: name of the other program.
+        pair: number of the pair and of the program in it, such as "1-2".
+        where: position in the input.
+        label: the true label.
+        predicted: the wrong prediction.
+        confidences: confidence of the right and of the wrong prediction; None if it is unknown.
+        text: the shown part of the text.
+        is_cut: whether only the beginning of the text is shown.
+    """
+
+    right: str
+    wrong: str
+    pair: str
+    where: str
+    label: str
+    predicted: str
+    confidences: tuple[float | None, float | None]
+    text: str
+    is_cut: bool
+
+
+def write_comparison_page(
+    path: FilePath,
+    comparison: Comparison,
+    predictions: Sequence[LabelledPredictions],
+    data: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    command: str = "nlptx compare A B DATA --report report.html",
+) -> None:
+    """Write the report of a comparison as one HTML file.
+
+    Args:
+        path: file to write; its name ends in .html or .htm.
+        comparison: the comparison.
+        predictions: the aligned predictions that were compared.
+        data: names of the inputs.
+        notes: remarks about the data.
+        command: command that makes the page.
+
+    Raises:
+        SettingsError, NlptxError, OutputError: as for :func:`nlptx.report.page.write_page`.
+    """
+    names = [each.source for each in comparison.candidates]
+    first = comparison.pairs[0]
+    kind = "nlptx comparison report"
+    gain = _signed(100 * first.accuracy.value, 2)
+    diagrams = _diagrams(predictions[:_MAX_DIAGRAMS])
+    context: dict[str, Any] = {
+        "version": __version__,
+        "title": f"{' and '.join(names)}: {kind}",
+        "kind": kind,
+        "heading": f"{first.second} minus {first.first}: {gain} points" if len(names) == 2 else "Which is better?",
+        "about": [("texts", f"{comparison.texts:,}"), ("inputs", ", ".join(data))],
+        "sections": [
+            ("programs", "Programs"),
+            ("differences", "Differences"),
+            *([("calibration", "Calibration")] if diagrams else []),
+            ("texts", "Texts"),
+            ("again", "Make this report again"),
+        ],
+        "verdicts": [verdict(pair) for pair in comparison.pairs],
+        "notes": notes,
+        "candidates": [
+            (each, wilson_interval(round(each.accuracy * comparison.texts), comparison.texts))
+            for each in comparison.candidates
+        ],
+        "groups": comparison.groups,
+        "pairs": [(pair, _differences(pair.accuracy, pair.macro_f1, pair.log_loss)) for pair in comparison.pairs],
+        "diagrams": diagrams,
+        "examples": _examples(predictions),
+        "kinds": [
+            (f"{number}-{place}", f"only {right} right, not {wrong}")
+            for number, pair in enumerate(comparison.pairs, start=1)
+            for place, right, wrong in ((1, pair.first, pair.second), (2, pair.second, pair.first))
+        ],
+        "max_examples": MAX_EXAMPLES,
+        "command": command,
+    }
+    write_page(path, "compare.html", **context)
+
+
+def _diagrams(predictions: Sequence[LabelledPredictions]) -> list[Chart]:
+    """Return the reliability diagrams of the programs that have confidences, with equal axes."""
+    known = [
+        Confidences(each.source, each.confidence, each.correct) for each in predictions if each.confidence is not None
+    ]
+    lowest = min((lowest_value([each]) for each in known), default=1.0)
+    charts = [reliability_charts([each], lowest)[0] for each in known]
+    return [
+        replace(chart, name=f"{chart.name}-{number}", title=each.name)
+        for number, (chart, each) in enumerate(zip(charts, known, strict=True), start=1)
+    ]
+
+
+def _signed(value: float, digits: int) -> str:
+    """Return a number with its sign, where the minus is as wide as the plus."""
+    return f"{value:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _differences(accuracy: Difference, macro_f1: Difference, log_loss: Difference | None) -> list[DrawnDifference]:
+    rows = [_drawn("accuracy, points", accuracy, 100, 2), _drawn("macro-F1", macro_f1, 1, 4)]
+    return rows if log_loss is None else [*rows, _drawn("log-loss", log_loss, 1, 4)]
+
+
+def _drawn(name: str, difference: Difference, unit: float, digits: int) -> DrawnDifference:
+    value, low, high = (unit * each for each in (difference.value, difference.low, difference.high))
+    largest = max(abs(low), abs(high), abs(value)) or 1.0
+    places = [round(50 + 48 * each / largest, 1) for each in (low, value, high)]
+    interval = f"{_signed(low, digits)} to {_signed(high, digits)}"
+    return DrawnDifference(name, _signed(value, digits), interval, *places)
+
+
+def _examples(predictions: Sequence[LabelledPredictions]) -> list[Example]:
+    found = []
+    for number, other in enumerate(predictions[1:], start=1):
+        for place, (right, wrong) in enumerate(((predictions[0], other), (other, predictions[0])), start=1):
+            for row in examples(right, wrong, MAX_EXAMPLES):
+                document = right.documents[row]
+                found.append(
+                    Example(
+                        right.source,
+                        wrong.source,
+                        f"{number}-{place}",
+                        document.where,
+                        label_text(right, right.targets[row]) or "none",
+                        label_text(wrong, wrong.predicted[row]) or "none",
+                        (_confidence(right, row), _confidence(wrong, row)),
+                        document.text[:MAX_CHARACTERS],
+                        len(document.text) > MAX_CHARACTERS,
+                    )
+                )
+    return found
+
+
+def _confidence(predictions: LabelledPredictions, row: int) -> float | None:
+    return None if predictions.confidence is None else float(predictions.confidence[row])

@@ -1,0 +1,116 @@
+"""The page of ``nlptx crossvalidate --report``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlptx.classifier.label_set_report import LabelSetReport, report_sets
+from nlptx.corpus.corpus import digest
+from nlptx.corpus.document import Document
+from nlptx.evaluation.labelled_predictions import LabelledPredictions
+from nlptx.experiments.crossvalidation import CrossValidation
+from nlptx.experiments.fold import FoldResult
+from nlptx.io.paths import FilePath
+from nlptx.metrics import Report, evaluate
+from nlptx.report.evaluation_page import Evaluation, evaluation_context
+from nlptx.report.page import write_page
+from nlptx.training.labels import order_labels
+
+_KIND = "nlptx cross-validation report"
+
+
+@dataclass(frozen=True)
+class Folds:
+    """The table of folds: the results of all folds, and rows with the mean, the deviation and the interval."""
+
+    results: Sequence[FoldResult]
+    several_seeds: bool
+    summary: list[tuple[str, list[str]]]
+
+
+def write_crossvalidation_page(
+    path: FilePath,
+    result: CrossValidation,
+    documents: Sequence[Document],
+    data: Sequence[str],
+    command: str = "nlptx crossvalidate DATA --report report.html",
+) -> None:
+    """Write the report of a cross-validation as one HTML file.
+
+    Args:
+        path: file to write; its name ends in .html or .htm.
+        result: results of all folds. If there are several seeds, the figures are about the predictions of the first.
+        documents: the texts of the experiment.
+        data: names of the labelled data.
+        command: command that makes the page.
+
+    Raises:
+        SettingsError, NlptxError, OutputError: as for :func:`nlptx.report.page.write_page`.
+    """
+    predictions = out_of_fold(result, documents)
+    seeds = sorted({fold.seed for fold in result.results})
+    notes = [f"There are {len(seeds)} seeds. The figures are about the predictions of the first one."] * (
+        len(seeds) > 1
+    )
+    evaluation = Evaluation(predictions, _report(predictions), data, digest(documents), notes=notes, command=command)
+    spread = result.spread()
+    accuracy = spread["accuracy"]
+    context = evaluation_context(evaluation)
+    context["folds"] = _folds(result)
+    context["figures"][0] |= {
+        "name": "mean accuracy",
+        "value": _shown("accuracy", accuracy.mean),
+        "note": f"95\u00a0% interval {_shown('accuracy', accuracy.low)} to {_shown('accuracy', accuracy.high)}",
+    }
+    context |= {
+        "kind": _KIND,
+        "title": f"{', '.join(data)}: {_KIND}",
+        "about": [("data", ", ".join(data)), ("texts", f"{len(documents):,}"), ("folds", result.experiment.folds)],
+        "heading": f"{_shown('accuracy', accuracy.mean)} of the texts out of fold are right",
+        "sections": [("folds", "Folds"), *context["sections"]],
+    }
+    write_page(path, "evaluate.html", **context)
+
+
+def out_of_fold(result: CrossValidation, documents: Sequence[Document]) -> LabelledPredictions:
+    """Return the predictions of the first seed for all texts, each by a model that was trained without the text."""
+    experiment = result.experiment
+    folds = [fold for fold in result.results if fold.seed == result.results[0].seed]
+    order = np.argsort(np.concatenate([fold.rows for fold in folds]))
+    return LabelledPredictions(
+        source="models trained without the text",
+        label_names=experiment.label_names,
+        is_ordered=order_labels(experiment.label_names)[1] is not None,
+        documents=list(documents),
+        targets=experiment.targets,
+        predicted=np.concatenate([fold.predicted for fold in folds])[order],
+        probabilities=np.concatenate([fold.probabilities for fold in folds])[order],
+        confidence=np.concatenate([fold.confidence for fold in folds])[order],
+    )
+
+
+def _report(found: LabelledPredictions) -> Report | LabelSetReport:
+    names, probabilities, confidence = found.label_names, found.probabilities, found.confidence
+    if found.targets.ndim == 2:
+        unknown = [math.nan] * len(names)
+        return report_sets(probabilities, found.targets, found.predicted, confidence, names, unknown)
+    return evaluate(probabilities, found.targets, names, found.is_ordered, found.predicted, confidence)
+
+
+def _folds(result: CrossValidation) -> Folds:
+    spread = result.spread()
+    rows: list[tuple[str, list[Any]]] = [
+        ("mean", [_shown(name, of.mean) for name, of in spread.items()]),
+        ("standard deviation", [_shown(name, of.std) for name, of in spread.items()]),
+        ("95 % interval of the mean", [f"{_shown(n, of.low)} \u2013 {_shown(n, of.high)}" for n, of in spread.items()]),
+    ]
+    return Folds(result.results, len({fold.seed for fold in result.results}) > 1, rows)
+
+
+def _shown(name: str, value: float) -> str:
+    return f"{100 * value:.1f}\u00a0%" if name in ("accuracy", "ece") else f"{value:.4f}"

@@ -1,0 +1,74 @@
+"""Parts of a page: scales of charts, words in a text, escaped data, model cards."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlptx.errors import SettingsError
+from nlptx.report.chart import axis_start, count_axis, percent_axis
+from nlptx.report.figures import tint_of
+from nlptx.report.model_facts import card_rows
+from nlptx.report.page import as_script_data, check_report, visible
+from nlptx.report.word_spans import Span, find_spans
+
+
+@given(st.integers(0, 10**9))
+def test_count_axes_have_few_round_ticks(largest):
+    axis = count_axis("texts", largest)
+    values = [value for value, _ in axis.ticks]
+    assert values[0] == 0
+    assert len(values) <= 5
+    assert all(0 <= value <= axis.high for value in values)
+
+
+@given(st.floats(0, 1))
+def test_percent_axes_include_the_lowest_value(lowest):
+    start = axis_start(lowest, 0)
+    assert 0 <= start <= 0.9
+    assert start <= lowest or start == 0.9
+    ticks = percent_axis("accuracy", start).ticks
+    assert 2 <= len(ticks) <= 7
+    assert ticks[-1] == (pytest.approx(1), "100 %")
+
+
+def test_only_nothing_has_no_tint():
+    assert [tint_of(share) for share in (0, 0.001, 0.2, 0.21, 0.9, 1)] == [0, 1, 1, 2, 5, 5]
+
+
+def test_words_are_found_where_they_stand():
+    words = [("it", None), ("is", 0.1), ("n't", -0.5), ("good", 0.2), ("\U0001f642", 0.3), ("!", 0.0)]
+    found = find_spans("It isn't GOOD :) !", words)
+    assert found == [
+        *(Span("It "), Span("is", 0.1), Span("n't", -0.5), Span(" "), Span("GOOD", 0.2), Span(" :) "), Span("!", 0.0))
+    ]
+
+
+@given(st.text(max_size=40), st.lists(st.tuples(st.text(max_size=5), st.none() | st.floats(-1, 1)), max_size=9))
+def test_the_spans_are_the_text(text, words):
+    assert "".join(span.text for span in find_spans(text, words)) == text
+
+
+@given(st.text())
+def test_data_in_scripts_cannot_end_the_script(text):
+    data = as_script_data([text, 0.5])
+    assert data.isascii()
+    assert not set("<>&") & set(data)
+    assert json.loads(data) == [text, 0.5]
+
+
+def test_control_characters_become_visible():
+    assert visible("a\tb\nc\x00\x1b\x7f\x85\ud800") == "a\tb\nc\u2400\u241b\u2421\ufffd\ufffd"
+    assert visible(3) == 3
+
+
+def test_a_card_of_any_shape_has_rows():
+    rows = card_rows({"purpose_of": "x", "list": [1, {"a": 2}], "object": {"a": [1], "b": None}, "number": 3})
+    assert rows == [("purpose of", "x"), ("list", "1\n{'a': 2}"), ("object", "a: [1]\nb: None"), ("number", "3")]
+
+
+@pytest.mark.parametrize("name", ["-", "r.txt", "html", "r.html.gz"])
+def test_the_name_of_a_page_ends_in_html(name):
+    with pytest.raises(SettingsError, match="html"):
+        check_report(name)
