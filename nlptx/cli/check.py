@@ -42,7 +42,13 @@ _KINDS = (
 @option(
     "--predictions", type=PATH, metavar="FILE", help="Predictions from nlptx crossvalidate, to find wrong labels with."
 )
-@option("-m", "--model", type=PATH, metavar="FILE", help="Model that has not seen DATA, to find wrong labels with.")
+@option(
+    "-m",
+    "--model",
+    type=PATH,
+    metavar="FILE",
+    help="Model that has not seen DATA, or bundled, to help to find wrong labels.",
+)
 @option(
     "--similarity",
     type=click.FloatRange(0.3, 1),
@@ -85,7 +91,8 @@ def check(
     that also occur in the data of --against, damaged characters, markup, and unusual texts.
 
     Labels that are probably wrong are found by confident learning (Northcutt et al. 2021), with n-gram models that are
-    fitted on other parts of DATA. --predictions or -m replaces these models.
+    fitted on other parts of DATA. -m adds a model with the same labels, which makes the list more precise;
+    --predictions replaces these models.
 
     --suggestions writes a table. Delete the lines that are right, and give the table to nlptx train --exclude.
 
@@ -122,7 +129,8 @@ def check(
             others,
             similarity,
             None if predictions is None and model is None else predict,
-            seed,
+            cross_fit=predictions is None,
+            seed=seed,
             on_progress=lambda step, fraction: meter(fraction, "", title=step),
             on_note=note,
         )

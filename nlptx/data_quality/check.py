@@ -57,6 +57,7 @@ def check(
     against: Rows | None = None,
     similarity: float = SIMILARITY,
     predict: Callable[[LabelledData], LabelledPredictions] | None = None,
+    cross_fit: bool = True,
     seed: int = SEED,
     on_progress: OnProgress = lambda step, fraction: None,
     on_note: Callable[[str], None] = lambda note: None,
@@ -69,7 +70,9 @@ def check(
         against: other data, such as test data, which should have no text in common with the data.
         similarity: minimum Jaccard similarity of texts that are nearly the same.
         predict: function that returns predictions with probabilities for the rows that have a text and a label, from a
-            model that did not see these rows. By default n-gram models are fitted out of fold.
+            model that did not see these rows; or None.
+        cross_fit: whether n-gram models are fitted out of fold. If ``predict`` is given too, the geometric mean of both
+            probabilities is used, which is better than each of them alone.
         seed: seed for the folds.
         on_progress: called with the name of a step and its completed fraction.
         on_note: called with a note if likely wrong labels cannot be searched for.
@@ -93,12 +96,14 @@ def check(
     ]
     labelled = LabelledRows.of(rows)
     if len(labelled.indices):
-        if predict is not None:
-            findings.append(_compare_with(labelled, rows, predict))
-        elif not labelled.obstacle:
-            probabilities = _cross_fit(own_words, labelled, workers, seed, on_progress)
-            names, targets = labelled.label_names, labelled.targets
-            findings.append(likely_wrong(targets, probabilities, names, labelled.indices))
+        given = None if predict is None else predict(labelled.data(rows))
+        own = None
+        if cross_fit and not labelled.obstacle:
+            own = _cross_fit(own_words, labelled, workers, seed, on_progress)
+        if given is not None:
+            findings.append(_by_predictions(labelled, given, own))
+        elif own is not None:
+            findings.append(likely_wrong(labelled.targets, own, labelled.label_names, labelled.indices))
         else:
             on_note(f"likely wrong labels are not searched for: {labelled.obstacle}")
     found = {finding.kind: finding for finding in findings if len(finding)}
@@ -106,16 +111,21 @@ def check(
     return Check(profile(rows, own_words.lengths), ordered, both, len(rows))
 
 
-def _compare_with(
-    labelled: LabelledRows, rows: Rows, predict: Callable[[LabelledData], LabelledPredictions]
-) -> Finding:
-    """Return the labels that are probably wrong according to given predictions."""
-    found = predict(labelled.data(rows))
-    if found.probabilities is None:
+def _by_predictions(labelled: LabelledRows, given: LabelledPredictions, own: NDArray[np.float64] | None) -> Finding:
+    """Return the labels that are probably wrong according to given predictions and out-of-fold probabilities."""
+    if given.probabilities is None:
         raise DataError(
-            "the predictions have no probabilities", where=found.source, hint="Add a column prob_LABEL for each label."
+            "the predictions have no probabilities", where=given.source, hint="Add a column prob_LABEL for each label."
         )
-    return likely_wrong(found.targets, found.probabilities, found.label_names, labelled.indices)
+    probabilities = given.probabilities
+    # A model may know more labels than the data has, or spell them in another way; then it is used alone.
+    if own is not None and given.label_names == labelled.label_names:
+        probabilities = np.sqrt(probabilities * own)
+        if labelled.targets.ndim == 1:
+            probabilities /= np.maximum(probabilities.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        else:
+            probabilities /= probabilities + np.sqrt((1 - given.probabilities) * (1 - own)) + np.finfo(float).tiny
+    return likely_wrong(given.targets, probabilities, given.label_names, labelled.indices)
 
 
 def _cross_fit(
