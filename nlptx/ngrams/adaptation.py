@@ -22,13 +22,15 @@ from numpy.typing import NDArray
 
 from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.ngrams.occurrences import count_occurrences, distinct_ngrams, divided_by_root, presence
-from nlptx.nn.losses import CrossEntropy
+from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
 # Prior variance of the n-gram weights. The other weights have a prior variance of 1, so the caller scales their inputs.
 _NGRAM_VARIANCE = 10.0
 _MAX_ITERATIONS = 100
+
+Targets = NDArray[np.int64] | NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def cross_fit_correction(
     ngrams: NgramRows,
     outputs: NDArray[np.float64],
     inputs: NDArray[np.float64],
-    targets: NDArray[np.int64],
+    targets: Targets,
     text_of: NDArray[np.intp],
     rng: np.random.Generator,
     workers: Workers,
@@ -106,7 +108,7 @@ def cross_fit_correction(
         ngrams: n-grams of the N texts and of passages of them.
         outputs: (N, E) outputs z0 of the trained model.
         inputs: (N, K) numbers f of each text.
-        targets: (N,) class of each text.
+        targets: (N,) class of each text, or (N, E) whether it has each class.
         text_of: (N + passages,) index of the text that each row of ``ngrams`` belongs to.
         rng: source of randomness for the folds.
         workers: threads to use; they do not change the result.
@@ -159,7 +161,7 @@ def _fit(
     importance: NDArray[np.float32],
     outputs: NDArray[np.float64],
     inputs: NDArray[np.float64],
-    targets: NDArray[np.int64],
+    targets: Targets,
     weights: NDArray[np.float64],
 ) -> Correction:
     """Fit a correction; :func:`cross_fit_correction` describes the arguments."""
@@ -192,16 +194,22 @@ def _fit(
 
 
 def _log_loss(
-    z: NDArray[np.float64], targets: NDArray[np.int64], weights: NDArray[np.float64]
+    z: NDArray[np.float64], targets: Targets, weights: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
     """Return the weighted sum of the log-losses for outputs (B, E), and its gradient; E = 1 means two classes."""
-    losses, gradient = CrossEntropy(max(z.shape[1], 2)).value_and_gradient(_scores(z), targets)
+    losses, gradient = _losses_and_gradient(z, targets)
     return float(losses @ weights), gradient[:, -z.shape[1] :] * weights[:, None]
 
 
-def _log_losses(z: NDArray[np.float64], targets: NDArray[np.int64]) -> NDArray[np.float64]:
+def _log_losses(z: NDArray[np.float64], targets: Targets) -> NDArray[np.float64]:
     """Return the log-loss of each text, (B,), for outputs (B, E)."""
-    return np.asarray(CrossEntropy(max(z.shape[1], 2)).value_and_gradient(_scores(z), targets)[0], np.float64)
+    return np.asarray(_losses_and_gradient(z, targets)[0], np.float64)
+
+
+def _losses_and_gradient(z: NDArray[np.float64], targets: Targets) -> tuple[NDArray, NDArray]:
+    if targets.ndim == 2:
+        return BinaryCrossEntropy(z.shape[1]).value_and_gradient(z, targets)
+    return CrossEntropy(max(z.shape[1], 2)).value_and_gradient(_scores(z), targets)
 
 
 def _scores(z: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -28,6 +28,12 @@ class SparseNgramFeatures(NgramFeatures):
     starts: NDArray[np.int64] = field(default_factory=lambda: _NOTHING)
     labels: NDArray[np.int32] = field(default_factory=lambda: _NOTHING.astype(np.int32))
 
+    def dense(self) -> NgramFeatures:
+        """Return the same features with a weight for every pair of an n-gram and a label."""
+        slopes = np.zeros((len(self.keys), len(self.bias)), np.float32)
+        slopes[np.repeat(np.arange(len(self.keys)), np.diff(self.starts)), self.labels] = self.slopes
+        return NgramFeatures(self.order, self.words, self.keys, self.ratios, slopes, self.bias)
+
     def text_features_of(
         self, found: NDArray[np.integer], lengths: Lengths, words: Lengths | None = None
     ) -> NDArray[np.float32]:

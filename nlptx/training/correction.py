@@ -1,8 +1,9 @@
 """Makes a correction to the outputs of a model (:mod:`nlptx.ngrams.adaptation`) part of the weights of the model.
 
-The correction acts on scores. With two classes, the score is the log-odds of the second class; otherwise the scores are
-the log-probabilities of the classes up to a constant. There are E scores for the new labels, and E0 for the labels of
-the model that training starts from. With two classes, the network has two outputs: -z/2 and z/2 for the score z.
+The correction acts on scores. If texts may have several labels, the scores are the log-odds of the labels. Otherwise,
+with two classes, the score is the log-odds of the second class; with more, the scores are the log-probabilities of the
+classes up to a constant. There are E scores for the new labels, and E0 for the labels of the model that training starts
+from. With two classes of which a text has one, the network has two outputs: -z/2 and z/2 for the score z.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
-from nlptx.ngrams import NgramFeatures, feature_width
+from nlptx.ngrams import NgramFeatures
 from nlptx.ngrams.adaptation import Correction
 from nlptx.ngrams.extension import with_outputs
+from nlptx.nn import ColumnMix
+from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy, Loss
 from nlptx.settings import TrainSettings
 
 # Prior standard deviations of the weights of the correction. The first is for the outputs of the model, the second for
@@ -49,24 +52,49 @@ def log_priors(model: Model) -> NDArray[np.float64]:
     return np.asarray(model.network.loss.outputs_for(model.priors), np.float64)
 
 
-def to_scores(outputs: int) -> NDArray[np.float64]:
+def to_scores(loss: Loss) -> NDArray[np.float64]:
     """Return the matrix (outputs, E) that converts outputs to scores."""
-    return np.array([[-1.0], [1.0]]) if outputs == 2 else np.eye(outputs)
+    return np.array([[-1.0], [1.0]]) if _has_one_score(loss) else np.eye(loss.outputs)
 
 
-def _to_outputs(outputs: int) -> NDArray[np.float64]:
+def _to_outputs(loss: Loss) -> NDArray[np.float64]:
     """Return the matrix (E, outputs) that converts scores to outputs."""
-    return np.array([[-0.5, 0.5]]) if outputs == 2 else np.eye(outputs)
+    return np.array([[-0.5, 0.5]]) if _has_one_score(loss) else np.eye(loss.outputs)
 
 
-def match_scores(old: list[str], new: list[str]) -> NDArray[np.float64]:
-    """Return the matrix (E0, E) that converts old scores to new ones: labels are matched by name, new labels get 0."""
+def _has_one_score(loss: Loss) -> bool:
+    return loss.outputs == 2 and not loss.independent
+
+
+def match_scores(before: Model, new: list[str], *, several: bool) -> NDArray[np.float64]:
+    """Return the matrix (E0, E) that converts old scores to new ones: labels are matched by name, new labels get 0.
+
+    If only the new texts may have several labels, all labels get 0, because the old scores are not log-odds of each
+    label. The correction still uses the old scores.
+    """
+    old = before.label_names
     same = np.array([[float(name == other) for other in new] for name in old])
-    return _to_outputs(len(old)) @ same @ to_scores(len(new))
+    if several:
+        return same if before.label_sets is not None else np.zeros((to_scores(before.network.loss).shape[1], len(new)))
+    return _to_outputs(CrossEntropy(len(old))) @ same @ to_scores(CrossEntropy(len(new)))
+
+
+def initial_bias(
+    before: Model, new: list[str], priors: NDArray[np.float64], *, several: bool
+) -> float | NDArray[np.float64]:
+    """Return the numbers (E,) to add to the matched scores; 0 if every text has one label.
+
+    A new label that texts may have together with others starts with the log-odds of its prior, because its probability
+    would otherwise be 0.5.
+    """
+    if not several:
+        return 0.0
+    known = set(before.label_names) if before.label_sets is not None else set()
+    return np.where([name in known for name in new], 0.0, BinaryCrossEntropy(len(new)).outputs_for(priors))
 
 
 def extend_ngrams(
-    before: Model, change: NDArray[np.float64], settings: TrainSettings, words: int, classes: int
+    before: Model, change: NDArray[np.float64], settings: TrainSettings, words: int
 ) -> NgramFeatures | None:
     """Return the n-gram features of a model, with the outputs of the linear models converted to new scores.
 
@@ -75,16 +103,18 @@ def extend_ngrams(
         change: (E0, E) matrix that converts old scores to new ones.
         settings: training settings.
         words: V.
-        classes: C, the number of new labels.
     """
     known, projection = before.ngram_features, before.network.text_projection
     if known is not None and projection is not None:
-        old = projection.weight.value / before.temperature @ to_scores(before.network.loss.outputs)  # (M E0, E0)
+        weight = projection.weight.value
+        if isinstance(projection, ColumnMix):
+            weight = np.concatenate([np.diag(row) for row in weight])
+        old = weight / before.temperature @ to_scores(before.network.loss)  # (M E0, E0)
         models = 1 if known.latent is None else 2
         return with_outputs(known, [part @ change for part in np.split(old, models)])
     if not settings.ngrams:
         return None
-    width = feature_width(classes)
+    width = change.shape[1]
     none, nothing = np.zeros((0, 0), np.float32), np.zeros((0, width), np.float32)
     return NgramFeatures(settings.ngrams, words, np.zeros(0, np.int64), none, nothing, np.zeros(width, np.float32))
 
@@ -105,9 +135,8 @@ def set_weights(
     for name, parameter in model.network.parameters():
         if not name.startswith(("head.", "text_projection.")):
             np.copyto(parameter.value, old[name].value)
-    outputs = model.network.loss.outputs
-    to_outputs = _to_outputs(outputs)
-    through = to_scores(before.network.loss.outputs) @ change  # (old outputs, E)
+    to_outputs = _to_outputs(model.network.loss)
+    through = to_scores(before.network.loss) @ change  # (old outputs, E)
     of_pooled = correction.weights[change.shape[0] :] * scale.factor[:, None]
     head, new = before.network.head, model.network.head
     bias = np.zeros(len(through)) if head.bias is None else head.bias.value
@@ -115,6 +144,8 @@ def set_weights(
     if new.bias is not None:
         moved = (bias / before.temperature + log_priors(before)) @ through
         new.bias.value[...] = (moved - scale.mean @ of_pooled + correction.bias) @ to_outputs
-    if model.network.text_projection is not None:
+    if isinstance(model.network.text_projection, ColumnMix):
+        model.network.text_projection.weight.value[...] = 1
+    elif model.network.text_projection is not None:
         weight = model.network.text_projection.weight.value
         weight[...] = np.tile(to_outputs, (len(weight) // len(to_outputs), 1))

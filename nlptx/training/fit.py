@@ -125,8 +125,9 @@ def fit(
         encoded = encode(given, vectors, settings, context)
         data = split(encoded, settings, context)
         distinct_labels = [given.labels[name] for name in encoded.labels]
+        label_sets = initial_label_sets(given.separator, len(distinct_labels))
         if start is not None:
-            model, data = start_from(start, data, encoded, distinct_labels, settings, context)
+            model, data = start_from(start, data, encoded, distinct_labels, settings, context, label_sets)
         else:
             data, ngram_features = add_ngram_features(data, encoded, settings, context)
             model = initial_model(
@@ -138,7 +139,7 @@ def fit(
                 settings,
                 seed,
                 ngram_features,
-                initial_label_sets(given.separator, len(distinct_labels)),
+                label_sets,
             )
         try:
             pretraining = pretrain(model, data.train, context)

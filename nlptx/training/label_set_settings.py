@@ -28,11 +28,13 @@ def fitting_loss(settings: TrainSettings, separator: str | None, start: Model | 
     Raises:
         SettingsError: settings or model do not fit the number of labels per text.
     """
-    if start is not None and (separator is not None or start.label_sets is not None):
-        raise SettingsError(
-            "`start` is for models and data with one label per text", hint="Train from the word vectors of the model."
-        )
     if separator is None:
+        if start is not None and start.label_sets is not None:
+            raise SettingsError(
+                "the model to start from gives texts several labels, and each text has one label",
+                hint="Give `label_separator`, or train from the word vectors of the model: `embeddings` instead of"
+                " `start`.",
+            )
         if LOSSES[settings.loss].independent:
             raise SettingsError(
                 f"`loss={settings.loss}` is for texts with several labels, and each text has one label",

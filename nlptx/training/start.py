@@ -13,6 +13,7 @@ from dataclasses import fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.decision import LabelSets
 from nlptx.classifier.inference import network_inputs
 from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
@@ -20,6 +21,8 @@ from nlptx.errors import SettingsError
 from nlptx.ngrams import LARGEST_VOCABULARY
 from nlptx.ngrams.adaptation import cross_fit_correction, ngram_rows
 from nlptx.ngrams.extension import with_ngrams, with_words
+from nlptx.ngrams.sparse_features import SparseNgramFeatures
+from nlptx.nn import LOSSES
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import NetworkSettings, TrainSettings
@@ -28,6 +31,7 @@ from nlptx.training.correction import (
     OUTPUT_SCALE,
     PooledScale,
     extend_ngrams,
+    initial_bias,
     log_priors,
     match_scores,
     set_weights,
@@ -42,6 +46,8 @@ _TEXTS_FOR_HALF_RATE = 1000
 # The default of ``--ngram-min-texts`` is 1 for up to _FEW_TEXTS texts, because the prior keeps the weights of rare
 # n-grams small. For more texts it is 2, because most n-grams of a large corpus occur in only one text.
 _FEW_TEXTS = 10_000
+# Maximum number of labels if texts may have several labels, or if the n-gram features of the model are sparse.
+_MAX_LABELS = 100
 # Number of texts per pass through the network.
 _TOGETHER = 8
 
@@ -52,7 +58,8 @@ def settings_from(start: Model, given: TrainSettings) -> TrainSettings:
     Raises:
         SettingsError: a given setting is neither the default nor that of the model.
     """
-    kept = {item.name: getattr(start.settings, item.name) for item in fields(NetworkSettings) if item.name != "dropout"}
+    own = ("dropout", "loss") if LOSSES[given.loss].independent else ("dropout",)
+    kept = {item.name: getattr(start.settings, item.name) for item in fields(NetworkSettings) if item.name not in own}
     if start.ngram_features is not None:
         kept["ngrams"] = start.ngram_features.order
     for item in fields(given):
@@ -79,6 +86,7 @@ def start_from(
     labels: list[Label],
     settings: TrainSettings,
     context: TrainingContext,
+    label_sets: LabelSets | None = None,
 ) -> tuple[Model, Dataset]:
     """Return a model that starts from another one, and the data with n-gram features to train it on.
 
@@ -91,29 +99,34 @@ def start_from(
         labels: label of each class.
         settings: settings from :func:`settings_from`.
         context: seed, workers and callbacks.
+        label_sets: how the labels of a text are chosen if it may have several; None if every text has one label.
 
     Raises:
-        SettingsError: there are too many words for n-grams.
+        SettingsError: there are too many words or labels for n-grams.
     """
+    _check_number_of_labels(start, labels, label_sets)
     words = len(encoded.vocabulary)
     if settings.ngrams and words > LARGEST_VOCABULARY:
         raise SettingsError(
             f"{words:,} words are too many for n-grams; at most {LARGEST_VOCABULARY:,} are possible",
             hint="Give a higher `new_word_min_count`.",
         )
-    known = None if start.ngram_features is None else with_words(start.ngram_features, words)
+    features = start.ngram_features
+    features = features.dense() if isinstance(features, SparseNgramFeatures) else features
+    known = None if features is None else with_words(features, words)
     table = np.concatenate([start.table, encoded.vectors[len(start.table) :]])  # new words have the zero vector
     before = replace(start, vocabulary=encoded.vocabulary, table=table, ngram_features=known)
     texts = data.train.texts()
     pooled, scores = _look_at(before, texts.ids, context.workers)
-    matched = match_scores(start.label_names, encoded.labels)
+    matched = match_scores(before, encoded.labels, several=label_sets is not None)
+    first_bias = initial_bias(before, encoded.labels, encoded.priors, several=label_sets is not None)
     _note_labels(start.label_names, encoded.labels, context)
     min_texts = settings.ngram_min_texts or (1 if len(texts) <= _FEW_TEXTS else 2)
     ngrams = ngram_rows(data.train.ids, len(texts), settings.ngrams, words, min_texts, texts.weights)
     scale = PooledScale.of(pooled, texts.weights)
     correction, added = cross_fit_correction(
         ngrams,
-        scores @ matched,
+        scores @ matched + first_bias,
         np.hstack([scores * OUTPUT_SCALE, scale.apply(pooled)]),
         texts.targets,
         np.array([*range(len(texts)), *(passage.text for passage in data.passages)], np.intp),
@@ -123,7 +136,7 @@ def start_from(
         texts.weights,
     )
     change = matched + OUTPUT_SCALE * correction.weights[: len(matched)]  # (E0, E) from old scores to new ones
-    folded = extend_ngrams(before, change, settings, words, len(labels))
+    folded = extend_ngrams(before, change, settings, words)
     ngram_features = None if folded is None else with_ngrams(folded, ngrams.keys, correction.products)
     model = initial_model(
         encoded.vocabulary,
@@ -134,8 +147,9 @@ def start_from(
         with_slower_network(settings, len(texts)),
         context.seed,
         ngram_features,
+        label_sets,
     )
-    set_weights(model, before, change, correction, scale)
+    set_weights(model, before, change, replace(correction, bias=correction.bias + first_bias), scale)
     if folded is None:
         return model, data
     rest = np.zeros((len(added), len(folded.bias) - added.shape[1]), np.float32)
@@ -150,8 +164,7 @@ def _look_at(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the pooled vectors (texts, pool.width) and the scores (texts, E) of a model.
 
-    With two classes, the score is the calibrated log-odds of the second class; otherwise the scores are the calibrated
-    log-probabilities of the classes up to a constant.
+    The scores are those of :mod:`nlptx.training.correction`, calibrated.
     """
     pooled = np.empty((len(texts), model.network.pool.width))
     outputs = np.empty((len(texts), model.network.loss.outputs))
@@ -164,7 +177,18 @@ def _look_at(
 
     for _ in workers.map(work, (order[at : at + _TOGETHER] for at in range(0, len(order), _TOGETHER))):
         pass
-    return pooled, (outputs / model.temperature + log_priors(model)) @ to_scores(outputs.shape[1])
+    return pooled, (outputs / model.temperature + log_priors(model)) @ to_scores(model.network.loss)
+
+
+def _check_number_of_labels(start: Model, labels: list[Label], label_sets: LabelSets | None) -> None:
+    """Raise SettingsError if the weights of the correction, one per n-gram and label, would need too much memory."""
+    is_sparse = isinstance(start.ngram_features, SparseNgramFeatures)
+    most = max(len(labels) if label_sets is not None else 0, len(start.labels) if is_sparse else 0)
+    if most > _MAX_LABELS:
+        raise SettingsError(
+            f"there are {most:,} labels; starting from a model is possible for at most {_MAX_LABELS}",
+            hint="Train from the word vectors of the model: `embeddings` instead of `start`.",
+        )
 
 
 def _note_labels(old: list[str], new: list[str], context: TrainingContext) -> None:

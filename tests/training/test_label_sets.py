@@ -282,11 +282,10 @@ def test_the_loss_for_several_labels_needs_several_labels():
         nlptx.fit(*make_reviews(10), small_embeddings(), replace(SETTINGS, loss="binary-cross-entropy"))
 
 
-def test_starting_from_a_model_is_for_one_label_per_text():
-    with pytest.raises(SettingsError, match="one label per text"):
-        nlptx.fit(*make_sets(20), start=nlptx.Model.load())
-    with pytest.raises(SettingsError, match="one label per text"):
+def test_data_with_one_label_per_text_cannot_start_from_a_model_of_several():
+    with pytest.raises(SettingsError, match="gives texts several labels, and each text has one label") as caught:
         nlptx.fit(*make_reviews(10), start=small_model())
+    assert "`embeddings` instead of `start`" in str(caught.value.hint)
 
 
 def test_an_unknown_label_in_the_validation_texts_is_an_error():
