@@ -25,6 +25,7 @@ body { font: 1rem/1.7 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto
 h2 { font-size: 1rem; margin: 2rem 0 0.3rem; }
 h2 small, .key, .pairs { color: var(--dim); font-weight: normal; font-size: 0.85rem; }
 p { margin: 0.3rem 0; overflow-wrap: anywhere; white-space: pre-wrap; }
+.key .f, .key .a { color: var(--text); }
 .f { background: rgb(0 114 178 / var(--s)); border-radius: 0.2em; }
 .a { background: rgb(213 94 0 / var(--s)); border-radius: 0.2em; text-decoration: underline; }
 .u { color: var(--dim); font-style: italic; }
@@ -39,7 +40,7 @@ the word is left out; the strongest colour in each text is that of its most impo
 PAGE_END = "</body>\n</html>\n"
 
 # Opacity of the most important word of a text, and the fraction of it below which a word is not coloured.
-_STRONGEST, _FAINTEST = 0.75, 0.02
+_STRONGEST, _FAINTEST = 0.75, 0.05
 # Maximum number of characters that may be skipped to find the next token in the text.
 _MAX_GAP = 40
 
@@ -52,8 +53,8 @@ def text_as_html(explained: ExplainedText) -> str:
         label = f"{_escaped(explained.label)} <small>{explained.probability:.2%}</small>"
     where = f" <small>{_escaped(explained.where)}</small>" if explained.where else ""
     pairs = "".join(
-        f"<br>{_escaped(pair.words[1])}: {pair.worth_with:+.2f} with {_escaped(pair.words[0])},"
-        f" {pair.worth_without:+.2f} without"
+        f"<br>“{_escaped(pair.words[1])}”: {pair.worth_with:+.2f} with “{_escaped(pair.words[0])}”,"
+        f" {pair.worth_without:+.2f} without it"
         for pair in explained.pairs
     )
     lines = [f"<section>\n<h2>{label}{where}</h2>", f"<p>{_coloured(explained)}</p>"]
