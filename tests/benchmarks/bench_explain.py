@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from faithfulness import Text, plain_leave_one_out
@@ -21,14 +22,16 @@ import nlptx
 from nlptx.classifier.word_pairs import strongest_pairs
 from nlptx.runtime.workers import Workers
 
+T = TypeVar("T")
 LENGTHS = (400, 800, 1600, 3200, 12800, 51200)
 LONGEST_PLAIN = 3200
 
 
-def seconds(work: Callable[[], object]) -> float:
+def timed(work: Callable[[], T]) -> tuple[float, T]:
+    """Return the CPU seconds that the work takes, and its result."""
     started = time.process_time()
-    work()
-    return time.process_time() - started
+    result = work()
+    return time.process_time() - started, result
 
 
 def slope(times: list[float]) -> float:
@@ -44,12 +47,12 @@ def main() -> None:
     for length in LENGTHS:
         text = " ".join(rng.choice(np.array(model.vocabulary.words), length, p=frequency))
         with Workers(1):
-            seen = nlptx.explain(model, text, attention=False)
-            found["explain"].append(seconds(partial(nlptx.explain, model, text, attention=False)))
-            found["its pairs of words"].append(seconds(partial(strongest_pairs, model, seen)))
+            taken, seen = timed(partial(nlptx.explain, model, text, attention=False))
+            found["explain"].append(taken)
+            found["its pairs of words"].append(timed(partial(strongest_pairs, model, seen))[0])
             if length <= LONGEST_PLAIN:
                 one = Text(model, text, rng)
-                found["plain leave-one-out"].append(seconds(partial(plain_leave_one_out, one)))
+                found["plain leave-one-out"].append(timed(partial(plain_leave_one_out, one))[0])
         print(length, {name: times[-1] for name, times in found.items()}, file=sys.stderr, flush=True)
     print(f"| words | {' | '.join(f'{length:,}' for length in LENGTHS)} | slope |")
     print("|---" * (len(LENGTHS) + 2) + "|")
