@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nlptx.cli.command import PATH, command, option
-from nlptx.cli.comparison_report import draw_comparison, draw_examples, write_rows
+from nlptx.cli.comparison_report import draw_comparison, draw_examples, write_disagreements
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import BUNDLED, Run, run_options
+from nlptx.cli.out_of_fold import format_of_table
 from nlptx.cli.page_options import report_option, this_command
 from nlptx.cli.reading_options import reading_options
 from nlptx.cli.reporter import print_json
@@ -61,6 +62,8 @@ def compare(
     With --group, texts of the same group are not independent: whole groups are drawn and exchanged.
     """
     check_names(*inputs, disagreements)
+    if disagreements is not None:
+        format_of_table(disagreements)
     check_names(report)
     if report is not None:
         from nlptx.report.page import check_report
@@ -68,7 +71,6 @@ def compare(
         check_report(report)
     from nlptx.evaluation.alignment import align
     from nlptx.evaluation.comparison import compare_predictions, number_groups
-    from nlptx.evaluation.verdict import disagreements as rows_that_differ
     from nlptx.evaluation.verdict import verdict
     from nlptx.runtime.allocator import keep_freed_memory
 
@@ -79,7 +81,7 @@ def compare(
     comparison = compare_predictions(predictions, groups)
     verdicts = [verdict(pair) for pair in comparison.pairs]
     if disagreements is not None:
-        write_rows(disagreements, rows_that_differ(predictions))
+        write_disagreements(disagreements, predictions)
     if report is not None:
         from nlptx.report.comparison_page import write_comparison_page
 

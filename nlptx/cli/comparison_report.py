@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import click
-
+from nlptx.cli.out_of_fold import format_of_table
 from nlptx.cli.reporter import Reporter
+from nlptx.cli.table_writer import open_table
 
 if TYPE_CHECKING:
     from nlptx.evaluation.comparison import Candidate, Comparison, Difference, Pair
@@ -26,26 +25,48 @@ def draw_comparison(comparison: Comparison, verdicts: Sequence[str], reporter: R
         texts += f" in {comparison.groups:,} groups"
     header = ("", "accuracy", "macro-F1", "log-loss", "confidence", "ECE", "by chance")
     reporter.table(f"comparison on {texts}", header, [_candidate(each) for each in comparison.candidates])
-    several = len(comparison.pairs) > 1
-    for pair, sentence in zip(comparison.pairs, verdicts, strict=True):
-        rows = [
-            ("accuracy", _points(pair.accuracy)),
-            ("macro-F1", _plain(pair.macro_f1)),
-            *([("log-loss", _plain(pair.log_loss))] if pair.log_loss else []),
-            ("both right, both wrong", f"{pair.both:,}, {pair.neither:,}"),
-            (f"only {pair.first} right", pair.only_first),
-            (f"only {pair.second} right", pair.only_second),
-            (_test(comparison), _p_values(pair, several)),
-        ]
-        reporter.facts(f"{pair.second} minus {pair.first}, with 95 % intervals", rows)
-        reporter.drawing("verdict", [sentence])
-    if several:
-        names = [each.source for each in comparison.candidates]
-        matrix = [
-            (name, *(f"{100 * value:+.2f}" for value in row))
-            for name, row in zip(names, comparison.differences.tolist(), strict=True)
-        ]
-        reporter.table("difference in accuracy, in points (row minus column)", ("", *names), matrix)
+    if len(comparison.pairs) == 1:
+        _draw_pair(comparison.pairs[0], comparison, reporter)
+    else:
+        _draw_pairs(comparison, reporter)
+    reporter.drawing("verdict", list(verdicts))
+
+
+def _draw_pair(pair: Pair, comparison: Comparison, reporter: Reporter) -> None:
+    rows = [
+        ("accuracy", f"{100 * pair.accuracy.value:+.2f} points  ({_range(pair.accuracy, 100, 2)})"),
+        ("macro-F1", f"{pair.macro_f1.value:+.4f}  ({_range(pair.macro_f1)})"),
+        *([("log-loss", f"{pair.log_loss.value:+.4f}  ({_range(pair.log_loss)})")] if pair.log_loss else []),
+        ("both right, both wrong", f"{pair.both:,}, {pair.neither:,}"),
+        (f"only {pair.first} right", pair.only_first),
+        (f"only {pair.second} right", pair.only_second),
+        (_test(comparison), f"p = {pair.p_value:.3g}"),
+    ]
+    reporter.facts(f"{pair.second} minus {pair.first}, with 95 % intervals", rows)
+
+
+def _draw_pairs(comparison: Comparison, reporter: Reporter) -> None:
+    first = comparison.candidates[0].source
+    rows = [
+        (
+            pair.second,
+            f"{100 * pair.accuracy.value:+.2f} ({_range(pair.accuracy, 100, 2)})",
+            f"{pair.log_loss.value:+.4f} ({_range(pair.log_loss)})" if pair.log_loss else _NONE,
+            f"{pair.only_second:,} / {pair.only_first:,}",
+            f"{pair.p_value:.3g}",
+            f"{pair.corrected_p_value:.3g}",
+        )
+        for pair in comparison.pairs
+    ]
+    header = ("", "accuracy in points", "log-loss", "only it / only the first right", "p", "p corrected")
+    reporter.table(f"differences from {first}, with 95 % intervals; {_test(comparison)}", header, rows)
+    names = [each.source for each in comparison.candidates]
+    matrix = [
+        (f"{number} {name}", *(f"{100 * value:+.2f}" for value in row))
+        for number, (name, row) in enumerate(zip(names, comparison.differences.tolist(), strict=True), start=1)
+    ]
+    numbers = ("", *map(str, range(1, len(names) + 1)))
+    reporter.table("difference in accuracy, in points (row minus column)", numbers, matrix)
 
 
 def _candidate(each: Candidate) -> tuple[str, ...]:
@@ -60,22 +81,12 @@ def _candidate(each: Candidate) -> tuple[str, ...]:
     )
 
 
-def _points(difference: Difference) -> str:
-    value, low, high = (100 * each for each in (difference.value, difference.low, difference.high))
-    return f"{value:+.2f} points  ({low:+.2f} to {high:+.2f})"
-
-
-def _plain(difference: Difference) -> str:
-    return f"{difference.value:+.4f}  ({difference.low:+.4f} to {difference.high:+.4f})"
+def _range(difference: Difference, scale: float = 1, digits: int = 4) -> str:
+    return f"{scale * difference.low:+.{digits}f} to {scale * difference.high:+.{digits}f}"
 
 
 def _test(comparison: Comparison) -> str:
     return "McNemar's exact test" if comparison.groups is None else "exchange of groups"
-
-
-def _p_values(pair: Pair, several: bool) -> str:
-    corrected = f", corrected for the number of comparisons {pair.corrected_p_value:.3g}" if several else ""
-    return f"p = {pair.p_value:.3g}{corrected}"
 
 
 def draw_examples(predictions: Sequence[LabelledPredictions], count: int, reporter: Reporter) -> None:
@@ -100,35 +111,15 @@ def draw_examples(predictions: Sequence[LabelledPredictions], count: int, report
             reporter.table(title, ("label", "wrong prediction", "confidence", "text"), rows)
 
 
-def write_rows(path: str, rows: Iterable[dict[str, Any]]) -> None:
-    """Write rows to a .csv, .tsv or .jsonl file.
+def write_disagreements(path: str, predictions: Sequence[LabelledPredictions]) -> None:
+    """Write the texts for which the predictions differ to a .csv, .tsv or .jsonl file.
 
     Raises:
         click.UsageError: the name has another ending.
         OutputError: the file cannot be written.
     """
-    import csv
-    import io
-    import json
+    from nlptx.evaluation.verdict import columns_of_disagreements, disagreements
 
-    from nlptx.io.atomic_write import atomic_output
-
-    ending = os.path.splitext(path)[1].lower()
-    if ending not in (".csv", ".tsv", ".jsonl"):
-        raise click.UsageError(f"--disagreements {path}: name it *.csv, *.tsv or *.jsonl.")
-    rows = list(rows)
-    text = io.StringIO()
-    if ending == ".jsonl":
-        text.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    elif rows:
-        if ending == ".tsv":
-            rows = [{name: " ".join(str(value).split()) for name, value in row.items()} for row in rows]
-            writer = csv.DictWriter(
-                text, list(rows[0]), delimiter="\t", quoting=csv.QUOTE_NONE, quotechar=None, lineterminator="\n"
-            )
-        else:
-            writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    with atomic_output(path) as file:
-        file.write(text.getvalue().encode("utf-8", "surrogatepass"))
+    with open_table(path, format_of_table(path), columns_of_disagreements(predictions)) as table:
+        for row in disagreements(predictions):
+            table.write(row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,11 +52,20 @@ def examples(first: LabelledPredictions, second: LabelledPredictions, count: int
     return found
 
 
-def disagreements(predictions: list[LabelledPredictions]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each text for which the predictions differ: its position, text, label, and each prediction.
+def columns_of_disagreements(predictions: Sequence[LabelledPredictions]) -> list[str]:
+    """Return the names of the columns of :func:`disagreements`.
 
     The programs are numbered from 1: ``predicted_1`` is the prediction of the first one, ``confidence_1`` its
     confidence, if it has one.
+    """
+    columns = ["where", "text", "label"]
+    for number, each in enumerate(predictions, start=1):
+        columns += [f"predicted_{number}"] + ([] if each.confidence is None else [f"confidence_{number}"])
+    return columns
+
+
+def disagreements(predictions: Sequence[LabelledPredictions]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each text for which the predictions differ: its position, text, label, and each prediction.
 
     Args:
         predictions: aligned predictions of two or more programs.
