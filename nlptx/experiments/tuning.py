@@ -6,6 +6,9 @@ than the best settings so far on the same folds. A candidate that completes all 
 settings replaces them. Losing candidates therefore cost one or two folds. All candidates are judged on the same folds,
 so that the differences between folds cancel.
 
+Except for one candidate per round, the changes are chosen by an additive model of the results on the first fold; see
+:class:`nlptx.experiments.search_space.AdditiveModel`. This model changes nothing about how candidates are judged.
+
 Source of successive halving: Li et al., "Hyperband: a novel bandit-based approach to hyperparameter optimization",
 JMLR 18, 2018.
 """
@@ -191,11 +194,10 @@ class _Search:
         Raises:
             _OutOfTimeError: the time is used up.
         """
-        candidates: list[Trial] = []
-        for values in space.neighbours(best.values, self._names, self.seed, number):
-            candidates.append(self.trial(values))
-            if len(candidates) == _CANDIDATES:
-                break
+        rng = np.random.default_rng([self.seed, number])
+        observed = [(trial.values, self._loss(trial, 1)) for trial in self.trials if trial.folds]
+        found = space.neighbours(best.values, self._names, observed, rng, _CANDIDATES)
+        candidates = [self.trial(values) for values in found]
         if not candidates:
             return None
         kept = len(candidates)
