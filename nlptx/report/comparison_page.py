@@ -67,7 +67,7 @@ def write_comparison_page(
     predictions: Sequence[LabelledPredictions],
     data: Sequence[str] = (),
     notes: Sequence[str] = (),
-    command: str = "nlptx compare A B DATA --report report.html",
+    command: str = "",
 ) -> None:
     """Write the report of a comparison as one HTML file.
 
@@ -77,7 +77,7 @@ def write_comparison_page(
         predictions: the aligned predictions that were compared.
         data: names of the inputs.
         notes: remarks about the data.
-        command: command that makes the page.
+        command: command that makes the page; not shown if empty.
 
     Raises:
         SettingsError, NlptxError, OutputError: as for :func:`nlptx.report.page.write_page`.
@@ -98,7 +98,7 @@ def write_comparison_page(
             ("differences", "Differences"),
             *([("calibration", "Calibration")] if diagrams else []),
             ("texts", "Texts"),
-            ("again", "Make this report again"),
+            *([("again", "Make this report again")] if command else []),
         ],
         "verdicts": [verdict(pair) for pair in comparison.pairs],
         "notes": notes,

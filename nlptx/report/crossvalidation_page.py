@@ -38,7 +38,7 @@ def write_crossvalidation_page(
     result: CrossValidation,
     documents: Sequence[Document],
     data: Sequence[str],
-    command: str = "nlptx crossvalidate DATA --report report.html",
+    command: str = "",
 ) -> None:
     """Write the report of a cross-validation as one HTML file.
 
@@ -47,7 +47,7 @@ def write_crossvalidation_page(
         result: results of all folds. If there are several seeds, the figures are about the predictions of the first.
         documents: the texts of the experiment.
         data: names of the labelled data.
-        command: command that makes the page.
+        command: command that makes the page; not shown if empty.
 
     Raises:
         SettingsError, NlptxError, OutputError: as for :func:`nlptx.report.page.write_page`.

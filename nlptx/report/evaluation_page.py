@@ -52,7 +52,7 @@ class Evaluation:
             against coverage is that of all texts. None if all texts get a label.
         groups: accuracy by the values of columns, by name of the column.
         notes: remarks about the data, such as that the model was trained on it.
-        command: command that makes the page.
+        command: command that makes the page; not shown if empty.
     """
 
     predictions: LabelledPredictions
@@ -63,7 +63,7 @@ class Evaluation:
     answered: NDArray[np.bool_] | None = None
     groups: Mapping[str, Sequence[Group]] = field(default_factory=dict)
     notes: Sequence[str] = ()
-    command: str = "nlptx evaluate DATA -m model.npz --report report.html"
+    command: str = ""
 
     @property
     def kept(self) -> LabelledPredictions:

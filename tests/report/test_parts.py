@@ -1,6 +1,8 @@
 """Parts of a page: scales of charts, words in a text, escaped data, model cards."""
 
+import configparser
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -72,3 +74,9 @@ def test_a_card_of_any_shape_has_rows():
 def test_the_name_of_a_page_ends_in_html(name):
     with pytest.raises(SettingsError, match="html"):
         check_report(name)
+
+
+def test_the_templates_are_in_the_package():
+    config = configparser.ConfigParser()
+    config.read(Path(__file__).parents[2] / "setup.cfg")
+    assert config["options.package_data"]["nlptx.report"] == "templates/*"
