@@ -145,7 +145,9 @@ class Experiment:
         digests = {
             "data": digest_rows(*rows),
             "group column": "" if self.groups is None else digest_rows(self.groups),
-            "weight column": "" if self.weights is None else digest_rows([repr(float(weight)) for weight in self.weights]),
+            "weight column": ""
+            if self.weights is None
+            else digest_rows([repr(float(weight)) for weight in self.weights]),
             "unlabelled data": digest_rows(self.unlabelled) if self.unlabelled else "",
             "lexicon": digest_rows(list(self.lexicon), list(map(repr, self.lexicon.values()))) if self.lexicon else "",
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class Search:
         self.measure, self.seed, self.workers = measure, seed, workers
         self.journal, self.on_step, self.clock = journal, on_step, clock
         self.trials: list[Trial] = []
-        self._before = sum(float(record["seconds"]) for record in journal.records.values())
+        self._before = sum(record.get("seconds", 0.0) for record in journal.records.values())
         self._started = clock()
         self._names: set[str] = set()
 
@@ -130,7 +131,7 @@ class Search:
             hint = "Leave out `resume` to start over."
             raise ArtifactError(f"a record is damaged: {error}", where=str(self.journal.path), hint=hint) from error
 
-    def _run(self, trial: Trial, fold: int) -> dict[str, object]:
+    def _run(self, trial: Trial, fold: int) -> dict[str, Any]:
         started = self.clock()
         number = next(number for number, each in enumerate(self.trials, 1) if each is trial)
         title = f"settings {number}, fold {fold + 1} of {self.experiment.folds}"
