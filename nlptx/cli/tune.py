@@ -21,7 +21,8 @@ from nlptx.io.output_path import STDOUT, check_writable
 from nlptx.settings import TrainSettings
 
 if TYPE_CHECKING:
-    from nlptx.experiments.tuning import Trial, Tuning
+    from nlptx.experiments.halving import Trial
+    from nlptx.experiments.tuning import Tuning
 
 # Maximum number of rows in the table of settings that were tried.
 _MAX_ROWS = 20
@@ -158,7 +159,7 @@ def _as_json(result: Tuning) -> dict[str, Any]:
 
 def _draw(result: Tuning, output: str, reporter: Reporter) -> None:
     """Print the settings that were tested on most folds, the best first."""
-    from nlptx.experiments.tuning import MEASURES
+    from nlptx.experiments.halving import MEASURES
 
     sign = -1 if MEASURES[result.measure] else 1
     tested = [trial for trial in result.trials if trial.folds]

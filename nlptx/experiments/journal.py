@@ -35,7 +35,7 @@ class Journal:
     ) -> None:
         self.path = path_beside(output)
         self.resume, self.on_note = resume, on_note
-        self.records: dict[str, Any] = {}
+        self.records: dict[str, dict[str, Any]] = {}
         self._fingerprint: Fingerprint | None = None
         self._failed = False
         self._stack = ExitStack()
@@ -71,7 +71,7 @@ class Journal:
         elif exists:
             self.on_note(f"starting over, although {self.path.name} exists; `resume=True` would continue from it")
 
-    def add(self, name: str, record: Any) -> None:
+    def add(self, name: str, record: dict[str, Any]) -> None:
         """Keep the record of a finished part. A failure to write it is reported once; the experiment continues."""
         self.records[name] = record
         if self.path is None or self._fingerprint is None:
@@ -98,13 +98,15 @@ class Journal:
             except OSError as error:
                 self.on_note(f"{self.path.name} is no longer needed, but cannot be removed: {error.strerror}")
 
-    def _read(self, fingerprint: Fingerprint) -> dict[str, Any]:
+    def _read(self, fingerprint: Fingerprint) -> dict[str, dict[str, Any]]:
         assert self.path is not None
         advice = "Leave out `resume` to start over."
         try:
             content = strict_json.loads(self.path.read_text(encoding="utf-8"))
             saved, records = Fingerprint(**content["fingerprint"]), dict(content["records"])
             differences = fingerprint.differences(saved)
+            if not all(isinstance(record, dict) for record in records.values()):
+                raise ValueError("a record is not an object")
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ArtifactError(f"cannot be read: {error}", where=str(self.path), hint=advice) from error
         if differences:

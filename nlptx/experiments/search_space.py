@@ -32,9 +32,9 @@ _CHOICES: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]] = {
     ("train.valid_share",): ((0.0,), (0.05,), (0.1,)),
 }
 # Mean number of groups of settings that a random change alters.
-_CHANGES = 3
+_CHANGES = 5
 # Number of random changes among which the additive model chooses, and the strength of its regularisation.
-_POOL, _RIDGE = 50, 1.0
+_POOL, _RIDGE = 50, 0.3
 # Settings by name, as stage.setting -> value.
 Values = dict[str, Any]
 
