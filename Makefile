@@ -13,6 +13,7 @@ DATA ?= $(NLPTX_SHARED_DATA)/aclImdb_dev.tar.gz
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: help demo test torture lowest audit check format bench imdb goldstraw bloem sst2 sst5 trec cr abstention results default-model build ablations similarity pictures transfer languages faithfulness clean FORCE
+.PHONY: help demo test torture lowest audit check format bench imdb goldstraw bloem sst2 sst5 trec cr abstention results default-model build ablations similarity pictures transfer languages wrong-labels clean FORCE
 
 help:  ## Show this help.
 	@echo "make TARGET [DATA=path/to/aclImdb.tar.gz]"; echo
@@ -213,6 +214,10 @@ build/cr/evaluate.json: build/cr.data nlptx/default_model.npz | $(INSTALLED)
 	nlptx info nlptx/default_model.npz --json > build/cr/info.json
 	nlptx evaluate $(CR) --json > $@
 $(eval $(call TABLE,cr,$$(CR)))
+
+wrong-labels: $(INSTALLED)  ## How many labels that were made wrong does check find, beside cleanlab (pip install cleanlab)?
+	$(VENV)/bin/python tests/benchmarks/wrong_labels.py $(CR) $(NLPTX_SHARED_DATA)/sst2/train.tsv --model bundled
+	$(VENV)/bin/python tests/benchmarks/wrong_labels.py $(TREC)
 
 languages: $(INSTALLED)  ## Does predict --details tell other languages and program code from English?
 	$(VENV)/bin/python tests/benchmarks/other_languages.py

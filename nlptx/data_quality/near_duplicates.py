@@ -29,8 +29,9 @@ from nlptx.runtime.workers import Workers
 _GROUP, _NEXT = 16, 3
 # Number of words of the texts that are processed together.
 _WORDS = 1 << 20
-# Number of bits of the hash by which shingles are counted. A collision only changes the order of the elements.
-_BITS = 22
+# Number of bits of the hash by which shingles are counted. A collision only changes the order of the elements; with too
+# many collisions, frequent shingles would seem rare, and too many pairs would be compared.
+_BITS = 25
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -64,9 +65,13 @@ def similar_pairs(
         on_progress: called with the completed fraction.
     """
     chunks = _chunks(words, rows)
-    counts = np.zeros(1 << _BITS, np.int64)
-    for done, hashes in enumerate(workers.map(lambda chunk: _hashes(shingles(words, chunk)[0]), chunks), start=1):
-        counts += np.bincount(hashes, minlength=1 << _BITS)
+    counts = np.zeros(1 << _BITS, np.int32)
+
+    def count(chunk: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return np.unique(_hashes(shingles(words, chunk)[0]), return_counts=True)
+
+    for done, (hashes, times) in enumerate(workers.map(count, chunks), start=1):
+        counts[hashes] += times.astype(np.int32)
         on_progress(0.2 * done / len(chunks))
     found: list[tuple[NDArray, NDArray, NDArray]] = []
     for done, prefixes in enumerate(
@@ -109,7 +114,7 @@ def _hashes(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _prefixes(
-    words: TextWords, rows: NDArray[np.int64], threshold: float, counts: NDArray[np.int64]
+    words: TextWords, rows: NDArray[np.int64], threshold: float, counts: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
     """Return the prefix of each text: shingles, the index of the text of each, and the MinHash of this text.
 
