@@ -47,7 +47,7 @@ def with_format(path: str, reading: ReadOptions) -> ReadOptions:
 
 
 def _head(path: str) -> bytes:
-    with open_by_name(path) as stream:
+    with open_by_name(path) if is_packed(path) else open(path, "rb") as stream:
         return stream.read(HEAD)
 
 

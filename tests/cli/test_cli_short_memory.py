@@ -34,6 +34,11 @@ def words_of(command, work):
         "neighbors": ("neighbors", work / "embeddings.npz", "film"),
         "explain": ("explain", "a great film", "-m", work / "model.npz"),
         "info": ("info", work / "model.npz"),
+        "compare": ("compare", work / "model.npz", "bundled", work / "test.tsv"),
+        "crossvalidate": ("crossvalidate", work / "train.tsv", "-q"),
+        "tune": ("tune", work / "train.tsv", "--minutes", "0.01", "-q", "-o", "out"),
+        "check": ("check", work / "train.tsv"),
+        "init": ("init", "out", work / "train.tsv", work / "test.tsv"),
     }[command]
 
 

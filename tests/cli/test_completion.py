@@ -92,8 +92,9 @@ def test_bash_completes(line, completed, bash):
     assert bash.complete(line)[-len(completed) :] == completed
 
 
-@pytest.mark.parametrize("command", ["cooccur", "pca", "train", "predict", "evaluate", "compare", "neighbors", "info"])
-@pytest.mark.parametrize("command", ["cooccur", "pca", "train", "predict", "evaluate", "check", "neighbors", "info"])
+@pytest.mark.parametrize(
+    "command", ["cooccur", "pca", "train", "predict", "evaluate", "compare", "check", "neighbors", "info"]
+)
 def test_arguments_are_completed_as_file_names(command):
     env = {"_NLPTX_COMPLETE": "bash_complete", "COMP_WORDS": f"nlptx\n{command}\nte", "COMP_CWORD": "2"}
     assert run(env=env).text == "file,te\n"

@@ -23,6 +23,8 @@ def folder(tmp_path_factory):
     return path
 
 
+# One xdist worker runs all commands, because some need the files of earlier ones.
+@pytest.mark.xdist_group("experiments guide")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_runs(command, folder, monkeypatch):
     monkeypatch.chdir(folder)

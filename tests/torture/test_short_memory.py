@@ -37,6 +37,8 @@ def words_of(command, stages):
         "neighbors": ("neighbors", folder / "embeddings.npz", "w1"),
         "explain": ("explain", "w1 w2 pos1", "-m", folder / "model.npz"),
         "info": ("info", folder / "model.npz"),
+        "compare": ("compare", folder / "model.npz", "bundled", folder / "train.tsv", "--jobs", "2", "-q"),
+        "check": ("check", folder / "train.tsv", "--jobs", "2", "-q"),
     }[command]
 
 
