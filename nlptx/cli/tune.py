@@ -169,4 +169,4 @@ def _draw(result: Tuning, output: str, reporter: Reporter) -> None:
         for trial in order[:_MAX_ROWS]
     ]
     header = ("folds", "accuracy", "log-loss", "changed settings")
-    reporter.table(f"best of {len(result.trials)} settings -> {output}", header, rows)
+    reporter.table(f"best of {len(tested)} settings -> {output}", header, rows)

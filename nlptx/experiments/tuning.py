@@ -113,4 +113,5 @@ def tune(
                 on_best(best)
     except OutOfTimeError:
         pass
-    return Tuning(measure, best, search.trials, rounds, search.spent)
+    tried = [trial for trial in search.trials if trial.folds or trial.failure or trial is search.trials[0]]
+    return Tuning(measure, best, tried, rounds, search.spent)
