@@ -148,7 +148,7 @@ def evaluate(
     if report is not None:
         from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
 
-        notes = [*known_words.notes(_UNKNOWN), *([SEEN[seen]] if seen else [])]
+        notes = [note.removeprefix("note: ") for note in known_words.notes(_UNKNOWN)] + ([SEEN[seen]] if seen else [])
         evaluation = Evaluation(
             predictions, measured, data, read.sha256, classifier, answered, groups, notes, this_command("report.html")
         )
