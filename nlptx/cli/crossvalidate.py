@@ -10,6 +10,7 @@ import click
 
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.experiment import Given, experiment_options, read_experiment
+from nlptx.cli.inputs import check_not_an_input
 from nlptx.cli.options import Run, run_options
 from nlptx.cli.out_of_fold import format_of_table, write_predictions
 from nlptx.cli.page_options import report_option, this_command
@@ -73,6 +74,7 @@ def crossvalidate(
         if predictions == STDOUT:
             raise click.UsageError("--predictions writes a file; give a name instead of -.")
         format_of_table(predictions)
+        check_not_an_input(predictions, given.inputs)
         check_writable(predictions)
     if report is not None:
         from nlptx.report.page import check_report

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterable
 
 import click
 
@@ -26,3 +28,10 @@ def check_names(*names: str | None) -> None:
         raise click.UsageError("the name of a file is empty.")
     if names.count("-") > 1:
         raise click.UsageError("standard input can be read for one purpose only; name a file for the others.")
+
+
+def check_not_an_input(output: str, inputs: Iterable[str]) -> None:
+    """Raise click.UsageError if the output is the same file as one of the inputs."""
+    for name in inputs:
+        if os.path.isfile(name) and os.path.exists(output) and os.path.samefile(name, output):
+            raise click.UsageError(f"{output} is also an input, which the output would replace; give another name.")

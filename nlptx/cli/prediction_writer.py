@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from nlptx.classifier.prediction_columns import free_name, prediction_columns
 from nlptx.classifier.scoring import Scored
 from nlptx.cli.reporter import neutralised
+from nlptx.cli.table_writer import TSV_BREAKS, cell, table_line
 from nlptx.corpus.compression import compressed
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError
@@ -35,8 +34,6 @@ _LAYOUTS = {"document": "text", "parquet": "csv"}
 _DIGITS = 6
 _DIGITS_OF_SURPRISE = 2
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-_TSV_BREAKS = str.maketrans("\t\r\n", "   ")
-_CSV_END = "\r\n"
 
 
 class PredictionWriter:
@@ -125,9 +122,9 @@ class PredictionWriter:
         number = scored.confidence if self.model.values is None else scored.score
         # The text of a table cell may have several lines, which must become one line of output.
         text = document.text.replace("\r\n", " ").replace("\n", " ")
-        text = text if document.line else document.source.translate(_TSV_BREAKS)
+        text = text if document.line else document.source.translate(TSV_BREAKS)
         text = guarded(text) if self.guard else text
-        details = [_cell(value) for value in self._details(scored).values()]
+        details = [cell(value) for value in self._details(scored).values()]
         return "\t".join([self._label(scored) or NONE_OF_THEM, f"{number:.4f}", *details, text])
 
     def _details(self, scored: Scored) -> dict[str, Any]:
@@ -172,15 +169,7 @@ class PredictionWriter:
     def _cells(self, values: Iterable[Any]) -> None:
         if self.guard:
             values = [guarded(value) if isinstance(value, str) else value for value in values]
-        cells = [_cell(value) for value in values]
-        if self.layout == "tsv":
-            # TSV has no quoting, so tabs and line breaks become spaces.
-            self._line("\t".join(cell.translate(_TSV_BREAKS) for cell in cells))
-            return
-        line = io.StringIO()
-        # Before Python 3.13, csv quotes a cell with line breaks only if they occur in lineterminator.
-        csv.writer(line, delimiter=self._delimiter, lineterminator=_CSV_END).writerow(cells)
-        self._line(line.getvalue().removesuffix(_CSV_END))
+        self._line(table_line([cell(value) for value in values], self.layout, self._delimiter))
 
     def _line(self, text: str) -> None:
         if self.terminal:
@@ -215,12 +204,6 @@ def guarded(text: str) -> str:
 def _place(document: Document) -> dict[str, Any]:
     """Return the columns for a text that is not from a table: the text, after the name of its file, if any."""
     return {"text": document.text} if document.line else {"file": document.source, "text": document.text}
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
 
 
 @contextmanager

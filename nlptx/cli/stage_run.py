@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import sys
 import time
@@ -11,6 +10,7 @@ from typing import Any
 
 import click
 
+from nlptx.cli.inputs import check_not_an_input
 from nlptx.cli.options import Run
 from nlptx.cli.reporter import print_json
 from nlptx.io.output_path import STDOUT, check_writable
@@ -40,9 +40,7 @@ class StageRun:
             raise click.UsageError(
                 "an artifact is not written to a terminal; give -o FILE, or pipe it to another command."
             )
-        for name in inputs:
-            if os.path.isfile(name) and os.path.exists(output) and os.path.samefile(name, output):
-                raise click.UsageError(f"{output} is also an input, which the output would replace; give another name.")
+        check_not_an_input(output, inputs)
         if output.lower().endswith(_OTHER_FORMATS):
             raise click.UsageError(f"{output} would contain an artifact, which is an .npz file; name it *.npz.")
         check_writable(output)

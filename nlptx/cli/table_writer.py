@@ -12,7 +12,25 @@ from typing import Any, BinaryIO
 from nlptx.corpus.compression import compressed
 from nlptx.io.atomic_write import atomic_output
 
-_TSV_BREAKS = str.maketrans("\t\r\n", "   ")
+TSV_BREAKS = str.maketrans("\t\r\n", "   ")
+_CSV_END = "\r\n"
+
+
+def cell(value: Any) -> str:
+    """Return the contents of a cell: a string unchanged, None as an empty cell, other values in JSON."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def table_line(cells: Sequence[str], layout: str, delimiter: str = ",") -> str:
+    """Return the line of a CSV or TSV table, without its line end."""
+    if layout == "tsv":  # TSV has no quoting, so tabs and line breaks become spaces
+        return "\t".join(text.translate(TSV_BREAKS) for text in cells)
+    line = io.StringIO()
+    # Before Python 3.13, csv quotes a cell with line breaks only if they occur in lineterminator.
+    csv.writer(line, delimiter=delimiter, lineterminator=_CSV_END).writerow(cells)
+    return line.getvalue().removesuffix(_CSV_END)
 
 
 class TableWriter:
@@ -27,31 +45,18 @@ class TableWriter:
     def __init__(self, out: BinaryIO, layout: str, header: Sequence[str]) -> None:
         self.out, self.layout, self.header = out, layout, header
         if layout != "jsonl":
-            self._cells(header)
+            self._line(table_line(header, layout))
 
     def write(self, row: Mapping[str, Any]) -> None:
         """Write a row; a column that it does not have is empty."""
         if self.layout == "jsonl":
             self._line(json.dumps(dict(row), ensure_ascii=False, default=str))
         else:
-            self._cells([_cell(row.get(name)) for name in self.header])
-
-    def _cells(self, cells: Sequence[str]) -> None:
-        if self.layout == "tsv":  # TSV has no quoting, so tabs and line breaks become spaces
-            self._line("\t".join(cell.translate(_TSV_BREAKS) for cell in cells))
-            return
-        line = io.StringIO()
-        csv.writer(line).writerow(cells)
-        self._line(line.getvalue().removesuffix("\r\n"))
+            self._line(table_line([cell(row.get(name)) for name in self.header], self.layout))
 
     def _line(self, text: str) -> None:
+        # A lone surrogate cannot be encoded in UTF-8. The escape \udXXX is valid in JSON.
         self.out.write(text.encode("utf-8", "backslashreplace") + b"\n")
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from nlptx.cli.command import command, option
 from nlptx.cli.experiment import Given, experiment_options, read_experiment
+from nlptx.cli.inputs import check_not_an_input
 from nlptx.cli.options import Run, output_option, run_options
 from nlptx.cli.reporter import Reporter, print_json
 from nlptx.cli.stage_run import peak_memory
@@ -20,7 +21,8 @@ from nlptx.io.output_path import STDOUT, check_writable
 from nlptx.settings import TrainSettings
 
 if TYPE_CHECKING:
-    from nlptx.experiments.tuning import Trial, Tuning
+    from nlptx.experiments.halving import Trial
+    from nlptx.experiments.tuning import Tuning
 
 # Maximum number of rows in the table of settings that were tried.
 _MAX_ROWS = 20
@@ -70,6 +72,7 @@ def tune(
         raise click.UsageError("-o needs a file name, because the checkpoint is kept beside the file.")
     if math.isnan(minutes):
         raise click.BadParameter("nan is not a number of minutes.", param_hint="--minutes")
+    check_not_an_input(output, given.inputs)
     check_writable(output)
     started = time.monotonic()
     from nlptx.experiments.journal import Journal
@@ -156,7 +159,7 @@ def _as_json(result: Tuning) -> dict[str, Any]:
 
 def _draw(result: Tuning, output: str, reporter: Reporter) -> None:
     """Print the settings that were tested on most folds, the best first."""
-    from nlptx.experiments.tuning import MEASURES
+    from nlptx.experiments.halving import MEASURES
 
     sign = -1 if MEASURES[result.measure] else 1
     tested = [trial for trial in result.trials if trial.folds]

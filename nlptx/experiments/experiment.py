@@ -48,7 +48,7 @@ class Recipe:
                 f"{stage}.{name}": value for stage, of in stages.items() for name, value in of.to_dict().items()
             }
             settings["pca.seed"] = self.vectors.seed
-            digests["other counted texts"] = digest_rows(self.vectors.more_texts)
+            digests["data that was left out"] = digest_rows(self.vectors.more_texts)
         elif self.vectors is not None:
             digests["embeddings"] = digest_artifact(self.vectors.to_artifact())
         if self.start is not None:
@@ -144,8 +144,10 @@ class Experiment:
         rows = [list(self.texts), ["\0".join(labels) for labels in self._sets]]
         digests = {
             "data": digest_rows(*rows),
-            "groups": "" if self.groups is None else digest_rows(self.groups),
-            "weights": "" if self.weights is None else digest_rows([repr(float(weight)) for weight in self.weights]),
+            "group column": "" if self.groups is None else digest_rows(self.groups),
+            "weight column": ""
+            if self.weights is None
+            else digest_rows([repr(float(weight)) for weight in self.weights]),
             "unlabelled data": digest_rows(self.unlabelled) if self.unlabelled else "",
             "lexicon": digest_rows(list(self.lexicon), list(map(repr, self.lexicon.values()))) if self.lexicon else "",
         }

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, Self
 
 from nlptx.errors import ArtifactError, OutputError
 from nlptx.io import strict_json
-from nlptx.io.atomic_write import atomic_output, stem_of
+from nlptx.io.atomic_write import atomic_output, remove_litter, stem_of
 from nlptx.io.lock import locked
+from nlptx.training.checkpoint import path_beside
 from nlptx.training.fingerprint import Fingerprint
-
-SUFFIX = ".checkpoint"
 
 
 class Journal:
@@ -35,17 +33,18 @@ class Journal:
     def __init__(
         self, output: str | None, resume: bool = False, on_note: Callable[[str], None] = lambda note: None
     ) -> None:
-        self.path = None if output is None else Path(output).with_name(stem_of(Path(output)) + SUFFIX)
+        self.path = path_beside(output)
         self.resume, self.on_note = resume, on_note
-        self.records: dict[str, Any] = {}
+        self.records: dict[str, dict[str, Any]] = {}
         self._fingerprint: Fingerprint | None = None
         self._failed = False
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         if self.path is not None:
-            lock = self.path.with_name(f".{self.path.name}.lock")
+            lock = self.path.with_name(f".{stem_of(self.path)}.lock")
             self._stack.enter_context(locked(str(lock), f"another process is writing {self.path.name}"))
+            remove_litter(self.path)
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -72,7 +71,7 @@ class Journal:
         elif exists:
             self.on_note(f"starting over, although {self.path.name} exists; `resume=True` would continue from it")
 
-    def add(self, name: str, record: Any) -> None:
+    def add(self, name: str, record: dict[str, Any]) -> None:
         """Keep the record of a finished part. A failure to write it is reported once; the experiment continues."""
         self.records[name] = record
         if self.path is None or self._fingerprint is None:
@@ -99,13 +98,15 @@ class Journal:
             except OSError as error:
                 self.on_note(f"{self.path.name} is no longer needed, but cannot be removed: {error.strerror}")
 
-    def _read(self, fingerprint: Fingerprint) -> dict[str, Any]:
+    def _read(self, fingerprint: Fingerprint) -> dict[str, dict[str, Any]]:
         assert self.path is not None
         advice = "Leave out `resume` to start over."
         try:
             content = strict_json.loads(self.path.read_text(encoding="utf-8"))
             saved, records = Fingerprint(**content["fingerprint"]), dict(content["records"])
             differences = fingerprint.differences(saved)
+            if not all(isinstance(record, dict) for record in records.values()):
+                raise ValueError("a record is not an object")
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ArtifactError(f"cannot be read: {error}", where=str(self.path), hint=advice) from error
         if differences:

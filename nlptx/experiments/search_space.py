@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlptx.experiments.experiment import Recipe
 from nlptx.settings import NetworkSettings, Settings
@@ -31,9 +32,9 @@ _CHOICES: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]] = {
     ("train.valid_share",): ((0.0,), (0.05,), (0.1,)),
 }
 # Mean number of groups of settings that a random change alters.
-_CHANGES = 3
-# Maximum number of attempts to find a change that has not been tried.
-_ATTEMPTS = 100
+_CHANGES = 5
+# Number of random changes among which the additive model chooses, and the strength of its regularisation.
+_POOL, _RIDGE = 50, 0.3
 # Settings by name, as stage.setting -> value.
 Values = dict[str, Any]
 
@@ -65,29 +66,81 @@ class SearchSpace(NamedTuple):
             excluded.add("train.label_order")
         return cls({names: values for names, values in _CHOICES.items() if not excluded & set(names)})
 
-    def neighbours(self, center: Values, tried: Collection[str], seed: int, round_number: int) -> Iterator[Values]:
-        """Yield random changes of settings that have not been tried; ends if none is found.
+    def neighbours(
+        self,
+        center: Values,
+        tried: Collection[str],
+        observed: Sequence[tuple[Values, float]],
+        rng: np.random.Generator,
+        count: int,
+    ) -> list[Values]:
+        """Return random changes of settings that have not been tried; fewer than ``count`` if few are found.
+
+        The first is random. Of the others, each is the one of several random changes for which an additive model
+        predicts the lowest loss, see :class:`AdditiveModel`.
 
         Args:
             center: settings to change.
-            tried: names (:func:`name_of`) of the settings that were tried before; it may grow while this iterates.
-            seed: seed of the search.
-            round_number: number of the round, so that each round has different random numbers.
+            tried: names (:func:`name_of`) of the settings that were tried before.
+            observed: settings and their losses, to which the model is fitted.
+            rng: source of randomness.
+            count: number of changes to return.
         """
-        rng = np.random.default_rng([seed, round_number])
-        if not self.groups:
-            return
-        for _ in range(_ATTEMPTS):
-            changed = dict(center)
-            chosen = rng.random(len(self.groups)) < _CHANGES / len(self.groups)
-            chosen[rng.integers(len(self.groups))] = True
-            for (names, values), changes in zip(self.groups.items(), chosen.tolist(), strict=True):
+        known, found = set(tried), list[Values]()
+        model = AdditiveModel(self, observed)
+        for _ in range(count if self.groups else 0):
+            pool = [self._change(center, rng) for _ in range(_POOL)]
+            pool = [values for values in pool if name_of(values) not in known]
+            if not pool:
+                break
+            chosen = min(pool, key=model.predict) if found else pool[0]
+            known.add(name_of(chosen))
+            found.append(chosen)
+        return found
+
+    def _change(self, center: Values, rng: np.random.Generator) -> Values:
+        """Return a random change of settings."""
+        changed = dict(center)
+        chosen = rng.random(len(self.groups)) < _CHANGES / len(self.groups)
+        chosen[rng.integers(len(self.groups))] = True
+        for (names, values), changes in zip(self.groups.items(), chosen.tolist(), strict=True):
+            if changes:
                 others = [value for value in values if value != tuple(center[name] for name in names)]
-                value = others[rng.integers(len(others))]
-                if changes:
-                    changed |= dict(zip(names, value, strict=True))
-            if name_of(changed) not in tried:
-                yield changed
+                changed |= dict(zip(names, others[rng.integers(len(others))], strict=True))
+        return changed
+
+
+class AdditiveModel:
+    """Predicts a loss as the sum of an effect of each setting. The effects are fitted by ridge regression.
+
+    Args:
+        space: settings that have effects.
+        observed: settings and their losses.
+    """
+
+    def __init__(self, space: SearchSpace, observed: Sequence[tuple[Values, float]]) -> None:
+        self.space = space
+        if not observed:
+            self._effects = np.zeros(sum(map(len, space.groups.values())))
+            return
+        x = np.array([self._indicators(values) for values, _ in observed])
+        y = np.array([loss for _, loss in observed])
+        x, y = x - x.mean(axis=0), y - y.mean()
+        self._effects = np.linalg.solve(x.T @ x + _RIDGE * np.eye(x.shape[1]), x.T @ y)
+
+    def predict(self, values: Values) -> float:
+        """Return the predicted loss, apart from a constant."""
+        return float(self._indicators(values) @ self._effects)
+
+    def _indicators(self, values: Values) -> NDArray[np.float64]:
+        return np.array(
+            [
+                tuple(values[name] for name in names) == choice
+                for names, choices in self.space.groups.items()
+                for choice in choices
+            ],
+            np.float64,
+        )
 
 
 def values_of(recipe: Recipe) -> Values:

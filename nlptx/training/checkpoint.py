@@ -66,7 +66,7 @@ class Checkpoint:
         on_note: Callable[[str], None] = lambda note: None,
     ) -> None:
         self.output = None if output is None else file_name(output)
-        self.path = _path_beside(self.output)
+        self.path = path_beside(self.output)
         self.minutes, self.resume = minutes, resume
         self.on_note = on_note
         self.is_there = False  # whether there is a checkpoint of this training run
@@ -178,7 +178,8 @@ class Checkpoint:
             self.on_note(f"{self.path.name} is no longer needed, but cannot be removed: {error.strerror}")
 
 
-def _path_beside(output: str | None) -> Path | None:
+def path_beside(output: str | None) -> Path | None:
+    """Return the path of the checkpoint of an output file; None if the output is a stream or a device."""
     if output in (None, STDOUT) or (os.path.exists(output) and not os.path.isfile(output)):
         return None
     target = Path(os.path.realpath(output))

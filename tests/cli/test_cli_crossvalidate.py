@@ -166,3 +166,18 @@ def test_errors(here, words, code, says):
     fast = FAST if "--folds" not in words else FAST[:-2]
     found, message = failure("crossvalidate", here / "train.tsv", *fast, *words)
     assert (found, says in message) == (code, True), message
+
+
+def test_the_input_is_not_replaced(here):
+    with open("in.csv", "w", encoding="utf-8") as file:
+        file.write(
+            "text,label\n" + "".join(f"{text},{label}\n" for text, label in make_rows(("neg", "pos"), 30, seed=4))
+        )
+    code, message = failure("crossvalidate", "in.csv", *FAST, "--predictions", "in.csv")
+    assert (code, "in.csv is also an input" in message) == (2, True)
+
+
+def test_predictions_out_of_fold_can_be_evaluated_again(here):
+    """The predictions are a labelled table, so that another model can be tested on the same texts."""
+    call("crossvalidate", here / "train.tsv", *FAST, "--predictions", "p.csv", "-q")
+    assert call("evaluate", "-m", here / "model.npz", "p.csv", "--json").json["texts"] == 80

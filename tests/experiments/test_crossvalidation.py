@@ -93,7 +93,7 @@ def test_finished_folds_are_not_computed_again(tmp_path, monkeypatch, result):
     [
         (experiment(count=59), RECIPE, "the data differs"),
         (experiment(shuffle=True), RECIPE, "`shuffle` was False and is True"),
-        (experiment(groups=["a"] * 59 + ["b"]), RECIPE, "the groups differs"),
+        (experiment(groups=["a"] * 59 + ["b"]), RECIPE, "the group column differs"),
         (experiment(), replace(RECIPE, train=replace(RECIPE.train, epochs=1)), "`epochs` was 2 and is 1"),
         (experiment(), replace(RECIPE, vectors=OwnEmbeddings()), "`pca.components` was 6 and is 128"),
     ],

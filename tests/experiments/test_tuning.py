@@ -3,16 +3,17 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from sample_data import make_rows
 
 from nlptx import CountSettings, PcaSettings, TrainSettings
 from nlptx.errors import ArtifactError, DivergenceError, SettingsError
-from nlptx.experiments import tuning
+from nlptx.experiments import halving
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.measures import Measures
-from nlptx.experiments.search_space import SearchSpace, values_of, with_values
+from nlptx.experiments.search_space import AdditiveModel, SearchSpace, name_of, values_of, with_values
 from nlptx.experiments.settings_file import non_default, write_settings
 from nlptx.experiments.tuning import tune
 from nlptx.training.own_embeddings import OwnEmbeddings
@@ -43,7 +44,7 @@ def world(monkeypatch):
         loss = state.loss(recipe, fold)
         return SimpleNamespace(measures=Measures(1 - loss / 10, 0.0, loss, 0.0))
 
-    monkeypatch.setattr(tuning, "run_fold", run_fold)
+    monkeypatch.setattr(halving, "run_fold", run_fold)
     return state
 
 
@@ -173,6 +174,17 @@ def test_the_space_leaves_out_what_has_no_effect():
     found = {name for names in SearchSpace.of(given, ["train.epochs"], scale=False).groups for name in names}
     assert groups - found >= {"cooccur.window", "pca.components", "train.label_order", "train.epochs"}
     assert "train.lr" in found
+
+
+def test_the_additive_model_finds_the_effects_of_settings():
+    space, rng = SearchSpace.of(Recipe()), np.random.default_rng(1)
+    center = values_of(Recipe())
+    candidates = space.neighbours(center, [], [], rng, 60)
+    assert len({name_of(values) for values in candidates}) == 60
+    model = AdditiveModel(space, [(values, loss_of(with_values(Recipe(), values), 0)) for values in candidates])
+    better, worse = center | {"cooccur.window": 5}, center | {"cooccur.window": 20}
+    assert model.predict(better) < model.predict(worse) - 0.05
+    assert AdditiveModel(space, []).predict(center) == 0
 
 
 def test_every_value_is_valid():

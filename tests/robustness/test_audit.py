@@ -26,6 +26,8 @@ COMMANDS = [
     ("predict", "-m", "model.npz", "test.tsv"),
     ("predict", "test.tsv", "-o", "{out}/scores.tsv"),
     ("evaluate", "-m", "model.npz", "test.tsv"),
+    ("crossvalidate", "train.tsv", "--folds", "2", "--epochs", "1", "--predictions", "{out}/predictions.csv"),
+    ("tune", "train.tsv", "--folds", "2", "--epochs", "1", "--minutes", "0.02", "-o", "{out}/tuned.toml"),
     ("neighbors", "embeddings.npz", "great"),
     ("explain", "-m", "model.npz", "great film"),
     ("info", "model.npz"),
@@ -52,7 +54,7 @@ def test_a_command_raises_no_forbidden_audit_event(words, work, tmp_path):
     assert done.returncode == 0, done.stderr
     assert log[0] == "watching"
     assert not [line for line in log if line.startswith("refused")]
-    if words[0] not in ("cooccur", "train", "predict", "evaluate"):
+    if words[0] not in ("cooccur", "train", "predict", "evaluate", "crossvalidate", "tune"):
         assert not {"forked", "exchanged"} & set(log)
     opened = {line.removeprefix("opened ") for line in log if line.startswith("opened ")}
     assert all(LIBRARIES.fullmatch(name) for name in opened), opened
