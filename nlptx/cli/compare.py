@@ -12,7 +12,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.comparison_report import draw_comparison, draw_examples, write_rows
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import BUNDLED, Run, run_options
-from nlptx.cli.page_options import report_option, this_command
+from nlptx.cli.page_options import check_page, report_option, this_command
 from nlptx.cli.reading_options import reading_options
 from nlptx.cli.reporter import print_json
 from nlptx.cli.seen_data import SEEN, seen_in
@@ -61,11 +61,7 @@ def compare(
     With --group, texts of the same group are not independent: whole groups are drawn and exchanged.
     """
     check_names(*inputs, disagreements)
-    check_names(report)
-    if report is not None:
-        from nlptx.report.page import check_report
-
-        check_report(report)
+    check_page(report, inputs)
     from nlptx.evaluation.alignment import align
     from nlptx.evaluation.comparison import compare_predictions, number_groups
     from nlptx.evaluation.verdict import disagreements as rows_that_differ

@@ -157,6 +157,9 @@ def test_a_report_needs_a_file_that_ends_in_html(work, model, tmp_path):
     data = work / "test.tsv"
     refused("evaluate", data, "-m", model, "--report", "-", code=2, says="--report", untouched=tmp_path)
     refused("evaluate", data, "-m", model, "--report", tmp_path / "r.txt", code=2, says=".html", untouched=tmp_path)
+    (tmp_path / "d.html").write_bytes(data.read_bytes())
+    words = ("evaluate", tmp_path / "d.html", "--input-format", "tsv", "-m", model, "--report", tmp_path / "d.html")
+    refused(*words, code=2, says="also an input", untouched=tmp_path)
     refused("evaluate", data, "-m", model, "--report", tmp_path / "no/r.html", code=1, says="mkdir -p")
 
 
