@@ -14,6 +14,7 @@ from nlptx.cli.inputs import check_names
 from nlptx.cli.options import BUNDLED, Run, run_options
 from nlptx.cli.out_of_fold import format_of_table
 from nlptx.cli.page_options import report_option, this_command
+from nlptx.cli.page_options import check_page, report_option, this_command
 from nlptx.cli.reading_options import reading_options
 from nlptx.cli.reporter import print_json
 from nlptx.cli.seen_data import SEEN, seen_in
@@ -69,6 +70,7 @@ def compare(
         from nlptx.report.page import check_report
 
         check_report(report)
+    check_page(report, inputs)
     from nlptx.evaluation.alignment import align
     from nlptx.evaluation.comparison import compare_predictions, number_groups
     from nlptx.evaluation.verdict import verdict

@@ -13,7 +13,7 @@ from nlptx.cli.experiment import Given, experiment_options, read_experiment
 from nlptx.cli.inputs import check_not_an_input
 from nlptx.cli.options import Run, run_options
 from nlptx.cli.out_of_fold import format_of_table, write_predictions
-from nlptx.cli.page_options import report_option, this_command
+from nlptx.cli.page_options import check_page, report_option, this_command
 from nlptx.cli.reporter import Reporter, print_json
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cli.stop_signal import Terminated
@@ -76,10 +76,7 @@ def crossvalidate(
         format_of_table(predictions)
         check_not_an_input(predictions, given.inputs)
         check_writable(predictions)
-    if report is not None:
-        from nlptx.report.page import check_report
-
-        check_report(report)
+    check_page(report, given.inputs)
     started = time.perf_counter()
     from nlptx.experiments.crossvalidation import cross_validate
     from nlptx.experiments.journal import Journal

@@ -14,7 +14,7 @@ from nlptx.cli.evaluate_table import evaluate_table, is_table
 from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import BUNDLED, Run, model_option, run_options
-from nlptx.cli.page_options import by_option, report_option, this_command
+from nlptx.cli.page_options import by_option, check_page, report_option, this_command
 from nlptx.cli.reading_options import reading_options
 from nlptx.cli.reporter import print_json
 from nlptx.cli.seen_data import SEEN, seen_in
@@ -78,11 +78,7 @@ def evaluate(
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
     started = time.perf_counter()
-    check_names(report)
-    if report is not None:
-        from nlptx.report.page import check_report
-
-        check_report(report)
+    check_page(report, [*data, model])
     if model is not None and is_table(model):
         check_names(*data, model, plot)
         evaluate_table(data, model, min_accuracy, abstention, plot, by, report, reading, run)
@@ -150,7 +146,7 @@ def evaluate(
     if report is not None:
         from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
 
-        notes = [*known_words.notes(_UNKNOWN), *([SEEN[seen]] if seen else [])]
+        notes = [note.removeprefix("note: ") for note in known_words.notes(_UNKNOWN)] + ([SEEN[seen]] if seen else [])
         evaluation = Evaluation(
             predictions, measured, data, read.sha256, classifier, answered, groups, notes, this_command("report.html")
         )

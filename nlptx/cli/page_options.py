@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, option
+from nlptx.cli.inputs import check_names, check_not_an_input
 
 # Options that do not change the contents of a page, or only those of other outputs.
 _NOT_SHOWN = {
@@ -47,6 +49,22 @@ by_option = option(
     callback=_distinct,
     help="Show the accuracy for each value of a column; can be repeated.",
 )
+
+
+def check_page(report: str | None, inputs: Iterable[str | None]) -> None:
+    """Check that the page can be written, and that it replaces no input, before any other work is done.
+
+    Raises:
+        click.UsageError: the name is empty, or that of an input.
+        SettingsError, NlptxError, OutputError: as for :func:`nlptx.report.page.check_report`.
+    """
+    if report is None:
+        return
+    check_names(report)
+    check_not_an_input(report, [name for name in inputs if name is not None])
+    from nlptx.report.page import check_report
+
+    check_report(report)
 
 
 def this_command(report: str) -> str:

@@ -21,7 +21,7 @@ MAX_ERRORS, MAX_UNCERTAIN = 50, 30
 MAX_CHARACTERS = 1500
 # Maximum number of words of a text whose words are coloured, and of the sum of the squares of these numbers over all
 # texts. To find out what each of n words is worth, n variants of n - 1 words are scored.
-_MAX_WORDS, _MAX_WORK = 400, 3_000_000
+_MAX_WORDS, _MAX_WORK = 400, 1_500_000
 # A word whose worth is at least this fraction of the largest worth in the text is coloured.
 _VISIBLE = 0.1
 

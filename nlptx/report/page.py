@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 EXTENSIONS = (".html", ".htm")
 _TEMPLATES = Path(__file__).parent / "templates"
-# Control characters except tab and line feed, lone surrogates, and code points that are no characters.
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+# Line ends of Windows, control characters except tab and line feed, lone surrogates, and code points that are no
+# characters.
+_CONTROLS = re.compile("\r\n|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 # Code point of the visible sign of the control character 0; the others follow.
 _PICTURES = 0x2400
 _IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
@@ -104,6 +105,8 @@ def visible(value: Any) -> Any:
 
 
 def _picture(found: re.Match[str]) -> str:
+    if found[0] == "\r\n":
+        return "\n"
     code = ord(found[0])
     return chr(_PICTURES + code) if code < 0x20 else "\u2421" if code == 0x7F else "\N{REPLACEMENT CHARACTER}"
 

@@ -6,19 +6,10 @@ import re
 import pytest
 from calling import call
 from command import refused, run
+from hostile_strings import EVIL
 from html_page import Page
 from label_sets import make_sets, small_model, write_sets
-from sample_data import LABEL_WORDS
-
-EVIL = (
-    "<script>alert(1)</script>",
-    "</script><img src=x onerror=alert(2)>",
-    "\"' onmouseover=alert(3) x='",
-    "javascript:alert(4)",
-    "--><svg onload=alert(5)>",
-    "{{ 7*7 }}{% raw %}",
-    "\u2028&lt;b&gt;\u202e",
-)
+from sample_data import LABEL_WORDS, TRAIN, make_rows, write_tsv
 
 
 def page_of(path):
@@ -98,26 +89,6 @@ def test_words_are_colored_where_they_stand(report, work):
     assert set(words) <= {"word", *" ".join(lines).split()}  # "word" is in the key to the colours
 
 
-@pytest.fixture(scope="module")
-def hostile(work, tmp_path_factory):
-    """A report whose texts, labels, columns, groups, file names and model card are hostile."""
-    folder = tmp_path_factory.mktemp("hostile")
-    labels = dict(zip(LABEL_WORDS, EVIL, strict=False))
-    name = f"{EVIL[2]}<b>.jsonl".replace("/", "")
-    rows = []
-    for number, line in enumerate((work / "kinds.tsv").read_text().splitlines()[1:]):
-        text, label = line.split("\t")
-        more = EVIL[number % len(EVIL)] + "\x00\x1b[31m\x08\ud800\ufffe"
-        rows.append(json.dumps({"text": f"{text} {more}", "label": labels[label], EVIL[3]: EVIL[0], EVIL[0]: more}))
-    (folder / name).write_text("\n".join(rows) + "\n")
-    (folder / "card.json").write_text(json.dumps({EVIL[0]: {EVIL[1]: EVIL[5]}, "purpose": list(EVIL)}))
-    model = f"{EVIL[5]}<i>.npz".replace("/", "")
-    words = ("train", name, "-e", work / "embeddings.npz", "--epochs", "1", "--heads", "2", "--card", "card.json")
-    run(*words, "-q", "-o", model, cwd=folder)
-    run("evaluate", name, "-m", model, "--by", EVIL[3], "--by", EVIL[0], "-q", "--report", "r.html", cwd=folder)
-    return folder / "r.html"
-
-
 def test_texts_of_strangers_cannot_change_the_page(hostile):
     source = hostile.read_text(encoding="utf-8")
     page = Page(source)
@@ -186,6 +157,9 @@ def test_a_report_needs_a_file_that_ends_in_html(work, model, tmp_path):
     data = work / "test.tsv"
     refused("evaluate", data, "-m", model, "--report", "-", code=2, says="--report", untouched=tmp_path)
     refused("evaluate", data, "-m", model, "--report", tmp_path / "r.txt", code=2, says=".html", untouched=tmp_path)
+    (tmp_path / "d.html").write_bytes(data.read_bytes())
+    words = ("evaluate", tmp_path / "d.html", "--input-format", "tsv", "-m", model, "--report", tmp_path / "d.html")
+    refused(*words, code=2, says="also an input", untouched=tmp_path)
     refused("evaluate", data, "-m", model, "--report", tmp_path / "no/r.html", code=1, says="mkdir -p")
 
 
@@ -206,3 +180,17 @@ def test_large_data_gives_a_small_page(work, model, tmp_path):
     call("evaluate", tmp_path / "d.tsv", "-m", model, "-q", "--report", tmp_path / "r.html")
     assert (tmp_path / "r.html").stat().st_size < 400_000
     assert "of 310 texts are listed" in page_of(tmp_path / "r.html").text()
+
+
+def test_with_many_labels_confusions_are_listed_and_six_curves_are_drawn(work, tmp_path):
+    rows = make_rows(tuple(LABEL_WORDS), 60, seed=1)
+    write_tsv(tmp_path / "d.tsv", [(text, f"{label} {n % 4}") for n, (text, label) in enumerate(rows)])
+    run("train", "d.tsv", "-e", work / "embeddings.npz", *TRAIN, "-q", "-o", "m.npz", cwd=tmp_path)
+    call("evaluate", tmp_path / "d.tsv", "-m", tmp_path / "m.npz", "-q", "--report", tmp_path / "r.html")
+    page = page_of(tmp_path / "r.html")
+    assert not page.find("table", class_="matrix")
+    counts = [int(text) for found, text in page.find("a") if "data-true" in found]
+    assert 0 < len(counts) <= 25
+    assert counts == sorted(counts, reverse=True)
+    assert len(page.find("ul", class_="legend")) == 2 + ("before calibration" in page.text())
+    assert "The 6 most frequent labels are shown" in page.text()

@@ -120,3 +120,12 @@ def test_on_paper_controls_are_gone_and_details_are_open(browser, page):
     browser.open(page, dark=True, media="print")
     assert browser.run("getComputedStyle(document.getElementById('filters')).display") == "none"
     assert browser.run("getComputedStyle(document.body).color") == "rgb(27, 29, 33)"
+
+
+def test_texts_of_strangers_run_no_script(browser, hostile):
+    browser.open(hostile, 360)
+    assert browser.problems() == []
+    assert browser.requests() == [hostile.as_uri()]
+    assert not [event for event in browser.events if event.get("method") == "Page.javascriptDialogOpening"]
+    assert browser.run("document.documentElement.scrollWidth") <= 360
+    assert browser.run("document.querySelectorAll('.texts > li').length") > 0

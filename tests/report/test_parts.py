@@ -62,6 +62,7 @@ def test_data_in_scripts_cannot_end_the_script(text):
 
 def test_control_characters_become_visible():
     assert visible("a\tb\nc\x00\x1b\x7f\x85\ud800") == "a\tb\nc\u2400\u241b\u2421\ufffd\ufffd"
+    assert visible("a\r\nb\rc") == "a\nb\u240dc"
     assert visible(3) == 3
 
 
