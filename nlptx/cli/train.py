@@ -111,13 +111,11 @@ def train(
     reading: ReadOptions,
     run: Run,
 ) -> None:
-    """Fit an encoder transformer on labelled text.
+    """Fit an encoder transformer on labelled text: a table, or a folder or archive with a sub-folder per label.
 
     \b
     nlptx train reviews.csv -o model.npz
     nlptx train reviews.csv --start bundled --epochs 3 --lr 5e-4 -o model.npz
-
-    DATA is a table with columns text and label, or a folder or archive with a sub-folder per label.
     """
     data = inputs_or_stdin(data)
     if embeddings is not None and start is not None:

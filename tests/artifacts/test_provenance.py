@@ -94,9 +94,10 @@ def test_every_reading_option_of_training_is_in_the_command_of_a_model(change):
 
 
 def test_all_reading_options_are_covered_here():
-    # Format and delimiter are exceptions: the artifact does not depend on the format of the texts.
+    # Format and delimiter are exceptions: the artifact does not depend on the format of the texts. Excluded rows are
+    # recorded by the digest of their table.
     tested = {name for change in READINGS + TRAIN_READINGS for name in change}
-    assert tested == {item.name for item in fields(ReadOptions)} - {"format", "delimiter"}
+    assert tested == {item.name for item in fields(ReadOptions)} - {"format", "delimiter", "exclude"}
 
 
 @pytest.mark.parametrize("kind", ["embeddings", "model"])
