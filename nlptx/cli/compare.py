@@ -13,7 +13,6 @@ from nlptx.cli.comparison_report import draw_comparison, draw_examples, write_di
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import BUNDLED, Run, run_options
 from nlptx.cli.out_of_fold import format_of_table
-from nlptx.cli.page_options import report_option, this_command
 from nlptx.cli.page_options import check_page, report_option, this_command
 from nlptx.cli.reading_options import reading_options
 from nlptx.cli.reporter import print_json

@@ -19,7 +19,7 @@ def init(folder: str, train: str, test: str, run: Run) -> None:
 
     \b
     nlptx init experiment reviews.csv new_reviews.csv
-    make -C experiment
+    nlptx init experiment reviews.csv new_reviews.csv -q && make -C experiment
 
     FOLDER gets a Makefile and two files of settings. make trains a model with each settings file and each of three
     seeds, cross-validates the settings on TRAIN, compares them, and tests all models on TEST. Edit the settings, or add

@@ -69,7 +69,6 @@ def test_train_works_in_the_same_way_on_two_cores_and_with_three_commands(tmp_pa
     [
         (["--class-weight", "balanced"], 2, "--class-weight balanced is for one label per text"),
         (["--loss", "squared-error"], 2, "--loss squared-error is for one label per text"),
-        (["--start", "bundled"], 2, "--start is for models and data with one label per text"),
         (["--map", "other=red"], 3, "--map replaces 'other'"),
     ],
 )
