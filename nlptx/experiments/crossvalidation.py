@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -96,24 +97,24 @@ def cross_validate(
     side_by_side = max(1, min(workers.jobs, len(open_tasks)))
     each = Workers(max(1, workers.jobs // side_by_side), processes=workers.processes)
 
-    def work(task: tuple[int, int]) -> tuple[FoldResult, list[str]]:
+    def work(task: tuple[int, int]) -> tuple[dict[str, Any], list[str]]:
+        # A process returns JSON values, because only these are unpickled without running code of another module.
         notes: list[str] = []
         # Another process cannot show its progress.
         show = on_progress if side_by_side == 1 else _ignore
-        return run_fold(experiment, recipe, *task, each, show, notes.append), notes
+        return run_fold(experiment, recipe, *task, each, show, notes.append).to_record(), notes
 
     results = []
     with workers.at_most(side_by_side) as pool:
         computed = pool.map(work, open_tasks, isolated=True)
         for task in tasks:
             name = _name(*task)
-            if name in journal.records:
-                result = _stored(experiment, journal, name)
-            else:
-                result, notes = next(computed)
+            if name not in journal.records:
+                record, notes = next(computed)
                 for note in notes:
                     note_once(note)
-                journal.add(name, result.to_record())
+                journal.add(name, record)
+            result = _stored(experiment, journal, name)
             results.append(result)
             on_fold(result)
     return CrossValidation(experiment, results)
