@@ -20,8 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.ngrams.naive_bayes import ngram_keys
-from nlptx.ngrams.occurrences import count_occurrences, distinct_ngrams, divided_by_root, presence
+from nlptx.ngrams.occurrences import count_occurrences, divided_by_root, ngrams_of_texts, presence
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
@@ -81,7 +80,7 @@ def ngram_rows(
         min_texts: minimum number of texts that an n-gram must occur in.
         text_weights: (counted,) weight of each of these texts (a text of weight 2 counts as two), or None.
     """
-    distinct = [distinct_ngrams(ngram_keys(ids, order, words)) for ids in texts]
+    distinct = list(ngrams_of_texts(texts, order, words))
     known, seen = count_occurrences(distinct[:counted], text_weights)
     known, seen = known[seen >= min_texts], seen[seen >= min_texts]
     total = counted if text_weights is None else text_weights.sum()

@@ -20,8 +20,8 @@ from nlptx.ngrams.features import NgramFeatures, TextFeatures
 from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.logistic_regression import MAX_ITERATIONS, fit_dense
 from nlptx.ngrams.lsa import TextComponents, find_components, importance, weighted_rows
-from nlptx.ngrams.naive_bayes import feature_width, find, ngram_keys
-from nlptx.ngrams.occurrences import count_occurrences, distinct_ngrams, divided_by_root, presence
+from nlptx.ngrams.naive_bayes import feature_width
+from nlptx.ngrams.occurrences import count_occurrences, divided_by_root, ngrams_of_texts, presence
 from nlptx.ngrams.ratio_model import fit_ratio_model
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
@@ -48,6 +48,7 @@ class FeatureSettings:
         words: V.
         min_texts: minimum number of labelled texts that an n-gram must occur in.
         components: maximum number of components of the texts; 0 for none.
+        folds: number of folds. The features of a text are fitted on the other folds.
     """
 
     classes: int
@@ -55,6 +56,7 @@ class FeatureSettings:
     words: int
     min_texts: int
     components: int = 0
+    folds: int = FOLDS
 
 
 def fit_ngram_features(
@@ -88,13 +90,12 @@ def fit_ngram_features(
         features of each passage, all computed without the fold that the text belongs to.
     """
     on_count = _counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
-    keys = [ngram_keys(ids, shape.order, shape.words) for ids in counted(texts, on_count)]
-    distinct = list(map(distinct_ngrams, keys))
-    folds = min(FOLDS, len(texts))
+    distinct = list(ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers))
+    folds = min(shape.folds, len(texts))
     fold = assign_folds(len(texts), folds, rng)
     unread = counted(unlabelled, on_count, len(texts))
     known, weights, components, row_of = _components(distinct, unread, shape, rng, workers, on_progress, text_weights)
-    scaled = divided_by_root(presence(_look_up(distinct, on_progress), known), texts)
+    scaled = divided_by_root(presence(_look_up(distinct, on_progress), known, workers), texts)
     of_lexicon = None if lexicon is None else lexicon.rows(distinct, texts)
     width = feature_width(shape.classes, independent=targets.ndim == 2)
     iterations = count(1)
@@ -142,17 +143,17 @@ def fit_ngram_features(
         """Return (passages,) the dot product of the row of each passage with the row of its text."""
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)
-        parts = (ngram_keys(passage.ids, shape.order, shape.words) for passage in passages)
-        rows = presence(_look_up(list(map(distinct_ngrams, parts)), on_progress), known)
+        parts = ngrams_of_texts((passage.ids for passage in passages), shape.order, shape.words, workers)
+        rows = presence(_look_up(list(parts), on_progress), known, workers)
         of_text = components.rows[row_of[[passage.text for passage in passages]]]
         return np.asarray(weighted_rows(rows, weights).multiply(of_text).sum(axis=1), np.float32).ravel()
 
     (final, _), *out_of_fold = workers.map(fit, training_parts(fold, folds))
     on_count = _counter("n-gram features", len(texts), on_progress)
     result = []
-    for text, part in enumerate(counted(keys, on_count)):
+    for text, ids in enumerate(counted(texts, on_count)):
         features, self_outputs = out_of_fold[fold[text]]
-        result.append(features.at(find(part, features.keys)).minus(self_outputs[text]))
+        result.append(features.of(ids).minus(self_outputs[text]))
     for passage, overlap in zip(passages, overlaps(), strict=True):
         features, self_outputs = out_of_fold[fold[passage.text]]
         result.append(features.of(passage.ids).minus(overlap * self_outputs[passage.text]))
@@ -177,8 +178,7 @@ def _components(
     frequent = known[seen >= shape.min_texts]
     if not shape.components:
         return frequent, np.zeros(len(frequent), np.float32), None, np.full(len(distinct), -1)
-    keys = (ngram_keys(ids, shape.order, shape.words) for ids in unlabelled)
-    all_distinct = distinct + list(map(distinct_ngrams, keys))
+    all_distinct = distinct + list(ngrams_of_texts(unlabelled, shape.order, shape.words, workers))
     if text_weights is not None:  # texts without a label have weight 1
         text_weights = np.append(text_weights, np.ones(len(all_distinct) - len(distinct)))
     if len(all_distinct) > len(distinct):
@@ -191,7 +191,7 @@ def _components(
     weights = importance(seen, total, min_texts)
     sizes = np.array([len(part) for part in all_distinct])
     long = sizes >= min(_MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN * np.median(sizes))
-    rows = weighted_rows(presence(_look_up(list(compress(all_distinct, long)), on_progress), known), weights)
+    rows = weighted_rows(presence(_look_up(list(compress(all_distinct, long)), on_progress), known, workers), weights)
     row_of = np.where(long, np.cumsum(long) - 1, -1)[: len(distinct)]
     report = partial(on_progress, "components of texts (LSA)")
     of_long = None if text_weights is None else text_weights[long]

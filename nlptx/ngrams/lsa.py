@@ -27,8 +27,8 @@ from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import power_iteration
 from nlptx.runtime.workers import Workers
 
-# Maximum relative residual of an eigenpair. Approximate components are accurate enough to distinguish texts.
-_TOLERANCE = 1e-2
+# Maximum relative residual of an eigenpair. Coarse components distinguish texts as well as accurate ones.
+_TOLERANCE = 0.2
 # Minimum number of texts per component.
 _TEXTS_PER_COMPONENT = 4
 # Relative size below which a float32 result may be nothing but rounding error.

@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from nlptx.ngrams.cross_fit import FeatureSettings, OnProgress
 from nlptx.ngrams.features import NgramFeatures, TextFeatures
-from nlptx.ngrams.naive_bayes import ngram_keys
-from nlptx.ngrams.occurrences import count_occurrences, distinct_ngrams, divided_by_root, presence
+from nlptx.ngrams.occurrences import count_occurrences, divided_by_root, ngrams_of_texts, presence
 from nlptx.ngrams.one_vs_rest import LabelModels, fit_labels
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import Passage
-from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
+from nlptx.sampling.splits import assign_folds, training_parts
 
 # Number of texts whose outputs are computed together, to save memory.
 _TOGETHER = 1000
@@ -59,11 +58,11 @@ def fit_sparse_features(
     def on_count(done: int) -> None:
         on_progress("counting n-grams", done / len(texts), f"{done:,} of {len(texts):,} texts")
 
-    distinct = [distinct_ngrams(ngram_keys(ids, shape.order, shape.words)) for ids in counted(texts, on_count)]
+    distinct = list(ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers))
     known, seen = count_occurrences(distinct, text_weights)
     known = known[seen >= shape.min_texts]
-    rows, labels = divided_by_root(presence(distinct, known), texts), _label_matrix(targets, shape.classes)
-    folds = min(FOLDS, len(texts))
+    rows, labels = divided_by_root(presence(distinct, known, workers), texts), _label_matrix(targets, shape.classes)
+    folds = min(shape.folds, len(texts))
     fold = assign_folds(len(texts), folds, rng)
     parts = training_parts(fold, folds)
 
@@ -87,9 +86,8 @@ def fit_sparse_features(
     result = [_text_features(len(ids), of_text) for ids, of_text in zip(texts, outputs, strict=True)]
     for passage in passages:
         models = out_of_fold[fold[passage.text]]
-        row = divided_by_root(
-            presence([distinct_ngrams(ngram_keys(passage.ids, shape.order, shape.words))], known), [passage.ids]
-        )
+        ngrams = ngrams_of_texts([passage.ids], shape.order, shape.words)
+        row = divided_by_root(presence(ngrams, known), [passage.ids])
         result.append(_text_features(len(passage.ids), (row @ models.products).toarray()[0] + models.bias))
     return _as_features(final, known, shape), result
 

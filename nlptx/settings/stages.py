@@ -142,7 +142,7 @@ class NetworkSettings(Settings):
 class TrainSettings(NetworkSettings):
     """Settings of ``train``."""
 
-    epochs: int = setting(2, "Number of passes over the training texts.", MAIN, low=1)
+    epochs: int = setting(2, "Number of passes over the texts; 0: no network.", MAIN, low=0)
     lr: float = setting(1e-3, "Maximum learning rate.", MAIN, low=0)
     valid_share: float = setting(0.1, "Fraction of DATA held out for validation.", "Data", low=0, high=0.9)
     valid_max: int = setting(1000, "Maximum number of texts to hold out.", "Data", low=1)
@@ -170,6 +170,7 @@ class TrainSettings(NetworkSettings):
     warmup: int = setting(100, "Steps over which the learning rate rises.", "Training", low=0)
     weight_decay: float = setting(0.01, "Weight decay per unit of learning rate (AdamW).", "Training", low=0)
     clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", low=0)
+    crop: int = setting(64, "Words of a long text to read in one step, at random; 0: all.", "Training", low=0)
     word_dropout: float = setting(0.1, "Fraction of words dropped from a training text.", "Training", low=0, high=0.95)
     weight_averaging: float = setting(
         0.99, "Decay of the weight average; 0: no averaging.", "Training", low=0, high=0.99999
@@ -177,3 +178,10 @@ class TrainSettings(NetworkSettings):
     patience: int = setting(2, "Stop after N epochs without improvement; 0: never.", "Training", low=0)
     calibrate: bool = setting(True, "Fit a temperature on the held-out texts.", "Training")
     float16: bool = setting(False, "Store vectors and n-grams in float16.", "Output")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.epochs and not self.ngrams:
+            raise SettingsError("`epochs=0` leaves only the n-gram features, and `ngrams=0` none of them")
+        if not self.epochs and self.pretrain:
+            raise SettingsError("`epochs=0` means that there is no network, and `pretrain` trains it")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.ngrams import TextFeatures
+from nlptx.settings import TrainSettings
 
 # Number of gradient accumulators, see :mod:`nlptx.training.gradients`. The number of microbatches in a batch is either
 # a multiple of this number or smaller.
@@ -45,6 +46,39 @@ def random_order(count: int, batch: int, rng: np.random.Generator) -> Iterator[N
     order = rng.permutation(count)
     for start in range(0, count, batch):
         yield order[start : start + batch]
+
+
+def vary(
+    texts: list[NDArray[np.int32]],
+    ngram_features: list[TextFeatures] | None,
+    settings: TrainSettings,
+    rng: np.random.Generator,
+) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
+    """Return the texts and their n-gram features as one training step reads them: cropped, and with words dropped."""
+    if settings.crop:
+        texts, ngram_features = crop(texts, ngram_features, settings.crop, rng)
+    if settings.word_dropout:
+        texts, ngram_features = drop_words(texts, ngram_features, settings.word_dropout, rng)
+    return texts, ngram_features
+
+
+def crop(
+    texts: list[NDArray[np.int32]],
+    ngram_features: list[TextFeatures] | None,
+    words: int,
+    rng: np.random.Generator,
+) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
+    """Replace each text of more than ``words`` words by so many consecutive words, chosen at random.
+
+    The features of the tokens are cropped in the same way. The features of the text are still those of the whole text.
+    """
+    spare = [len(ids) - words for ids in texts]
+    starts = [int(rng.integers(more + 1)) if more > 0 else 0 for more in spare]
+    kept = [slice(start, start + words) for start in starts]
+    if ngram_features is not None:
+        known = zip(ngram_features, kept, strict=True)
+        ngram_features = [TextFeatures(found.token_features[here], found.text_features) for found, here in known]
+    return [ids[here] for ids, here in zip(texts, kept, strict=True)], ngram_features
 
 
 def drop_words(

@@ -18,7 +18,7 @@ from nlptx.nn import Gradients
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.rng_streams import Stream, generator
-from nlptx.training.batching import Microbatch, cut_microbatches, drop_words
+from nlptx.training.batching import Microbatch, cut_microbatches, vary
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.loss import classify
@@ -78,10 +78,8 @@ class Distillation(UnsupervisedTrainer):
                     parameter.value *= 0.5
 
     def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Microbatch], int]:
-        texts = [self.train.ids[i] for i in chosen]
-        if self.settings.word_dropout:
-            rng = generator(self.context.seed, Stream.DISTILLATION_WORDS, step)
-            texts, _ = drop_words(texts, None, self.settings.word_dropout, rng)
+        rng = generator(self.context.seed, Stream.DISTILLATION_WORDS, step)
+        texts, _ = vary([self.train.ids[i] for i in chosen], None, self.settings, rng)
         return cut_microbatches(texts, self.soft[chosen]), len(chosen)
 
     def objective(

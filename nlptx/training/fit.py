@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from nlptx.classifier.label_sets import LabelSet
 from nlptx.classifier.label_types import Label
@@ -24,6 +25,7 @@ from nlptx.training.initialization import initial_model
 from nlptx.training.label_set_settings import fitting_loss, initial_label_sets
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.labels import check_several
+from nlptx.training.linear_combination import combine_linear_models, without_network
 from nlptx.training.loss import outputs_of
 from nlptx.training.ngram_features import add_ngram_features, check_lexicon_use
 from nlptx.training.own_embeddings import OwnEmbeddings
@@ -115,7 +117,13 @@ def fit(
     check_lexicon_use(given, settings, start)
     if start is not None:
         settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
-    if isinstance(vectors, OwnEmbeddings):
+    if not settings.epochs:
+        if start is not None:
+            raise SettingsError("`epochs` is 0: no network is trained, but `start` gives one to train")
+        settings = without_network(settings)
+    if isinstance(vectors, OwnEmbeddings) and not settings.epochs:
+        vectors = vectors.no_words()
+    elif isinstance(vectors, OwnEmbeddings):
         vectors = vectors.make(given.texts, given.unlabelled, seed, jobs, on_progress, on_note)
     origin = start or vectors
     checkpoint = checkpoint or Checkpoint(None)
@@ -141,15 +149,11 @@ def fit(
                 ngram_features,
                 label_sets,
             )
-        try:
-            pretraining = pretrain(model, data.train, context)
-            distillation = distill(model, data.unlabelled, context)
-            trainer = SupervisedTrainer(model, data.train, data.valid, context, pretraining, distillation)
-            trainer.run()
-        except DivergenceError:
-            checkpoint.discard()  # a training run that resumes from it would diverge again
-            raise
-        model.history, model.settings = trainer.history(), settings
+        if settings.epochs:
+            model.history = _train_network(model, data, context)
+        else:
+            model.history = combine_linear_models(model, data, context)
+        model.settings = settings
         if model.history["best_epoch"] and len(data.valid):
             _measure(model, data, context)
     model.typical_surprise = measure_typical_surprise(model.vocabulary, given.texts)
@@ -177,6 +181,19 @@ def _resolve_vectors(
     if not isinstance(embeddings, OwnEmbeddings):
         check_type(embeddings, Embeddings, "embeddings")
     return embeddings
+
+
+def _train_network(model: Model, data: Dataset, context: TrainingContext) -> dict[str, Any]:
+    """Train the network in up to three phases, and return the training history."""
+    try:
+        pretraining = pretrain(model, data.train, context)
+        distillation = distill(model, data.unlabelled, context)
+        trainer = SupervisedTrainer(model, data.train, data.valid, context, pretraining, distillation)
+        trainer.run()
+    except DivergenceError:
+        context.checkpoint.discard()  # a training run that resumes from it would diverge again
+        raise
+    return trainer.history()
 
 
 def _measure(model: Model, data: Dataset, context: TrainingContext) -> None:

@@ -12,7 +12,9 @@ from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures
 from nlptx.ngrams.cross_fit import FeatureSettings, fit_ngram_features
 from nlptx.ngrams.sparse_cross_fit import fit_sparse_features
 from nlptx.sampling.rng_streams import Stream, generator
+from nlptx.sampling.splits import FOLDS
 from nlptx.settings import TrainSettings
+from nlptx.training import linear_combination
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.encoding import EncodedTexts
@@ -46,6 +48,7 @@ def add_ngram_features(
         words=len(encoded.vocabulary),
         min_texts=settings.ngram_min_texts or _MIN_TEXTS,
         components=settings.lsa_components,
+        folds=FOLDS if settings.epochs else linear_combination.FOLDS,
     )
     given = texts.ids, texts.targets, shape, generator(context.seed, Stream.FOLDS)
     more = context.workers, data.passages, context.report, texts.weights

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from nlptx.cooccurrence.matrix import Cooccurrence, count
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError
@@ -16,6 +18,8 @@ from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, CountSettings, PcaSettings
 from nlptx.text.arguments import check_type
+from nlptx.text.tokenizer import Tokenizer
+from nlptx.text.vocabulary import Vocabulary
 from nlptx.training.progress import Progress
 
 
@@ -87,6 +91,12 @@ class OwnEmbeddings:
             raise
         self.on_result(embeddings)
         return embeddings
+
+    def no_words(self) -> Embeddings:
+        """Return word vectors of length 1 without a word: for training that adds all words itself."""
+        tokenizer = Tokenizer(self.cooccur.tokenizer, self.cooccur.lowercase)
+        words = Vocabulary([], np.zeros(0, np.int64), tokenizer)
+        return Embeddings(np.zeros((0, 1), np.float32), words, details=dict(self.record))
 
     def _count(
         self,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.model import Model
 from nlptx.nn import Gradients
 from nlptx.sampling.rng_streams import Stream, generator
-from nlptx.training.batching import Microbatch, cut_microbatches, drop_words
+from nlptx.training.batching import Microbatch, cut_microbatches, vary
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.loss import VALID_BATCH, balanced_weights, classify, validate
@@ -98,9 +98,8 @@ class SupervisedTrainer(Trainer):
     def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Microbatch], int]:
         texts = [self.train.ids[i] for i in chosen]
         ngram_features = None if self.train.ngram_features is None else [self.train.ngram_features[i] for i in chosen]
-        if self.settings.word_dropout:
-            rng = generator(self.context.seed, Stream.WORDS, step)
-            texts, ngram_features = drop_words(texts, ngram_features, self.settings.word_dropout, rng)
+        rng = generator(self.context.seed, Stream.WORDS, step)
+        texts, ngram_features = vary(texts, ngram_features, self.settings, rng)
         weights = None if self.sample_weights is None else self.sample_weights[chosen]
         return cut_microbatches(texts, self.train.targets[chosen], ngram_features, weights), len(chosen)
 

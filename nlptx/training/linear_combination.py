@@ -1,0 +1,121 @@
+"""Training without a network (``--epochs 0``): the outputs are a weighted sum of the linear models of the n-grams.
+
+With the outputs x_nmc of model m for text n and class c, the outputs of the classifier are
+
+    z_nc = b_c + sum_m a_m x_nmc.
+
+The weights a_m and the biases b_c minimise the log-loss of the training texts, whose n-gram features are fitted out of
+fold. The classifier still has the shape of a network, so that everything that works with a network works with it: its
+encoder has no blocks, and all its other parameters are 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.model import Model
+from nlptx.errors import DataError
+from nlptx.metrics import log_loss
+from nlptx.settings import TrainSettings
+from nlptx.training.context import TrainingContext
+from nlptx.training.dataset import Dataset, Examples
+from nlptx.training.loss import balanced_weights, validate
+from nlptx.training.sample_weights import scaled_to_mean_one
+
+# Number of folds of the n-gram features. They determine only a weight for each linear model, and few folds are quick.
+FOLDS = 2
+
+
+def without_network(settings: TrainSettings) -> TrainSettings:
+    """Return the settings with the shape of a network that has no parameters between word vectors and outputs."""
+    return replace(settings, width=0, blocks=0, positions="none", norm="post", pool="mean", long_texts="split")
+
+
+def combine_linear_models(model: Model, data: Dataset, context: TrainingContext) -> dict[str, Any]:
+    """Fit the weights and biases on the training texts; return the training history to store in the model.
+
+    Args:
+        model: untrained model; modified in place.
+        data: training texts with n-gram features, and validation texts.
+        context: workers and callbacks.
+
+    Raises:
+        DataError: the data does not allow n-gram features.
+    """
+    if model.ngram_features is None or data.train.ngram_features is None:
+        raise DataError(
+            "a model without a network consists of n-gram features, and these are impossible here",
+            hint="Give `epochs=1` or more.",
+        )
+    context.report("combining linear models", 0)
+    loss, accuracy = _fit(model, data.train, 1 if model.ngram_features.latent is None else 2)
+    record = {"epoch": 1, "step": 0, "loss": round(loss, 5), "accuracy": round(accuracy, 5)}
+    if len(data.valid):
+        loss, accuracy = validate(model, data.valid, context.workers)
+        record |= {"valid_loss": round(loss, 5), "valid_accuracy": round(accuracy, 5)}
+    context.report("combining linear models", 1)
+    return {
+        "epochs": [record],
+        "curve": [],
+        "best_epoch": 1,
+        "steps": 0,
+        "interrupted": False,
+        "train_texts": len(data.train) - data.train.passages,
+        "passages": data.train.passages,
+        "valid_texts": len(data.valid) + len(data.valid.unknown),
+        "pretrain": [],
+        "distill": [],
+    }
+
+
+def _fit(model: Model, train: Examples, models: int) -> tuple[float, float]:
+    """Set the parameters of the model; return the loss and the accuracy of the training texts, out of fold."""
+    from scipy.optimize import minimize  # slow to import
+
+    network, features = model.network, train.ngram_features
+    projection, bias = network.text_projection, network.head.bias
+    if projection is None or features is None or bias is None:
+        raise ValueError("the model has no n-gram features")
+    for _, parameter in network.parameters():
+        if parameter is not projection.weight:
+            parameter.value[...] = 0
+    x = _outputs_of_each(model, np.stack([of_text.text_features for of_text in features]), models)
+    weights = np.ones(len(train)) if train.weights is None else scaled_to_mean_one(train.weights).astype(np.float64)
+    if model.settings.class_weight == "balanced":
+        weights = weights * balanced_weights(train.targets, len(model.labels), train.weights)[train.targets]
+
+    def outputs_for(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.tensordot(parameters[:models], x, 1) + parameters[models:]  # (texts, outputs)
+
+    def loss_and_gradient(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        losses, dz = network.loss.value_and_gradient(outputs_for(parameters), train.targets)
+        dz = dz * (weights / len(train))[:, None]
+        return float(losses @ weights) / len(train), np.append((x * dz).sum(axis=(1, 2)), dz.sum(axis=0))
+
+    start = np.append(np.full(models, 1 / models), np.zeros(x.shape[2]))
+    found = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B").x
+    # The weight of each model is 1 / models before training.
+    projection.weight.value.reshape(models, -1)[...] *= found[:models, None] * models
+    bias.value[...] = found[models:]
+    z = outputs_for(found)
+    correct = network.loss.correct(z, train.targets)
+    return log_loss(model.as_probabilities(z), train.targets, train.weights), float(np.average(correct, None, weights))
+
+
+def _outputs_of_each(model: Model, text_features: NDArray[np.float32], models: int) -> NDArray[np.float64]:
+    """Return (M, texts, outputs), the outputs of each linear model for the text features (texts, M E)."""
+    projection = model.network.text_projection
+    if projection is None:
+        raise ValueError("the model has no n-gram features")
+    width = text_features.shape[1] // models
+    parts = []
+    for number in range(models):
+        alone = np.zeros_like(text_features)
+        columns = slice(number * width, (number + 1) * width)
+        alone[:, columns] = text_features[:, columns]
+        parts.append(projection.forward(alone)[0] * models)
+    return np.stack(parts).astype(np.float64)
