@@ -107,7 +107,7 @@ def _predictions(
 ) -> tuple[list[LabelledPredictions], dict[str, str | None]]:
     """Return the predictions of each program, and whether each model was trained or validated on the data."""
     from nlptx.classifier.model import Model
-    from nlptx.evaluation.file_kind import has_predictions, is_prediction_file
+    from nlptx.evaluation.file_kind import has_predictions, is_table
     from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled
     from nlptx.evaluation.prediction_file import read_predictions
     from nlptx.runtime.workers import Workers
@@ -120,7 +120,7 @@ def _predictions(
     programs = programs if is_data else [*programs, last]
     if len(programs) < 2:
         raise click.UsageError("there is nothing to compare: name two or more models or tables of predictions.")
-    tables = [name for name in programs if name != BUNDLED and is_prediction_file(name)]
+    tables = [name for name in programs if name != BUNDLED and is_table(name)]
     models = {name: Model.load(None if name == BUNDLED else name) for name in programs if name not in tables}
     if reading.label_separator is None:
         separators = [model.label_sets.separator for model in models.values() if model.label_sets is not None]

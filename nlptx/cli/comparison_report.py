@@ -118,8 +118,8 @@ def write_disagreements(path: str, predictions: Sequence[LabelledPredictions]) -
         click.UsageError: the name has another ending.
         OutputError: the file cannot be written.
     """
-    from nlptx.evaluation.verdict import columns_of_disagreements, disagreements
+    from nlptx.evaluation.verdict import disagreement_columns, disagreements
 
-    with open_table(path, format_of_table(path), columns_of_disagreements(predictions)) as table:
+    with open_table(path, format_of_table(path), disagreement_columns(predictions)) as table:
         for row in disagreements(predictions):
             table.write(row)

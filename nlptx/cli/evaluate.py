@@ -91,7 +91,7 @@ def evaluate(
     from nlptx.classifier.evaluation import compare
     from nlptx.classifier.model import Model
     from nlptx.cli.known_words import KnownWords
-    from nlptx.evaluation.groups import accuracy_by_group, find_groups
+    from nlptx.evaluation.groups import accuracy_by_group, column_values
     from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
@@ -105,7 +105,7 @@ def evaluate(
     threshold = abstention.threshold(classifier)
     separator = None if classifier.label_sets is None else classifier.label_sets.separator
     read = read_labelled(data, replace(reading, label_separator=separator), run.reporter.note)
-    columns = {column: np.array(find_groups(column, read.documents), object) for column in by}
+    columns = {column: np.array(column_values(column, read.documents), object) for column in by}
     known_words = KnownWords()
     with Workers(run.jobs, processes=True) as workers:
         predictions = predict_labelled(

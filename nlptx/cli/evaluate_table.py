@@ -25,9 +25,9 @@ def is_table(path: str) -> bool:
     """Return whether a file is a table of predictions, judging by its content."""
     if not os.path.isfile(path):
         return False
-    from nlptx.evaluation.file_kind import is_prediction_file
+    from nlptx.evaluation.file_kind import is_table
 
-    return is_prediction_file(path)
+    return is_table(path)
 
 
 def evaluate_table(
@@ -61,7 +61,7 @@ def evaluate_table(
     from nlptx.classifier.coverage import CoverageCurve
     from nlptx.classifier.label_set_report import report_sets
     from nlptx.corpus.corpus import digest
-    from nlptx.evaluation.groups import accuracy_by_group, find_groups
+    from nlptx.evaluation.groups import accuracy_by_group, column_values
     from nlptx.evaluation.labelled_predictions import read_labelled
     from nlptx.evaluation.prediction_file import read_predictions
     from nlptx.metrics import evaluate
@@ -92,7 +92,7 @@ def evaluate_table(
             found.confidence,
         )
     curve = None if found.confidence is None else CoverageCurve.of(found.confidence, found.correct)
-    groups = {column: accuracy_by_group(find_groups(column, found.documents), found.correct) for column in by}
+    groups = {column: accuracy_by_group(column_values(column, found.documents), found.correct) for column in by}
     inputs = list(data) or [path]
     names = {"model": path, "data": inputs, "seed": None}
     if run.json:
