@@ -69,7 +69,7 @@ def evaluate(
 def compare(
     model: Model, probabilities: NDArray[np.float64], targets: NDArray, labels: Sequence[Any]
 ) -> Report | LabelSetReport:
-    """Compare the predictions of a model with the true labels of at least one text.
+    """Compare the predictions of a model with the true labels of one or more texts.
 
     Args:
         model: the classifier.

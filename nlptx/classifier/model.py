@@ -56,8 +56,8 @@ class Model:
         source: number of documents and digests of the training data, if known.
         temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
-        held_out: for every confidence, how many held-out texts have at least this confidence and how many of them are
-            classified wrongly; used by :meth:`threshold`. None if unknown.
+        held_out: for every confidence, the number of held-out texts with at least this confidence, and how many of them
+            are classified wrongly. :meth:`threshold` uses it. None if unknown.
         typical_surprise: how rare the words of the training texts are; None if unknown.
         label_sets: how the labels of a text are chosen and written if it may have any number of them; None if every
             text has exactly one label.
@@ -196,7 +196,7 @@ class Model:
         ]
 
     def threshold(self, max_error: float) -> float:
-        """Return the value of ``abstain`` that limits the error rate of the labels to ``max_error``.
+        """Return the minimum confidence (``abstain``) that limits the error rate of the labels to ``max_error``.
 
         This limit holds with a confidence of 95 %. The value is chosen on the held-out texts; see
         :mod:`nlptx.classifier.abstention` for the assumptions.

@@ -1,13 +1,13 @@
 """How unlike the spelling of a word is to the spelling of the words that a model knows.
 
-The known words, each counted once, give the probability p of a byte (of UTF-8) after another one. Averaged over the
-known words, the logarithm of q/p, where q is a uniform background, is a negative number c: languages prefer some pairs
-of letters. The surprise of a word is
+Words are sequences of bytes in UTF-8. p is the probability of a byte after another one in the known words, each counted
+once, and q is the same probability if all bytes are equally probable. The mean of log q/p over the known words is a
+negative number c, because every language prefers some pairs of letters. The surprise of a word is
 
     1/2 sum over its bytes of (log q - log p - c)
 
-so it is 0 for a word that is spelled as typically as the known words. The factor 1/2 allows for the dependence of
-neighbouring pairs of letters, which the sum ignores.
+so its mean over the known words is 0. The factor 1/2 allows for the dependence of neighbouring pairs of letters, which
+the sum ignores.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Spelling:
         self._surprise = _DEPENDENCE * (surprise - (counts * surprise).sum() / counts.sum()).ravel()
 
     def surprise(self, words: Sequence[bytes]) -> NDArray[np.float64]:
-        """Return the surprise of each of at least one word, given in UTF-8, in nats."""
+        """Return the surprise, in nats, of each of one or more words, which are given in UTF-8."""
         pairs = _pairs(words)
         starts = np.flatnonzero(pairs >> 8 == _SEPARATOR)
         return np.clip(np.add.reduceat(self._surprise[pairs], starts), -_MAX_SURPRISE, _MAX_SURPRISE)

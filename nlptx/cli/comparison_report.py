@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledPredictions
 
 _NONE = "-"
-# Maximum number of characters of a text that is shown.
+# Maximum number of characters of a text that are shown.
 _SHOWN = 200
 
 
@@ -90,7 +90,7 @@ def _test(comparison: Comparison) -> str:
 
 
 def draw_examples(predictions: Sequence[LabelledPredictions], count: int, reporter: Reporter) -> None:
-    """Print texts for which only the first program or only another one is correct, at most ``count`` for each."""
+    """Print texts for which only the first program or only one other is correct, at most ``count`` for each program."""
     from nlptx.evaluation.alignment import label_text
     from nlptx.evaluation.verdict import examples
 
@@ -115,7 +115,7 @@ def write_disagreements(path: str, predictions: Sequence[LabelledPredictions]) -
     """Write the texts for which the predictions differ to a .csv, .tsv or .jsonl file.
 
     Raises:
-        click.UsageError: the name has another ending.
+        click.UsageError: the file name has another extension.
         OutputError: the file cannot be written.
     """
     from nlptx.evaluation.verdict import disagreement_columns, disagreements

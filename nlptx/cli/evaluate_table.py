@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def is_table(path: str) -> bool:
-    """Return whether a file is a table of predictions, judging by its content."""
+    """Return whether the content of a file is a table, and not a model."""
     if not os.path.isfile(path):
         return False
     from nlptx.evaluation.file_kind import is_table
@@ -48,7 +48,7 @@ def evaluate_table(
         path: the table.
         min_accuracy: see nlptx evaluate.
         abstention: options that need a model, so they must not be given.
-        plot: name of a drawing of accuracy against coverage, or None. It needs confidences.
+        plot: file for a plot of accuracy against coverage, which needs confidences; or None.
         by: columns whose values divide the texts into groups.
         page: name of the HTML page to write, or None.
         reading: options for reading the table and the data.

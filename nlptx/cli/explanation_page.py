@@ -1,4 +1,4 @@
-"""Explanations as a self-contained HTML page, whose words are coloured by their worth."""
+"""Writes explanations as one HTML page, in which words are coloured by their worth."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ the word is left out; the strongest colour in each text is that of its most impo
 """
 PAGE_END = "</body>\n</html>\n"
 
-# Opacity of the most important word of a text, and the fraction of it below which a word is not coloured.
+# Opacity of the colour of the most important word of a text; and the fraction of its worth below which words have no
+# colour.
 _STRONGEST, _FAINTEST = 0.75, 0.05
 # Maximum number of characters that may be skipped to find the next token in the text.
 _MAX_GAP = 40
@@ -74,7 +75,7 @@ def _coloured(explained: ExplainedText) -> str:
 
 
 def _parts(explained: ExplainedText) -> Iterator[tuple[str, Word | None]]:
-    """Yield the parts of the text, each with its word, or None between words.
+    """Yield the parts of the text, each with its word, or with None if it is between words.
 
     A token that is not in the text, such as the mark before a word in capitals, is inserted where it belongs.
     """
@@ -107,5 +108,5 @@ def _marked(part: str, word: Word, largest: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape text from strangers; line breaks and tabs stay."""
+    """Return text with HTML and control characters escaped, except line breaks and tabs."""
     return "\n".join("\t".join(escape(neutralised(cell)) for cell in line.split("\t")) for line in text.split("\n"))

@@ -31,7 +31,7 @@ from nlptx.runtime.workers import Workers
 _TOLERANCE = 1e-2
 # Minimum number of texts per component.
 _TEXTS_PER_COMPONENT = 4
-# Relative size below which a float32 result may be nothing but rounding error.
+# A float32 result of a smaller relative size may be only a rounding error.
 _ROUNDING = 1e-5
 # Number of columns that are multiplied at a time.
 _COLUMNS = 32
