@@ -109,7 +109,7 @@ class ErrorCurve:
         return chosen
 
     def smallest_error(self) -> float | None:
-        """Return the smallest multiple of 0.5 % that some threshold guarantees as an error rate; None if there is none."""
+        """Return the smallest error rate, in steps of 0.5 %, that a threshold guarantees; None if there is none."""
         errors = (round(number * _STEP, 3) for number in range(1, round(1 / _STEP)))
         return next((error for error in errors if self.choose(error) is not None), None)
 

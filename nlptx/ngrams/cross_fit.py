@@ -127,7 +127,7 @@ def fit_ngram_features(
     def with_components(
         features: NgramFeatures, components: TextComponents, rows: NDArray[np.intp]
     ) -> tuple[NgramFeatures, NDArray[np.float32]]:
-        """Return features with the second linear model, and what each text contributes to its own output, (texts, E)."""
+        """Return features with the second model, and what each text contributes to its own output, (texts, E)."""
         long = rows[row_of[rows] >= 0]
         of_long = None if text_weights is None else text_weights[long]
         slopes, start = fit_dense(components.scores[row_of[long]], targets[long], width, of_long)
