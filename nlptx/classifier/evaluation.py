@@ -33,7 +33,7 @@ def evaluate(
         texts: a list, tuple, array, Series or any other iterable of str.
         labels: true label of each text, of the same type as in training; a list, tuple or set of labels for each text
             if the model was trained with such labels.
-        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number
+        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number of threads
             does not change the result.
 
     Returns:

@@ -31,7 +31,7 @@ from nlptx.text.arguments import iterate_texts
 from nlptx.text.vocabulary import Vocabulary
 
 KIND = "model"
-# Maximum number of labels in the repr of a model, and the maximum number of their characters.
+# Maximum number of labels that the repr of a model lists, and maximum number of characters of this list.
 _LABELS_SHOWN, _LONGEST_LABELS = 10, 50
 
 
@@ -128,7 +128,7 @@ class Model:
         return result
 
     def as_probabilities(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return probabilities (B, C) for outputs (B, outputs) of the network, divided by the temperature.
+        """Return probabilities (B, C), given the outputs (B, outputs) of the network before division by the temperature.
 
         If every class c had the same total weight in the loss, the network has learned probabilities q_c proportional
         to p_c / pi_c, where pi_c is the prior of the class. Therefore p_c is q_c pi_c, divided by its sum over the
@@ -158,8 +158,8 @@ class Model:
 
         Args:
             texts: a list, tuple, array, Series or any other iterable of str.
-            jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number
-                does not change the result.
+            jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number of
+                threads does not change the result.
 
         Raises:
             ArtifactError: the model's weights are so large that a probability is not a number.

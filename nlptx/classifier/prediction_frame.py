@@ -40,7 +40,7 @@ def predict_frame(
         model: the classifier.
         frame: table with one text per row; columns, order and index are kept.
         text_column: name of the column that contains the texts.
-        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number
+        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number of threads
             does not change the result.
         abstain: minimum confidence of a label.
         prior: whether a missing text, or a text without a known word, gets a label: the most frequent label of the

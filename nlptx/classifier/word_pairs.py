@@ -96,7 +96,7 @@ def _candidates(worth: NDArray[np.float64]) -> list[tuple[int, int]]:
 def _log_odds(
     model: Model, ids: NDArray[np.int32], removals: Sequence[tuple[int, ...]], label: int
 ) -> NDArray[np.float64]:
-    """Return the log-odds of a label for a text, for each group of words that is removed from the text."""
+    """Return the log-odds of a label for a text without each of several groups of words, one group at a time."""
     step = max(_MAX_SCORED // 16 // len(ids), 1)
     model = model.overflow_safe()
     with Workers(1):

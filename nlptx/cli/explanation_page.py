@@ -8,8 +8,9 @@ from html import escape
 from nlptx.cli.explanation_rows import ExplainedText, Word
 from nlptx.cli.reporter import neutralised
 
-# The colours are blue and vermilion of Okabe & Ito, which colour-blind people can tell apart. Words against the label
-# are also underlined, so that the page can be printed in grey. The policy forbids scripts and any use of the network.
+# The colours are blue and vermilion of Okabe & Ito, which colour-blind people can tell apart. Words that decrease the
+# probability of the label are also underlined, so that the page can be printed in grey. The Content-Security-Policy
+# forbids scripts and network requests.
 PAGE_START = """<!DOCTYPE html>
 <html lang="en">
 <head>

@@ -67,9 +67,9 @@ def list_sets(y: Iterable[Any], separator: str, name: str) -> list[tuple[str, ..
 
 
 def decision_values(label_sets: LabelSets, p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the log-odds of probabilities (texts, C) minus those of the thresholds.
+    """Return the log-odds of probabilities (texts, C) minus the log-odds of the thresholds.
 
-    They are at least 0 for the predicted labels.
+    The differences are at least 0 for the predicted labels.
     """
     return _log_odds(p) - _log_odds(label_sets.thresholds)
 

@@ -44,7 +44,7 @@ class TextClassifier(Parameters):
         pca: settings for PCA, a :class:`nlptx.PcaSettings`.
         embeddings: initial word vectors, an :class:`nlptx.Embeddings`; by default they are made from the texts.
         seed: seed for all random number generators.
-        jobs: number of threads; by default, one per core. The number does not change the result.
+        jobs: number of threads; by default, one per core. The number of threads does not change the result.
         verbose: whether ``fit`` shows progress and notes on standard error. A terminal or notebook shows a progress
             bar; other outputs get lines of text.
         **parameters: any field of :class:`nlptx.TrainSettings`, such as ``epochs``. ``set_params`` and parameter grids
@@ -157,8 +157,8 @@ class TextClassifier(Parameters):
         With ``class_weight="balanced"``, each probability is first divided by the fraction of training texts with the
         same label, as in :meth:`nlptx.Model.choose`. So the predicted label always has the largest value.
 
-        If texts may have several labels, return the log-odds of each label minus those of its threshold, (texts, C).
-        They are at least 0 for the predicted labels. Raises the same errors as :meth:`predict`.
+        If texts may have several labels, return the log-odds of each label minus the log-odds of its threshold, (texts,
+        C). The differences are at least 0 for the predicted labels. Raises the same errors as :meth:`predict`.
         """
         probabilities = self._probabilities(X)
         if self.model_.label_sets is not None:

@@ -51,7 +51,7 @@ def _label(value: Any, column: str, where: str) -> str | None:
 
 
 def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
-    """Return the names of the columns with probabilities, as label -> name of the column with its probability."""
+    """Return label -> name of the column with its probability, for each label that has such a column."""
     names = [name for name in documents[0].fields or {} if name.strip().casefold().startswith(PROBABILITY_PREFIX)]
     return {" ".join(name.strip()[len(PROBABILITY_PREFIX) :].split()): name for name in names}
 

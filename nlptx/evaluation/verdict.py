@@ -1,4 +1,4 @@
-"""The result of a comparison in words, and texts for which only one of two programs is correct."""
+"""Describes the result of a comparison in a sentence, and finds texts for which the programs differ."""
 
 from __future__ import annotations
 

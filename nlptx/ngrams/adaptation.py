@@ -106,7 +106,7 @@ def cross_fit_correction(
     """Fit a correction, and compute the out-of-fold contribution of the n-grams to the outputs for each training text.
 
     Args:
-        ngrams: n-grams of the N texts and of passages of them.
+        ngrams: n-grams of the N texts and of passages of these texts.
         outputs: (N, E) outputs z0 of the trained model.
         inputs: (N, K) numbers f of each text.
         targets: (N,) class of each text, or (N, E) whether it has each class.
@@ -118,9 +118,9 @@ def cross_fit_correction(
 
     Returns:
         The correction fitted on all texts; and the contribution of the n-grams to the outputs for each row of
-        ``ngrams``, (N + passages, E), computed by a correction that was fitted without the text of this row. Both are 0
-        unless the correction lowers the mean out-of-fold log-loss by more than the standard error of the difference.
-        With too few texts, it does not.
+        ``ngrams``, (N + passages, E), computed by a correction that was fitted without the text of this row. The
+        correction and the contributions are 0 unless the correction lowers the mean out-of-fold log-loss by more than
+        the standard error of the difference, which requires enough texts.
     """
     count = len(targets)
     folds = min(FOLDS, count)

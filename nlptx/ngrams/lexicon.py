@@ -34,7 +34,7 @@ class LexiconPrior:
 
     @classmethod
     def of(cls, entries: Mapping[str, float], vocabulary: Vocabulary, order: int) -> LexiconPrior | None:
-        """Look up the entries of a lexicon; None if no entry has a value other than 0 and only words of the vocabulary.
+        """Look up the entries of a lexicon; None if every entry has the value 0 or an unknown word.
 
         Args:
             entries: word or phrase -> value.

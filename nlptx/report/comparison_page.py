@@ -25,7 +25,7 @@ _MAX_DIAGRAMS = 6
 
 
 class DrawnDifference(NamedTuple):
-    """A difference and its interval, as text and as positions from 0 to 100 on a scale where 50 means none."""
+    """A difference and its interval, as text and as positions on a scale from 0 to 100. The position 50 is no difference."""
 
     name: str
     value: str

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 EXTENSIONS = (".html", ".htm")
 _TEMPLATES = Path(__file__).parent / "templates"
-# Line ends of Windows, control characters except tab and line feed, lone surrogates, and code points that are no
-# characters.
+# Windows line ends, control characters except tab and line feed, lone surrogates, and code points that Unicode reserves
+# as noncharacters.
 _CONTROLS = re.compile("\r\n|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 # Code point of the visible sign for the control character 0. Those for the other control characters follow it.
 _PICTURES = 0x2400
