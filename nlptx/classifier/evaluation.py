@@ -63,10 +63,10 @@ def evaluate(
         targets = find_labels(list_labels(given), model.labels)
     else:
         targets = find_label_sets(list_label_sets(given, model.label_sets.separator), model.labels)
-    return compare(model, model.predict_proba(texts, jobs), targets, model.labels)
+    return evaluate_probabilities(model, model.predict_proba(texts, jobs), targets, model.labels)
 
 
-def compare(
+def evaluate_probabilities(
     model: Model, probabilities: NDArray[np.float64], targets: NDArray, labels: Sequence[Any]
 ) -> Report | LabelSetReport:
     """Compare the predictions of a model with the true labels of one or more texts.
@@ -74,7 +74,7 @@ def compare(
     Args:
         model: the classifier.
         probabilities: (texts, C) predicted probabilities.
-        targets: (texts,) int64 true class of each text; or (texts, C) bool, whether it has each class.
+        targets: (texts,) int64 true class of each text; or (texts, C) bool, whether the text has each class.
         labels: the C labels to list in the report.
     """
     if model.label_sets is not None:

@@ -28,7 +28,7 @@ class Explanation:
         label: index of the explained label among the labels of the model.
         worth: (T,) decrease in the probability of the explained label when the word is left out.
         attention: (H, T, T) attention weights of each block, for each of the H heads. Rows are query words, and columns
-            the words that they attend to. The weight between words of different windows is 0. Empty if the matrices
+            are the words that they attend to. The weight between words of different windows is 0. Empty if the matrices
             were not requested.
         received: (T, H) attention that each word gets from each head of a block, averaged over all query words; one
             array per block.

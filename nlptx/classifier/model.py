@@ -128,7 +128,7 @@ class Model:
         return result
 
     def as_probabilities(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return probabilities (B, C), given the outputs (B, outputs) of the network before division by the temperature.
+        """Return probabilities (B, C) for outputs (B, outputs) of the network, after dividing them by the temperature.
 
         If every class c had the same total weight in the loss, the network has learned probabilities q_c proportional
         to p_c / pi_c, where pi_c is the prior of the class. Therefore p_c is q_c pi_c, divided by its sum over the

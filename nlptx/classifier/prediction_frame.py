@@ -44,8 +44,8 @@ def predict_frame(
             does not change the result.
         abstain: minimum confidence of a label.
         prior: whether a missing text, or a text without a known word, gets a label: the most frequent label of the
-            training data. If texts may have several labels, it gets all labels whose fraction of the training texts is
-            at least their threshold. ``abstain`` applies to these texts too.
+            training data. If texts may have several labels, the text gets each label whose fraction of the training
+            texts is at least the threshold of the label. ``abstain`` applies to these texts too.
 
     Raises:
         ArtifactError: the model's weights are so large that a probability is not a number.

@@ -1,4 +1,4 @@
-"""Measures how unlike the training texts of a model a text is, by how rare its words are. Labels are not used.
+"""Measures how much rarer the words of a text are than those of the training texts of a model. Labels are not used.
 
 The surprise of a word w is a log-likelihood ratio:
 
@@ -41,7 +41,8 @@ FALSE_ALARMS = 0.005
 # Lengths, in tokens, of the passages that are measured in addition to the texts; maximum length of a measured text.
 _PASSAGES = (4, 8, 16, 32, 64)
 _LONGEST = 128
-# Minimum variance of the words of a text: repetitive texts must not make every other text unlike them.
+# Minimum variance of the words of a text. If the training texts were repetitive, a smaller variance would make every
+# other text unlike them.
 _MIN_WITHIN = 1.0
 # Minimum threshold, because a quantile of a few texts may be too low: the 99 % quantile of the normal distribution.
 _MIN_THRESHOLD = 2.33

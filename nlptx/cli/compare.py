@@ -67,19 +67,19 @@ def compare(
         format_of_table(disagreements)
     check_names(report)
     if report is not None:
-        from nlptx.report.page import check_report
+        from nlptx.report.page import check_report_path
 
-        check_report(report)
+        check_report_path(report)
     check_page(report, inputs)
     from nlptx.evaluation.alignment import align
-    from nlptx.evaluation.comparison import compare_predictions, number_groups
+    from nlptx.evaluation.comparison import compare_predictions, group_numbers
     from nlptx.evaluation.verdict import verdict
     from nlptx.runtime.allocator import keep_freed_memory
 
     keep_freed_memory()
     found, seen = _predictions(inputs, reading, run)
     predictions = align(found, run.reporter.note)
-    groups = None if group is None else number_groups(_groups(predictions[0], group))
+    groups = None if group is None else group_numbers(_groups(predictions[0], group))
     comparison = compare_predictions(predictions, groups)
     verdicts = [verdict(pair) for pair in comparison.pairs]
     if disagreements is not None:

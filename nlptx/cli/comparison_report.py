@@ -90,9 +90,9 @@ def _test(comparison: Comparison) -> str:
 
 
 def draw_examples(predictions: Sequence[LabelledPredictions], count: int, reporter: Reporter) -> None:
-    """Print texts for which only the first program or only one other is correct, at most ``count`` for each program."""
+    """Compare the first program with each other one: print up to ``count`` texts that only one of the two has right."""
     from nlptx.evaluation.alignment import label_text
-    from nlptx.evaluation.verdict import examples
+    from nlptx.evaluation.verdict import only_first_correct
 
     if not count:
         return
@@ -105,7 +105,7 @@ def draw_examples(predictions: Sequence[LabelledPredictions], count: int, report
                     _NONE if right.confidence is None else f"{right.confidence[row]:.3f}",
                     right.texts[row][:_SHOWN],
                 )
-                for row in examples(right, wrong, count)
+                for row in only_first_correct(right, wrong, count)
             ]
             title = f"only {right.source} right, not {wrong.source}"
             reporter.table(title, ("label", "wrong prediction", "confidence", "text"), rows)

@@ -22,7 +22,7 @@ from nlptx.cli.stage_run import peak_memory
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, QualityGateError
 
-# How texts without a known word are scored, for a note.
+# End of the note about texts without a known word.
 _UNKNOWN = "scored with the fraction of each label in the training data"
 
 
@@ -89,7 +89,7 @@ def evaluate(
     import numpy as np
 
     from nlptx.classifier.coverage import CoverageCurve
-    from nlptx.classifier.evaluation import compare
+    from nlptx.classifier.evaluation import evaluate_probabilities
     from nlptx.classifier.model import Model
     from nlptx.cli.known_words import KnownWords
     from nlptx.evaluation.groups import accuracy_by_group, column_values
@@ -121,7 +121,7 @@ def evaluate(
         )
     curve = CoverageCurve.of(confidence, predictions.correct)
     kept = predictions.take(answered)
-    measured = compare(classifier, kept.probabilities, kept.targets, classifier.label_names)
+    measured = evaluate_probabilities(classifier, kept.probabilities, kept.targets, classifier.label_names)
     groups = {column: accuracy_by_group(names[answered].tolist(), kept.correct) for column, names in columns.items()}
     seen = seen_in(classifier, read.sha256)
     names = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}

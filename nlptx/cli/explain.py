@@ -70,8 +70,9 @@ def explain(
 
     The worth of a word is the decrease in the label's probability when the text is scored without it. The columns
     b1h1, b1h2, ... (block, head) show the fraction of attention that the word gets, averaged over all query words.
-    Attention shows where information can flow; worth shows its effect. Words that the model does not know are marked
-    "unknown". Words beyond the part of the text that the model reads are marked "not read".
+    Attention shows where information can flow; worth shows how much a word affects the probability. Words that the
+    model does not know are marked "unknown". Words beyond the part of the text that the model reads are marked "not
+    read".
 
     The second table shows pairs of words that depend on each other, such as "not good". It gives the worth of the
     second word if the first word is in the text, and if it is not. Here, worth is the decrease in the log-odds of the

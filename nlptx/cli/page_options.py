@@ -56,15 +56,15 @@ def check_page(report: str | None, inputs: Iterable[str | None]) -> None:
 
     Raises:
         click.UsageError: the name of the page is empty, or is the name of an input.
-        SettingsError, NlptxError, OutputError: as for :func:`nlptx.report.page.check_report`.
+        SettingsError, NlptxError, OutputError: as for :func:`nlptx.report.page.check_report_path`.
     """
     if report is None:
         return
     check_names(report)
     check_not_an_input(report, [name for name in inputs if name is not None])
-    from nlptx.report.page import check_report
+    from nlptx.report.page import check_report_path
 
-    check_report(report)
+    check_report_path(report)
 
 
 def this_command(report: str) -> str:

@@ -4,8 +4,8 @@ Comparing every text with every other one would take too long. If two sets A and
 t, they have at least ceil(t |A|) elements in common. So if the elements of every set are sorted in the same order, the
 first |A| - ceil(t |A|) + 1 elements of A and the corresponding elements of B have at least one in common (prefix
 filter: Chaudhuri, Ganti & Kaushik 2006; Bayardo, Ma & Srikant 2007). Shingles are sorted by the number of texts that
-contain them, the rarest first, so few texts share one of these first elements. All texts that share one are compared
-exactly.
+contain them, the rarest first, so few texts have a common shingle among their first elements. Texts that have one are
+compared exactly.
 
 Texts from a template, such as "order 17 was sent", may share an element with thousands of others. The texts of such a
 group are sorted by the minimum of a hash of their shingles (MinHash), and each text is compared only with the next few.

@@ -66,7 +66,7 @@ def fit_probabilities(
 
     Args:
         rows: (N, G) rows of :func:`ngram_rows` for the labelled texts.
-        targets: (N,) int64 class of each text; or (N, C) bool, whether it has each label.
+        targets: (N,) int64 class of each text; or (N, C) bool, whether the text has each label.
         classes: C.
         others: (B, G) rows of :func:`ngram_rows` for the other texts.
     """
@@ -94,11 +94,11 @@ def out_of_fold_probabilities(
     workers: Workers,
     on_progress: Callable[[float], None] = lambda fraction: None,
 ) -> NDArray[np.float64]:
-    """Return the probabilities of the labels of each text, (N, C), from models that were not fitted on it.
+    """Return the probabilities of the labels of each text, (N, C), from models not fitted on this text.
 
     Args:
         words: words of the N texts.
-        targets: (N,) int64 class of each text; or (N, C) bool, whether it has each label.
+        targets: (N,) int64 class of each text; or (N, C) bool, whether the text has each label.
         classes: C.
         rng: source of randomness for the folds.
         workers: threads to use; they do not change the result.

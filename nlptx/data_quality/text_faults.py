@@ -17,8 +17,8 @@ def _shown_as(encoding: str) -> str:
     return bytes(range(0x80, 0xC0)).decode(encoding, "ignore")
 
 
-# If UTF-8 is wrongly decoded as Windows-1252 or Latin-1, the second, third and fourth byte of a character become one of
-# these characters.
+# Characters that result if the second, third or fourth byte of a character in UTF-8 is wrongly decoded as Windows-1252
+# or Latin-1.
 _NEXT = "[" + re.escape("".join(sorted({*_shown_as("cp1252"), *_shown_as("latin-1")}))) + "]"
 _PATTERNS = {
     "mojibake": re.compile(f"[\u00c2-\u00df]{_NEXT}|[\u00e0-\u00ef]{_NEXT}{{2}}|[\u00f0-\u00f4]{_NEXT}{{3}}"),

@@ -146,7 +146,7 @@ def compare_predictions(
     return Comparison(len(predictions[0]), count, candidates, pairs, accuracy[:, None] - accuracy)
 
 
-def number_groups(names: Sequence[object]) -> NDArray[np.int64]:
+def group_numbers(names: Sequence[object]) -> NDArray[np.int64]:
     """Return the number of the group of each text, from 0, given the names of the groups; (texts,) int64."""
     return np.unique([str(name) for name in names], return_inverse=True)[1].astype(np.int64)
 

@@ -80,7 +80,7 @@ class ReliabilityBin:
 
 
 def reliability(confidence: NDArray[np.float64], correct: NDArray[np.bool_], bins: int = BINS) -> list[ReliabilityBin]:
-    """Return the accuracy at each confidence, in bins of equal width; bins without texts are left out.
+    """Return the accuracy in each bin of the confidence. Bins have equal width; bins without texts are left out.
 
     Args:
         confidence: (texts,) confidence of each prediction.

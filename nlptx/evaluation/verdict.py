@@ -37,7 +37,7 @@ def verdict(pair: Pair) -> str:
     return sentence
 
 
-def examples(first: LabelledPredictions, second: LabelledPredictions, count: int) -> list[int]:
+def only_first_correct(first: LabelledPredictions, second: LabelledPredictions, count: int) -> list[int]:
     """Return the indices of texts for which only the first program is correct, in order of decreasing confidence.
 
     Args:

@@ -109,7 +109,7 @@ def cross_fit_correction(
         ngrams: n-grams of the N texts and of passages of these texts.
         outputs: (N, E) outputs z0 of the trained model.
         inputs: (N, K) numbers f of each text.
-        targets: (N,) class of each text, or (N, E) whether it has each class.
+        targets: (N,) class of each text, or (N, E), whether the text has each class.
         text_of: (N + passages,) index of the text that each row of ``ngrams`` belongs to.
         rng: source of randomness for the folds.
         workers: threads to use; they do not change the result.

@@ -73,7 +73,7 @@ def fit_ngram_features(
 
     Args:
         texts: (T,) word ids of each training text.
-        targets: (texts,) class of each text, or (texts, C) whether it has each class.
+        targets: (texts,) class of each text, or (texts, C), whether the text has each class.
         shape: shape and size of the features.
         rng: source of randomness for the folds and for the initial vectors of the power iteration.
         unlabelled: word ids of texts without a label.

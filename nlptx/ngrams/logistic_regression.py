@@ -37,7 +37,7 @@ def fit_linear(
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
         ratios: (G, E) ratios. E = 1 means two classes and the logistic loss; E > 1 means softmax over E classes.
-        targets: (texts,) class of each text; or (texts, E) whether it has each class, for E separate logistic losses.
+        targets: (texts,) class of each text; or (texts, E), whether the text has each class, for E logistic losses.
         on_iteration: callback after each iteration; there are at most MAX_ITERATIONS.
         text_weights: (texts,) weight of the loss of each text, or None.
 

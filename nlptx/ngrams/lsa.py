@@ -59,7 +59,7 @@ class TextComponents:
         """Return (T, E), the contribution of each text to its own output in a model ``scores @ slopes``.
 
         With a = lift @ slopes, the output x_t' X' a of text t is a sum over all texts. Text t itself contributes
-        |x_t|^2 a_t. The output of a text that is not among the rows has no such term.
+        |x_t|^2 a_t. The output of a text that is not among the rows contains no contribution of the text itself.
         """
         return self.lift @ slopes
 

@@ -97,7 +97,7 @@ class Chart:
 
     @property
     def legend(self) -> list[Series]:
-        """The series that have a name, unless there is only one."""
+        """The series that have a name; empty if there is only one such series."""
         named = [series for series in self.series if series.name]
         return named if len(named) > 1 else []
 

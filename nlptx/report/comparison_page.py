@@ -10,7 +10,7 @@ from nlptx import __version__
 from nlptx.evaluation.alignment import label_text
 from nlptx.evaluation.comparison import Comparison, Difference
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
-from nlptx.evaluation.verdict import examples, verdict
+from nlptx.evaluation.verdict import only_first_correct, verdict
 from nlptx.io.paths import FilePath
 from nlptx.metrics import wilson_interval
 from nlptx.report.chart import Chart
@@ -25,7 +25,7 @@ _MAX_DIAGRAMS = 6
 
 
 class DrawnDifference(NamedTuple):
-    """A difference and its interval, as text and as positions on a scale from 0 to 100. The position 50 is no difference."""
+    """A difference and its interval, as text and as positions from 0 to 100, where 50 is no difference."""
 
     name: str
     value: str
@@ -156,7 +156,7 @@ def _examples(predictions: Sequence[LabelledPredictions]) -> list[Example]:
     found = []
     for number, other in enumerate(predictions[1:], start=1):
         for position, (right, wrong) in enumerate(((predictions[0], other), (other, predictions[0])), start=1):
-            for row in examples(right, wrong, MAX_EXAMPLES):
+            for row in only_first_correct(right, wrong, MAX_EXAMPLES):
                 document = right.documents[row]
                 found.append(
                     Example(

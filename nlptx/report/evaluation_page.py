@@ -50,7 +50,7 @@ class Evaluation:
         model: the model that made the predictions; None if another program made them.
         answered: (texts,) whether each text gets a label; None if all texts get one. Only texts with a label are
             evaluated, except in the curve of accuracy against coverage, which includes all texts.
-        groups: accuracy by the values of columns, by name of the column.
+        groups: name of a column -> accuracy on the texts with each value of this column.
         notes: remarks about the data, such as that the model was trained on it.
         command: command that makes the page; not shown if empty.
     """

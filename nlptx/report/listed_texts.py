@@ -19,8 +19,8 @@ from nlptx.runtime.workers import Workers
 MAX_ERRORS, MAX_UNCERTAIN = 50, 30
 # Maximum number of characters of a text that are shown.
 MAX_CHARACTERS = 1500
-# The words of a text are coloured only if the text has at most _MAX_WORDS words, and until the sum of the squares of
-# the numbers of words reaches _MAX_WORK, because computing the worth of n words takes n predictions of n - 1 words.
+# Computing the worth of the n words of a text takes n predictions for n - 1 words each. So words are coloured only in
+# texts of at most _MAX_WORDS words, and only while the sum of n^2 over the coloured texts is at most _MAX_WORK.
 _MAX_WORDS, _MAX_WORK = 400, 1_500_000
 # A word whose worth is at least this fraction of the largest worth in the text is coloured.
 _VISIBLE = 0.1

@@ -34,7 +34,7 @@ _PICTURES = 0x2400
 _IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
-def check_report(path: FilePath) -> None:
+def check_report_path(path: FilePath) -> None:
     """Check that a page can be written to a file. Call this function before any long computation.
 
     Raises:
@@ -57,9 +57,9 @@ def write_page(path: FilePath, template: str, **context: Any) -> None:
     """Fill in a template and write the page atomically. Equal contexts give equal bytes.
 
     Raises:
-        SettingsError, NlptxError, OutputError: as for :func:`check_report`.
+        SettingsError, NlptxError, OutputError: as for :func:`check_report_path`.
     """
-    check_report(path)
+    check_report_path(path)
     page = render(template, **context)
     with atomic_output(path) as file:
         file.write(page.encode("utf-8"))
@@ -112,7 +112,7 @@ def _picture(found: re.Match[str]) -> str:
 
 
 def as_script_data(value: Any) -> str:
-    """Return a value as JSON that can stand inside a script element: it contains no <, > or &, and only ASCII."""
+    """Return a value as JSON for a script element: it contains only ASCII characters, and no <, > or &."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return re.sub("[<>&]", lambda found: _IN_SCRIPT[found[0]], text)
 
