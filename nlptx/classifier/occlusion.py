@@ -98,7 +98,7 @@ class ReadText:
 def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: slice) -> Iterator[Parts]:
     """Yield the pooled vectors of a window with one word left out, for a few left-out words at a time.
 
-    If the window has only one word, nothing is left to pool. Then the weight is 0.
+    A window of only one word is empty without this word. Then its weight is 0, and it has no pooled vector.
     """
     length = span.stop - span.start
     if length == 1:

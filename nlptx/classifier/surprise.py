@@ -5,18 +5,18 @@ The surprise of a word w is a log-likelihood ratio:
     s(w) = log q(w) - log p(w)
 
 p is the distribution of the words in the texts that were counted. An unknown word is treated as half as frequent as the
-rarest known word. q is a background distribution of no particular language: symbols (tokens of punctuation marks, such
-as brackets) and words have the probability 1/2 in total each, all symbols are equally probable, and all words are
-equally probable. Symbols are frequent in every language, so without q a line of program code would seem familiar. Only
-differences of s matter, so constants are left out: s(w) = -log count(w), plus log(words / symbols) if w is a symbol,
-where words and symbols are the numbers of those that were counted. For an unknown word, s also depends on its spelling;
-see :class:`nlptx.classifier.spelling.Spelling`.
+rarest known word. q is a background distribution of no particular language. It gives symbols (tokens of punctuation
+marks, such as brackets) half of the probability, and words the other half. All symbols are equally probable, and all
+words are equally probable. Symbols are frequent in every language, so without q a line of program code would seem
+familiar. Only differences of s matter, so constants are left out: s(w) = -log count(w), plus log(words / symbols) if w
+is a symbol, where words and symbols are the numbers of those that were counted. For an unknown word, s also depends on
+its spelling; see :class:`nlptx.classifier.spelling.Spelling`.
 
 The surprise of a text is the mean of s over its T tokens, without immediate repetitions ("!!!" counts as one token),
-standardised by the mean m and the variance a + b/T of the training texts: b is the variance of the words of a text, and
-a that of the subjects and styles of the texts. Training measures m, a and b, and the threshold that 0.5 % of the texts
-exceed, on texts and passages of several lengths. When a text is measured, its own words are subtracted from the counts,
-so that it is as surprising as a new text.
+standardised by the mean m and the variance a + b/T of the training texts: b is the variance between the words of a
+text, and a is the variance between the subjects and styles of texts. Training measures m, a and b, and the threshold
+that 0.5 % of the texts exceed, on texts and passages of several lengths. When a text is measured, its own words are
+subtracted from the counts, so that it is as surprising as a new text.
 """
 
 from __future__ import annotations

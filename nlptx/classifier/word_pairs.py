@@ -8,7 +8,8 @@ This is the worth of b with a, L(x) - L(x without b), minus its worth without a,
 is symmetric in a and b, and 0 if the words contribute independently. Log-odds are used because the probability of an
 almost certain label hardly changes when any word is left out, so that all words would seem to depend on each other.
 
-Source: Friedman & Popescu (2008), "Predictive learning via rule ensembles", for interactions as second differences.
+Source: Friedman & Popescu (2008), "Predictive learning via rule ensembles", who define interactions as such second
+differences.
 """
 
 from __future__ import annotations

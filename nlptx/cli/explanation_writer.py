@@ -1,4 +1,4 @@
-"""Writes explanations as tables for people, as lines of JSON, or as an HTML page."""
+"""Writes explanations as tables, as lines of JSON, or as an HTML page."""
 
 from __future__ import annotations
 

@@ -35,9 +35,9 @@ class Check:
     Args:
         profile: the profile of the data.
         findings: the faults that were found, in the order of KINDS; kinds without a fault are left out.
-        rows: the rows of the data, followed by those of the other data if there are any. The indices in findings refer
-            to them.
-        count: number of rows of the data, without those of the other data.
+        rows: the rows of the data, followed by the rows of the other data if there are any. Findings contain indices of
+            these rows.
+        count: number of rows of the data, without the rows of the other data.
     """
 
     profile: Profile
@@ -119,8 +119,8 @@ def _by_predictions(labelled: LabelledRows, given: LabelledPredictions, own: NDA
             "the predictions have no probabilities", where=given.source, hint="Add a column prob_LABEL for each label."
         )
     probabilities = given.probabilities
-    # If the labels of the model differ from those of the data, in number or in spelling, only its probabilities are
-    # used.
+    # If the model and the data have different labels, or labels with different spellings, only the probabilities of the
+    # model are used.
     if own is not None and given.label_names == labelled.label_names:
         probabilities = np.sqrt(probabilities * own)
         if labelled.targets.ndim == 1:

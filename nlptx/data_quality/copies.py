@@ -17,9 +17,9 @@ def find_copies(rows: Rows, first: NDArray[np.int64], count: int) -> Iterator[Fi
     """Yield the findings about equal texts.
 
     Args:
-        rows: the rows, followed by those of the other data.
+        rows: the rows of the data, followed by the rows of the other data.
         first: index of the first text that is equal to each text; see :func:`.same_texts.first_same`.
-        count: number of rows that are not of the other data.
+        count: number of rows of the data, without the rows of the other data.
     """
     own = np.arange(count)
     copies = np.flatnonzero(first[:count] < own)
@@ -61,9 +61,9 @@ def find_near_copies(rows: Rows, pairs: SimilarPairs, count: int) -> Iterator[Fi
     """Yield the findings about texts that are nearly the same.
 
     Args:
-        rows: the rows, followed by those of the other data.
+        rows: the rows of the data, followed by the rows of the other data.
         pairs: pairs of similar texts.
-        count: number of rows that are not of the other data.
+        count: number of rows of the data, without the rows of the other data.
     """
     inside = pairs.second < count
     yield _strongest("near-duplicates", pairs.second[inside], pairs.first[inside], pairs.similarity[inside])

@@ -29,7 +29,7 @@ _PATTERNS = {
     ),
     "long-words": re.compile(r"(?<![!-~])(?!\S{0,20}://)[!-~]{101,}"),
 }
-# Texts of only ASCII characters are searched for these patterns only, because the other patterns cannot match there.
+# If a text contains only ASCII characters, it is searched only for these patterns, because the others cannot match.
 _ASCII_MAY_MATCH = ("control-characters", "markup", "long-words")
 # A text is unusual if it has at least _MIN_WORDS words, and if the fraction of its words that occur in no other text is
 # at least _MIN_FRACTION and at least _TIMES the same fraction among the words of all texts.

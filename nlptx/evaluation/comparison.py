@@ -55,8 +55,8 @@ class Pair:
 
     Args:
         first, second: names of the two programs.
-        accuracy, macro_f1, log_loss: value of the second program minus that of the first; ``log_loss`` is None if one
-            of the two programs gave no probabilities.
+        accuracy, macro_f1, log_loss: value of the second program minus value of the first program; ``log_loss`` is None
+            if one of the two programs gave no probabilities.
         both, only_first, only_second, neither: number of texts for which both programs are correct, only one, or
             neither.
         p_value: two-sided p-value of the hypothesis that both accuracies are equal: from McNemar's exact test, or, if

@@ -47,8 +47,7 @@ def sign_flip_test(differences: NDArray[np.float64]) -> float:
     test would reject too often (Phipson and Smyth 2010). With one text per group, the test approximates McNemar's.
 
     Args:
-        differences: (groups,) number of correct predictions of the second program in each group, minus that of the
-            first.
+        differences: (groups,) number of correct predictions in each group, second program minus first program.
     """
     differences = differences[differences != 0]
     observed = abs(differences.sum())
@@ -79,8 +78,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def texts_needed(discordant: float, difference: float) -> int | None:
     """Return how many texts are needed to show a difference in accuracy, at the level 0.05 with the power 0.8.
 
-    The formula for pairs of proportions is that of Connor (1987, Biometrics 43, 207-211), with the discordant rate r
-    and the difference d: ((z(1 - level / 2) sqrt(r) + z(power) sqrt(r - d^2)) / d)^2.
+    The formula is from Connor (1987, Biometrics 43, 207-211). With the fraction r of discordant texts and the
+    difference d, it is ((z(1 - level / 2) sqrt(r) + z(power) sqrt(r - d^2)) / d)^2.
 
     Args:
         discordant: fraction of the texts for which exactly one of the two programs is correct.

@@ -24,7 +24,7 @@ _EXACT = 1e-6
 
 
 def find_column(documents: Sequence[Document], *names: str) -> str | None:
-    """Return the first of these columns that the table has, as the table spells its name; None if it has none."""
+    """Return the name, in the table, of the first of these columns that the table has; None if it has none."""
     fields = documents[0].fields or {}
     return next((found[0] for name in names if (found := matching_columns(name, fields))), None)
 

@@ -49,7 +49,7 @@ def read_predictions(
     Args:
         path: the table.
         reading: names of the columns, replacements for labels, and the separator of the labels if a text may have any
-            number of them. None stands for the defaults.
+            number of them. If None, the defaults are used.
         on_note: called with notes about what was guessed, and with the number of texts without an answer.
         data: the texts and their true labels; None if the table contains the true labels. The rows of the table are
             matched to ``data`` by text and need no true label. If the table has no column ``predicted``, its label
@@ -57,7 +57,7 @@ def read_predictions(
 
     Raises:
         DataError: the table has no predictions, a probability is not a number from 0 to 1, the probabilities of a text
-            do not have the sum 1, or the texts are not those of ``data``.
+            do not have the sum 1, or the texts differ from the texts of ``data``.
         LabelError: a text has no true label.
     """
     reading = with_format(path, reading or ReadOptions())

@@ -25,7 +25,7 @@ class CrossValidation:
 
     Args:
         experiment: texts and number of folds.
-        results: result of each fold; first all folds of the first seed, then those of the next one.
+        results: result of each fold of the first seed, then of each fold of the next seed, and so on.
     """
 
     experiment: Experiment

@@ -55,7 +55,8 @@ class Journal:
         """Read the records to continue from.
 
         Args:
-            fingerprint: everything that determines the content of a record, apart from what its name says.
+            fingerprint: everything that determines the content of the records, except what the name of a record
+                contains.
 
         Raises:
             ArtifactError: the file belongs to another experiment, or is damaged.

@@ -1,11 +1,11 @@
 """For many labels: one logistic regression per label, on the log-count ratios of the n-grams that indicate the label.
 
-The model of a label is that of :mod:`nlptx.ngrams.logistic_regression`, with the ratios of the label against the rest.
-However, it uses only the n-grams that occur with the label more often than expected. Their number is proportional to
-the number of texts with the label, so the memory for the weights of all labels is proportional to the number of pairs
-of a text and its label. All texts without any of these n-grams have the same output, the bias, so their loss is
-computed once and multiplied by their number. The time grows at most with the number of texts times the number of
-labels.
+The model of a label is described in :mod:`nlptx.ngrams.logistic_regression`. Its ratios compare the label with all
+others. However, it uses only the n-grams that occur with the label more often than expected. Their number is
+proportional to the number of texts with the label, so the memory for the weights of all labels is proportional to the
+number of pairs of a text and its label. All texts without any of these n-grams have the same output, the bias, so their
+loss is computed once and multiplied by their number. The time grows at most with the number of texts times the number
+of labels.
 """
 
 from __future__ import annotations

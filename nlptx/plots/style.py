@@ -28,7 +28,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Width of a picture in inches: the width of the text on A4 or US letter paper.
 WIDTH = 6.5
 _DPI = 200
-_STYLE: Any = {  # the type that matplotlib declares lists all keys
+_STYLE: Any = {  # Any, because the type declared by matplotlib lists all keys
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.titleweight": "bold",
