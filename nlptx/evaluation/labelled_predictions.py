@@ -134,7 +134,7 @@ def predict_labelled(
         on_scored: called with the position and the prediction of each text.
 
     Raises:
-        LabelError: a label is not one of the model's.
+        LabelError: a label of the data is not a label of the model.
         ArtifactError: the model's weights are so large that a probability is not a number.
     """
     positions = [document.where for document in data.documents]

@@ -35,7 +35,7 @@ def find_targets(
         on_note: called with the note.
 
     Raises:
-        LabelError: the model does not have a label.
+        LabelError: a label of the data is not a label of the model.
     """
     from nlptx.classifier.label_sets import find_label_sets
     from nlptx.classifier.label_spellings import match_labels

@@ -99,7 +99,7 @@ def run_fold(
         workers: threads or processes; they do not change the result.
         on_progress: callback for the progress of each step of training.
         on_note: callback for remarks.
-        train_rows: indices of the training texts; None to use all texts outside the fold.
+        train_rows: indices of the training texts, if only a part of those outside the fold is used.
 
     Raises:
         NlptxError: as for :func:`nlptx.fit`.

@@ -40,7 +40,7 @@ _SECTIONS = [
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Predictions for labelled texts, and what is to be reported about them.
+    """Predictions for labelled texts, with everything else that the report shows.
 
     Args:
         predictions: predictions for all texts.

@@ -1,8 +1,8 @@
 """Writes a page: fills in a template, and makes sure that texts in the data cannot run code in the page.
 
-A page contains texts, labels and names that strangers wrote. Jinja escapes all of them. Characters that are not allowed
-in HTML, or that are invisible, are replaced by visible signs. A Content-Security-Policy allows only the script and the
-style sheet of the page, by their digests, and forbids every network request.
+A page contains texts, labels and names that may be malicious. Jinja escapes all of them. Characters that are not
+allowed in HTML, or that are invisible, are replaced by visible signs. A Content-Security-Policy allows only the script
+and the style sheet of the page, by their digests, and forbids every network request.
 """
 
 from __future__ import annotations
