@@ -1,8 +1,9 @@
-"""How unlike the spelling of a word is to the spelling of the words that a model knows.
+"""Measures how unusual the spelling of a word is, compared with the words that a model knows.
 
 Words are sequences of bytes in UTF-8. p is the probability of a byte after another one in the known words, each counted
-once, and q is the same probability if all bytes are equally probable. The mean of log q/p over the known words is a
-negative number c, because every language prefers some pairs of letters. The surprise of a word is
+once, and q is the same probability if all bytes are equally probable. The mean of log q/p over all pairs of
+neighbouring bytes in the known words is a negative number c, because every language prefers some pairs of letters. The
+surprise of a word is
 
     1/2 sum over its bytes of (log q - log p - c)
 
@@ -17,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-# Byte before the first and after the last byte of a word.
+# Byte that is inserted before and after each word.
 _SEPARATOR = ord("\n")
 # Number added to the count of every pair of bytes.
 _PSEUDO_COUNT = 0.5

@@ -15,8 +15,8 @@ its spelling; see :class:`nlptx.classifier.spelling.Spelling`.
 The surprise of a text is the mean of s over its T tokens, without immediate repetitions ("!!!" counts as one token),
 standardised by the mean m and the variance a + b/T of the training texts: b is the variance between the words of a
 text, and a is the variance between the subjects and styles of texts. Training measures m, a and b, and the threshold
-that 0.5 % of the texts exceed, on texts and passages of several lengths. When a text is measured, its own words are
-subtracted from the counts, so that it is as surprising as a new text.
+that 0.5 % of the texts exceed, on texts and passages of several lengths. Before training measures a text, it subtracts
+the words of this text from the counts, so that the text is as surprising as a new one.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def likely_wrong(
 
 
 def confident_class(targets: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the confident class of each text, (N,); the given class if no other class reaches its threshold.
+    """Return the confident class of each text, (N,); the given class if no more probable class reaches its threshold.
 
     Args:
         targets: (N,) given class of each text.

@@ -92,7 +92,7 @@ def list_plain_labels(y: Iterable[Label], name: str) -> list[Label]:
 
 
 def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]:
-    """Return the labels as Python objects, an array, and the separator of :class:`FitArguments`.
+    """Return three values: the labels as Python objects, an array, and the separator of :class:`FitArguments`.
 
     The array contains the label of each text. It has the dtype of ``y``; if ``y`` has none, NumPy chooses the dtype. If
     texts may have several labels, the array contains the classes.

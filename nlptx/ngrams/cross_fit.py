@@ -32,9 +32,10 @@ from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 OnProgress = Callable[[str, float, str], None]
 # The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two.
 _TEXTS_PER_OCCURRENCE = 3500
-# A text is used for the components only if it has at least this many distinct n-grams (a text of seven words has at
+# A text is used for the components only if it has at least _MIN_NGRAMS distinct n-grams (a text of seven words has at
 # most eighteen). Shorter texts contain hardly any co-occurrences, and single phrases among long texts would distort the
-# components. The minimum is lower if most texts are short: this fraction of the median number of distinct n-grams.
+# components. If the fraction _MIN_FRACTION_OF_MEDIAN of the median number of distinct n-grams is smaller, it is the
+# minimum.
 _MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN = 20, 0.25
 
 
