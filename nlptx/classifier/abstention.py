@@ -12,12 +12,12 @@ upper bound on its error rate is at most E. Because the order of the tests is fi
 first failure, the probability of choosing a threshold with an error above E is at most 5 % in total (fixed-sequence
 testing: Angelopoulos et al. 2021, "Learn then Test"; the problem is described by Geifman & El-Yaniv 2017, "Selective
 Classification for Deep Neural Networks"). Thresholds that only a few texts reach are skipped, because a few mislabelled
-texts or overconfident answers would end the tests early. If thresholds are skipped, the proof needs one more
-assumption: the error rate does not fall when less confident texts are answered too.
+texts or overconfident answers among these texts would end the tests early. For skipped thresholds, the proof needs one
+more assumption: the error rate does not fall when the threshold is lowered.
 
-This guarantee holds only for texts that are exchangeable with the held-out texts, as if both had been drawn at random
-from one source. It does not hold for texts from another domain. The held-out texts were also used to choose the epoch
-and the temperature, so they contain slightly fewer errors than new texts would.
+This guarantee holds only for texts that are exchangeable with the held-out texts, for example if both are random
+samples from one source. It does not hold for texts from another domain. The held-out texts were also used to choose the
+epoch and the temperature, so they contain slightly fewer errors than new texts would.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from nlptx.errors import ArtifactError, CorruptError, QualityGateError, Settings
 
 # Probability of choosing a threshold with an error above the maximum.
 RISK = 0.05
-# A threshold is skipped if less than the fraction MIN_COVERAGE of the held-out texts reach it, or if so few texts reach
-# it that the test would fail with MIN_ERRORS wrong answers.
+# A threshold is skipped if the fraction of the held-out texts that reach it is smaller than MIN_COVERAGE, or if the
+# test would fail with MIN_ERRORS wrong answers because only few texts reach it.
 MIN_COVERAGE, MIN_ERRORS = 0.2, 1
 # Confidence thresholds, ascending; the steps are finer close to 1.
 GRID = (
@@ -86,7 +86,7 @@ class ErrorCurve:
         """
         answered = (len(confidence) - np.searchsorted(np.sort(confidence), GRID)).tolist()
         wrong = ((~correct).sum() - np.searchsorted(np.sort(confidence[~correct]), GRID)).tolist()
-        # Keep only the highest of the thresholds that all texts reach, and leave out the thresholds that none reaches.
+        # Of the thresholds that all texts reach, keep only the highest one. Leave out thresholds that no text reaches.
         used = range(max(answered.count(len(confidence)) - 1, 0), len(GRID) - answered.count(0))
         return cls(texts, [GRID[i] for i in used], [answered[i] for i in used], [wrong[i] for i in used])
 
@@ -109,7 +109,7 @@ class ErrorCurve:
         return chosen
 
     def smallest_error(self) -> float | None:
-        """Return the smallest multiple of 0.5 % to which a threshold can limit the error rate, or None if none can."""
+        """Return the smallest error rate, in steps of 0.5 %, that a threshold guarantees; None if there is none."""
         errors = (round(number * _STEP, 3) for number in range(1, round(1 / _STEP)))
         return next((error for error in errors if self.choose(error) is not None), None)
 

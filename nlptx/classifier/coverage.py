@@ -55,7 +55,7 @@ class CoverageCurve:
     def at(self, coverage: float) -> CoveragePoint:
         """Return the result of labelling only this fraction of the texts, those with the highest confidence.
 
-        Texts that have the same confidence as the last of them get a label too.
+        Further texts with the same confidence as the least confident of these texts get a label too.
         """
         count = max(math.ceil(round(coverage * len(self.confidence), 6)), 1)
         confidence = float(self.confidence[count - 1])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.label_types import Label
 
-# Maximum relative difference between two ratios of probabilities that are treated as equal.
+# Two ratios of probabilities are treated as equal if their relative difference is at most this value.
 _ROUNDING = 1e-9
 
 # A predicted label, or a list of them.
@@ -19,7 +19,7 @@ Answer = Label | list[Label]
 
 
 class Decision(Protocol):
-    """How a model turns probabilities (B, C) into predictions, and what is known about their correctness.
+    """How a model turns probabilities (B, C) into predictions, and how confidence and correctness are computed.
 
     A prediction is a class number per text, (B,) int64, or a set of classes per text, (B, C) bool.
     """
@@ -34,13 +34,13 @@ class Decision(Protocol):
         """Return (B,) the probability that each prediction is correct."""
 
     def correct(self, chosen: NDArray, targets: NDArray) -> NDArray[np.bool_]:
-        """Return (B,) whether each prediction equals the target, which has the same form."""
+        """Return (B,) whether each prediction equals the target. Targets have the same form as predictions."""
 
     def classes(self, chosen: NDArray) -> list[tuple[int, ...]]:
         """Return the predicted classes of each text, in ascending order."""
 
     def main(self, p: NDArray[np.float64]) -> int:
-        """Return the class that a text, given its probabilities (C,), belongs to most clearly."""
+        """Return the class that a text most clearly belongs to, given its probabilities (C,)."""
 
     def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:
         """Return the prediction as Python objects, given all C labels and the predicted classes of a text."""
@@ -97,7 +97,7 @@ class LabelSets:
     the others.
 
     Args:
-        separator: text between the labels in a table cell.
+        separator: string between the labels in a table cell.
         thresholds: (C,) float64 thresholds, between 0 and 1.
     """
 

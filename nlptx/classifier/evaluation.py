@@ -33,7 +33,7 @@ def evaluate(
         texts: a list, tuple, array, Series or any other iterable of str.
         labels: true label of each text, of the same type as in training; a list, tuple or set of labels for each text
             if the model was trained with such labels.
-        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number
+        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number of threads
             does not change the result.
 
     Returns:
@@ -63,18 +63,18 @@ def evaluate(
         targets = find_labels(list_labels(given), model.labels)
     else:
         targets = find_label_sets(list_label_sets(given, model.label_sets.separator), model.labels)
-    return compare(model, model.predict_proba(texts, jobs), targets, model.labels)
+    return evaluate_probabilities(model, model.predict_proba(texts, jobs), targets, model.labels)
 
 
-def compare(
+def evaluate_probabilities(
     model: Model, probabilities: NDArray[np.float64], targets: NDArray, labels: Sequence[Any]
 ) -> Report | LabelSetReport:
-    """Compare the predictions of a model with the true labels of at least one text.
+    """Compare the predictions of a model with the true labels of one or more texts.
 
     Args:
         model: the classifier.
         probabilities: (texts, C) predicted probabilities.
-        targets: (texts,) int64 true class of each text; or (texts, C) bool, whether it has each class.
+        targets: (texts,) int64 true class of each text; or (texts, C) bool, whether the text has each class.
         labels: the C labels to list in the report.
     """
     if model.label_sets is not None:

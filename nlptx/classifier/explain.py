@@ -28,7 +28,7 @@ class Explanation:
         label: index of the explained label among the labels of the model.
         worth: (T,) decrease in the probability of the explained label when the word is left out.
         attention: (H, T, T) attention weights of each block, for each of the H heads. Rows are query words, and columns
-            the words that they attend to. The weight between words of different windows is 0. Empty if the matrices
+            are the words that they attend to. The weight between words of different windows is 0. Empty if the matrices
             were not requested.
         received: (T, H) attention that each word gets from each head of a block, averaged over all query words; one
             array per block.
@@ -56,10 +56,10 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     are returned as well, but they only show where information could flow, not how it affected the prediction (Jain &
     Wallace 2019).
 
-    The time is proportional to the number of words, because of two conventions. First, if a text is longer than the
-    attention window, the other windows keep their words when a word is left out. Second, if an n-gram occurs m times,
-    each occurrence gets 1/m of its weight in the linear models, which only use whether it occurs. So a repeated word
-    does not lose its worth.
+    The time is proportional to the number of words, because of two rules. First, if a text is longer than the attention
+    window, leaving out a word changes only the window of this word; no words move between windows. Second, if an n-gram
+    occurs m times, each occurrence gets 1/m of its weight in the linear models. These models only use whether an n-gram
+    occurs, so without this rule, a repeated word would have hardly any worth.
 
     Args:
         model: the classifier.
@@ -136,7 +136,7 @@ def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[li
             if span.start == 0:
                 received.append([])
                 matrices += [np.zeros((len(weights), len(ids), len(ids)), weights.dtype)] if complete else []
-            # Words of other windows do not attend to this word, so its mean over all query words is smaller.
+            # Words of other windows do not attend to this word. They count as 0 in the mean over all query words.
             received[block].append(weights.sum(axis=1).T / len(ids))
             if complete:
                 matrices[block][:, span, span] = weights

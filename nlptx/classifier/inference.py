@@ -22,8 +22,8 @@ CHUNK = 2048
 # Maximum number of words whose n-grams are looked up together. It is large enough to need few passes over the known
 # n-grams, and small enough for the arrays to fit into the cache.
 SPAN = 1 << 14
-# Maximum absolute weight for which computing in float32 cannot overflow unnoticed. Trained weights are far smaller, but
-# a file may contain any weights, and layer norm would hide an overflow by turning it into 0.
+# If no weight has a larger absolute value, computing in float32 cannot overflow unnoticed. Trained weights are far
+# smaller, but a file may contain any weights, and layer norm would turn the result of an overflow into 0.
 _LARGEST_WEIGHT = 1e4
 
 
@@ -129,7 +129,7 @@ def _passes(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
 
 
 def _groups(lengths: NDArray[np.int64], max_sum: int) -> Iterator[slice]:
-    """Cut a sequence of lengths into groups with a sum of at most ``max_sum``. A greater length forms its own group."""
+    """Cut a sequence of lengths into groups with a sum of at most ``max_sum``. A larger length is one group."""
     ends = np.cumsum(lengths)
     first = before = 0
     while first < len(lengths):

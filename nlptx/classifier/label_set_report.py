@@ -24,7 +24,7 @@ from nlptx.metrics import (
 
 @dataclass(frozen=True)
 class LabelReport(ClassReport):
-    """The quality for one label, with the threshold above which a text gets this label."""
+    """The quality of the predictions of one label, with the probability from which a text gets this label."""
 
     threshold: float
 
@@ -37,10 +37,11 @@ class LabelSetReport:
         texts: number of texts.
         accuracy: subset accuracy: fraction of the texts whose predicted set equals the true set.
         interval: 95 % Wilson interval of the accuracy.
-        micro_precision, micro_recall, micro_f1: of all pairs of a text and a label.
-        macro_f1: mean F1 of the labels that have texts.
+        micro_precision, micro_recall, micro_f1: measures over all pairs of a text and a label.
+        macro_f1: mean F1 of the labels that occur among the true labels.
         auc: mean ROC-AUC of the labels for which it is defined.
-        log_loss: mean over the texts of the sum over the labels of -log P(the label is there, or not), in nats.
+        log_loss: log-losses of all labels of a text, added, then averaged over the texts, in nats. The log-loss of a
+            label is -log of the probability of the true answer (the text has the label, or does not).
         ece: expected calibration error of the confidence, which is P(the predicted set is the true set).
         ece_floor: calibration error of a perfectly calibrated model on the same number of texts.
         labels_per_text, predicted_per_text: mean number of true and of predicted labels.
@@ -72,7 +73,7 @@ class LabelSetReport:
 def evaluate_sets(
     probabilities: NDArray[np.float64], targets: NDArray[np.bool_], labels: Sequence[Any], decision: LabelSets
 ) -> LabelSetReport:
-    """Compare predictions with the true labels of at least one text.
+    """Compare predictions with the true labels of one or more texts.
 
     Args:
         probabilities: (texts, C) probability of each label.
@@ -93,7 +94,7 @@ def report_sets(
     labels: Sequence[Any],
     thresholds: Sequence[float],
 ) -> LabelSetReport:
-    """Compare predicted sets of labels with the true labels of at least one text.
+    """Compare predicted sets of labels with the true labels of one or more texts.
 
     Args:
         probabilities: (texts, C) probability of each label; None if they are unknown.

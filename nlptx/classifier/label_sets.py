@@ -21,7 +21,7 @@ _SETS = (list, tuple, set, frozenset)
 
 
 def are_label_sets(labels: Any) -> bool:
-    """Return whether the elements of a sequence are collections of labels rather than labels, judging by the first."""
+    """Return whether the first element of a sequence is a collection of labels, and not a label."""
     return len(labels) > 0 and isinstance(labels[0], _SETS)
 
 
@@ -30,7 +30,7 @@ def list_label_sets(labels: Iterable[Any], separator: str, name: str = "labels")
 
     Args:
         labels: a list, tuple, set or frozenset of str for each text; empty for a text with none of the labels.
-        separator: text between labels in a table; no label may contain it.
+        separator: string between labels in a table; no label may contain it.
         name: name of the argument, for messages.
 
     Raises:

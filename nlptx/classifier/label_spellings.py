@@ -16,7 +16,7 @@ _WORDS = (("neg", "pos"), ("negative", "positive"))
 
 
 def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str] | None:
-    """Return the label of the model that each label of the data stands for, or None if this is not certain.
+    """Return label of the data -> label of the model with the same meaning; or None if this is not certain.
 
     Labels may differ in case, unless two labels of the model differ only in case. If the labels of the model are neg
     and pos, or negative and positive, the labels of the data may be any one of these pairs: neg and pos, negative and

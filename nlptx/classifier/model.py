@@ -31,7 +31,7 @@ from nlptx.text.arguments import iterate_texts
 from nlptx.text.vocabulary import Vocabulary
 
 KIND = "model"
-# Maximum number of labels in the repr of a model, and the maximum number of their characters.
+# Maximum number of labels that the repr of a model lists, and maximum number of characters of this list.
 _LABELS_SHOWN, _LONGEST_LABELS = 10, 50
 
 
@@ -56,8 +56,8 @@ class Model:
         source: number of documents and digests of the training data, if known.
         temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
-        held_out: for every confidence, how many held-out texts have at least this confidence and how many of them are
-            classified wrongly; used by :meth:`threshold`. None if unknown.
+        held_out: for every confidence, the number of held-out texts with at least this confidence, and how many of them
+            are classified wrongly. :meth:`threshold` uses it. None if unknown.
         typical_surprise: how rare the words of the training texts are; None if unknown.
         label_sets: how the labels of a text are chosen and written if it may have any number of them; None if every
             text has exactly one label.
@@ -128,7 +128,7 @@ class Model:
         return result
 
     def as_probabilities(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return probabilities (B, C) for outputs (B, outputs) of the network, divided by the temperature.
+        """Return probabilities (B, C) for outputs (B, outputs) of the network, after dividing them by the temperature.
 
         If every class c had the same total weight in the loss, the network has learned probabilities q_c proportional
         to p_c / pi_c, where pi_c is the prior of the class. Therefore p_c is q_c pi_c, divided by its sum over the
@@ -158,8 +158,8 @@ class Model:
 
         Args:
             texts: a list, tuple, array, Series or any other iterable of str.
-            jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number
-                does not change the result.
+            jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number of
+                threads does not change the result.
 
         Raises:
             ArtifactError: the model's weights are so large that a probability is not a number.
@@ -196,7 +196,7 @@ class Model:
         ]
 
     def threshold(self, max_error: float) -> float:
-        """Return the value of ``abstain`` that limits the error rate of the labels to ``max_error``.
+        """Return the minimum confidence (``abstain``) that limits the error rate of the labels to ``max_error``.
 
         This limit holds with a confidence of 95 %. The value is chosen on the held-out texts; see
         :mod:`nlptx.classifier.abstention` for the assumptions.

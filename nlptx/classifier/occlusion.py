@@ -1,4 +1,4 @@
-"""The outputs of the network for a text without each of its words.
+"""Computes the outputs of the network for a text with one word left out, for each of its words.
 
 The time is proportional to the length of the text: the words of a text attend only to words of the same window, so only
 this window is encoded again when one of its words is left out. The vectors of the other windows stay the same.
@@ -20,7 +20,7 @@ from nlptx.nn.pooling import Pool
 
 
 def outputs_without_each(model: TrainedNetwork, ids: NDArray[np.int32], windows: NDArray[np.int64]) -> NDArray:
-    """Return the outputs (T, outputs) of the network for a text without each of its T words.
+    """Return the outputs (T, outputs) of the network for a text of T words; row t is that without word t.
 
     Args:
         model: trained network.
@@ -44,7 +44,7 @@ def outputs_without_each(model: TrainedNetwork, ids: NDArray[np.int32], windows:
 
 
 class Parts(NamedTuple):
-    """Pooled vectors (n, width) of n windows, and the logarithms (n,) of their weights in their texts."""
+    """Pooled vectors (n, width) of n windows, and the logarithms (n,) of the weights of the windows in their texts."""
 
     vectors: NDArray
     log_weights: NDArray
@@ -96,9 +96,9 @@ class ReadText:
 
 
 def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: slice) -> Iterator[Parts]:
-    """Yield the pooled vectors of a window without each of its words, a few words at a time.
+    """Yield the pooled vectors of a window with one word left out, for a few left-out words at a time.
 
-    If the window has no other word, its vectors have the weight 0, and there are none of them.
+    A window of only one word is empty without this word. Then its weight is 0, and it has no pooled vector.
     """
     length = span.stop - span.start
     if length == 1:
@@ -136,7 +136,7 @@ class _Others:
         self.after.reverse()
 
     def merge(self, number: int, versions: Parts) -> NDArray:
-        """Return the vectors (n, width) of the text with each of n versions of the window with index ``number``."""
+        """Return the vectors (n, width) of n versions of the text, which differ in the window with index ``number``."""
         own = versions if len(versions.vectors) else None
         count = len(versions.log_weights)
         around = [

@@ -11,7 +11,7 @@ V = TypeVar("V")
 def prediction_columns(
     label_names: Sequence[str], label: Any, confidence: V, score: V | None, probabilities: Iterable[V]
 ) -> dict[str, Any]:
-    """Return the columns by name, in order. Each value is that of one text, or an array with a value for each text.
+    """Return name of a column -> value, in order. A value belongs to one text, or is an array over several texts.
 
     Args:
         label_names: names of the C labels.

@@ -31,21 +31,21 @@ def predict_frame(
     """Return a copy of a pandas DataFrame with the columns that ``nlptx predict`` adds to a table.
 
     The columns are ``label``, ``confidence``, ``score`` (if the labels have an order) and one ``prob_<label>`` per
-    label. If the table already has a column of this name, the new column gets the prefix ``predicted_``. Labels have
-    the same type as in training; if texts may have several labels, ``label`` contains lists. If a text is missing or
-    has no known word, or if the confidence is less than ``abstain``, the label is missing (``nlptx predict`` prints ?
-    in this case).
+    label. If the table already has a column with one of these names, the new column gets the prefix ``predicted_``.
+    Labels have the same type as in training; if texts may have several labels, ``label`` contains lists. If a text is
+    missing or has no known word, or if the confidence is less than ``abstain``, the label is missing (``nlptx predict``
+    prints ? in this case).
 
     Args:
         model: the classifier.
         frame: table with one text per row; columns, order and index are kept.
         text_column: name of the column that contains the texts.
-        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number
+        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number of threads
             does not change the result.
         abstain: minimum confidence of a label.
-        prior: whether a missing text, or a text without a known word, gets the label that :meth:`Model.predict` gives
-            it: the most frequent label of the training data. With several labels, these are the labels whose fraction
-            of the training texts is at least their threshold. ``abstain`` applies to these texts too.
+        prior: whether a missing text, or a text without a known word, gets a label: the most frequent label of the
+            training data. If texts may have several labels, the text gets each label whose fraction of the training
+            texts is at least the threshold of the label. ``abstain`` applies to these texts too.
 
     Raises:
         ArtifactError: the model's weights are so large that a probability is not a number.

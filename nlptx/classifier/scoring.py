@@ -38,10 +38,11 @@ class Scored:
         known_words: number of known words that the model read. If there are none, the probabilities are the priors.
         truncated: whether the model read only the beginning of the text.
         tokens: number of tokens in the text, known or unknown.
-        surprise: how much rarer the words of the text are than those of the training texts, in standard deviations of
-            texts of its length; None for a text without tokens, or if the model does not store how frequent words are.
-        unlike: whether the surprise is above that of 99.5 % of the training texts, or the text has no known word; None
-            as for ``surprise``.
+        surprise: how much rarer the words of the text are than those of training texts, in standard deviations among
+            texts of the same length; None for a text without tokens, or if the model does not store how frequent words
+            are.
+        unlike: whether the surprise is larger than that of 99.5 % of the training texts, or the text has no known word;
+            None if ``surprise`` is None for one of the reasons above.
     """
 
     probabilities: list[float]

@@ -1,13 +1,14 @@
-"""How unlike the spelling of a word is to the spelling of the words that a model knows.
+"""Measures how unusual the spelling of a word is, compared with the words that a model knows.
 
-The known words, each counted once, give the probability p of a byte (of UTF-8) after another one. Averaged over the
-known words, the logarithm of q/p, where q is a uniform background, is a negative number c: languages prefer some pairs
-of letters. The surprise of a word is
+Words are sequences of bytes in UTF-8. p is the probability of a byte after another one in the known words, each counted
+once, and q is the same probability if all bytes are equally probable. The mean of log q/p over all pairs of
+neighbouring bytes in the known words is a negative number c, because every language prefers some pairs of letters. The
+surprise of a word is
 
     1/2 sum over its bytes of (log q - log p - c)
 
-so it is 0 for a word that is spelled as typically as the known words. The factor 1/2 allows for the dependence of
-neighbouring pairs of letters, which the sum ignores.
+so its mean over the known words is 0. The factor 1/2 allows for the dependence of neighbouring pairs of letters, which
+the sum ignores.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-# Byte before the first and after the last byte of a word.
+# Byte that is inserted before and after each word.
 _SEPARATOR = ord("\n")
 # Number added to the count of every pair of bytes.
 _PSEUDO_COUNT = 0.5
@@ -41,7 +42,7 @@ class Spelling:
         self._surprise = _DEPENDENCE * (surprise - (counts * surprise).sum() / counts.sum()).ravel()
 
     def surprise(self, words: Sequence[bytes]) -> NDArray[np.float64]:
-        """Return the surprise of each of at least one word, given in UTF-8, in nats."""
+        """Return the surprise, in nats, of each of one or more words, which are given in UTF-8."""
         pairs = _pairs(words)
         starts = np.flatnonzero(pairs >> 8 == _SEPARATOR)
         return np.clip(np.add.reduceat(self._surprise[pairs], starts), -_MAX_SURPRISE, _MAX_SURPRISE)

@@ -1,22 +1,22 @@
-"""How unlike a text is to the training texts of a model, measured by how rare its words are. Labels play no part.
+"""Measures how much rarer the words of a text are than those of the training texts of a model. Labels are not used.
 
 The surprise of a word w is a log-likelihood ratio:
 
     s(w) = log q(w) - log p(w)
 
-p is the distribution of the words in the texts that were counted; an unknown word counts as half as frequent as the
-rarest known one. q is a background that belongs to no language: with equal probability it draws a symbol (a token of
-punctuation marks, such as a bracket) or a word, and all symbols, and all words, are equally probable. Symbols are
-frequent in every language, so without q a line of program code would seem familiar. Only differences of s matter, so
-constants are left out: s(w) = -log count(w), plus log(words / symbols) if w is a symbol, where words and symbols are
-the numbers of those that were counted. For an unknown word, s also depends on its spelling; see
-:class:`nlptx.classifier.spelling.Spelling`.
+p is the distribution of the words in the texts that were counted. An unknown word is treated as half as frequent as the
+rarest known word. q is a background distribution of no particular language. It gives symbols (tokens of punctuation
+marks, such as brackets) half of the probability, and words the other half. All symbols are equally probable, and all
+words are equally probable. Symbols are frequent in every language, so without q a line of program code would seem
+familiar. Only differences of s matter, so constants are left out: s(w) = -log count(w), plus log(words / symbols) if w
+is a symbol, where words and symbols are the numbers of those that were counted. For an unknown word, s also depends on
+its spelling; see :class:`nlptx.classifier.spelling.Spelling`.
 
 The surprise of a text is the mean of s over its T tokens, without immediate repetitions ("!!!" counts as one token),
-standardised by the mean m and the variance a + b/T of the training texts: b is the variance of the words of a text, and
-a that of the subjects and styles of the texts. Training measures m, a and b, and the threshold that 0.5 % of the texts
-exceed, on texts and passages of several lengths. Each text is left out of the counts when it is measured, so it is as
-surprising as a new text.
+standardised by the mean m and the variance a + b/T of the training texts: b is the variance between the words of a
+text, and a is the variance between the subjects and styles of texts. Training measures m, a and b, and the threshold
+that 0.5 % of the texts exceed, on texts and passages of several lengths. Before training measures a text, it subtracts
+the words of this text from the counts, so that the text is as surprising as a new one.
 """
 
 from __future__ import annotations
@@ -36,20 +36,21 @@ from nlptx.classifier.token_ids import TokenIds
 from nlptx.errors import CorruptError
 from nlptx.text.vocabulary import Vocabulary, as_text
 
-# Fraction of the training texts that are called unlike the rest; among new texts, about other subjects, it is higher.
+# Fraction of the training texts that count as unlike the others. Among new texts about other subjects, it is higher.
 FALSE_ALARMS = 0.005
-# Lengths, in tokens, of the passages that are measured besides the texts, and the maximum length of a measured text.
+# Lengths, in tokens, of the passages that are measured in addition to the texts; maximum length of a measured text.
 _PASSAGES = (4, 8, 16, 32, 64)
 _LONGEST = 128
-# Minimum variance of the words of a text: repetitive texts must not make every other text unlike them.
+# Minimum variance of the words of a text. If the training texts were repetitive, a smaller variance would make every
+# other text unlike them.
 _MIN_WITHIN = 1.0
 # Minimum threshold, because a quantile of a few texts may be too low: the 99 % quantile of the normal distribution.
 _MIN_THRESHOLD = 2.33
 # Number of words whose spelling is examined together; this limits the memory.
 _WORDS = 1 << 14
-# Maximum absolute value of a stored number; real ones are below 100.
+# Maximum absolute value of a number in a model file. Measured values are below 100.
 _MAX_STORED = 1e4
-# Variance between texts, and threshold, of English reviews; used for models that store none.
+# Variance between texts, and threshold, of English reviews. They are used for models that store no such values.
 _BETWEEN, _THRESHOLD = 0.2, 3.0
 
 
@@ -57,8 +58,8 @@ class WordSurprise:
     """Computes s for known and unknown words.
 
     Args:
-        vocabulary: known words and their counts. A word without a count, from a lexicon, is as surprising as an unknown
-            one.
+        vocabulary: known words and their counts. A word of a lexicon that has no count is as surprising as an unknown
+            word.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -83,7 +84,7 @@ class WordSurprise:
         return Spelling(self._words)  # takes a few milliseconds, and many inputs have no unknown word
 
     def unknown(self, words: Sequence[bytes]) -> NDArray[np.float64]:
-        """Return s of each word, given in UTF-8, in nats, as if it was unknown."""
+        """Return s of each word, given in UTF-8, in nats, as for unknown words."""
         surprise = np.full(len(words), -math.log(self.rarest / 2))
         spelled = [number for number, word in enumerate(words) if not _is_symbol(as_text(word))]
         for start in range(0, len(spelled), _WORDS):
@@ -139,7 +140,8 @@ class TypicalSurprise:
         for numbers, kept in zip(np.split(tokens.numbers, ends), np.split(first, ends), strict=True):
             part = numbers[kept]
             words, place, inside = np.unique(part, return_inverse=True, return_counts=True)
-            # Without this text, a word whose count is lower than those of all known words would be unknown.
+            # Without this text, a word would be unknown if its remaining count is lower than the counts of all known
+            # words.
             rest = counts[words] - inside
             corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
             sums = np.cumsum(np.append(0, np.where(rest >= surprise.rarest, corrected, unknown[words])[place]))
@@ -174,7 +176,7 @@ class TypicalSurprise:
         return cls(mean, _BETWEEN, within, _THRESHOLD)
 
     def standardize(self, means: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how many standard deviations the means (B,) of texts of ``lengths`` (B,) tokens are above typical."""
+        """Return by how many standard deviations the means (B,) of texts of ``lengths`` (B,) tokens exceed m."""
         return (means - self.mean) / np.sqrt(self.between + self.within / lengths)
 
     def to_dict(self) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""All tokens of a batch of texts, known to a model or not."""
+"""The ids of all tokens of a batch of texts, including tokens that a model does not know."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from nlptx.text.scanner import Scanner
 from nlptx.text.vocabulary import Vocabulary, as_text
 from nlptx.text.word_ids import words_to_ids
 
-# A text may be cut at this white space, because the parts, tokenised separately, have the same tokens as the text. The
-# position is never inside an HTML line break, however the tag is written, nor inside the signs of the expressive
-# tokenizer that contain spaces: phrases in capitals, and ratings such as "8 out of 10".
+# White space at which a text may be cut: the parts, tokenised separately, have the same tokens as the text. It is never
+# inside an HTML line break, and never inside an expression that becomes one token: a phrase in capitals, or a rating
+# such as "8 out of 10".
 _GAP = re.compile(r"(?<!\s)\s++(?=[^\W_0-9A-Zo])")
 
 
@@ -26,7 +26,7 @@ class TokenIds:
 
     Args:
         words: the distinct words, in UTF-8.
-        known: (W,) int32 id of each of them in the vocabulary; -1 for unknown words.
+        known: (W,) int32 id of each distinct word in the vocabulary; -1 for unknown words.
         numbers: (N,) int32 index of each token in ``words``.
         lengths: (B,) int64 number of tokens of each text.
     """

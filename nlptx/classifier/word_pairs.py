@@ -1,14 +1,15 @@
-"""Pairs of words whose effects depend on each other, such as "not good": a word is worth more or less without another.
+"""Finds pairs of words, such as "not good", in which the worth of one word depends on the other word.
 
 For the log-odds L of a label, the text x, and two of its words a and b, the effect of the pair is
 
     L(x) - L(x without a) - L(x without b) + L(x without both)
 
 This is the worth of b with a, L(x) - L(x without b), minus its worth without a, L(x without a) - L(x without both). It
-is symmetric in a and b, and 0 if the words contribute independently. Log-odds are used because the probability of a
-label that is almost certain changes little whatever is left out, so that all words would seem to depend on each other.
+is symmetric in a and b, and 0 if the words contribute independently. Log-odds are used because the probability of an
+almost certain label hardly changes when any word is left out, so that all words would seem to depend on each other.
 
-Source: Friedman & Popescu (2008), "Predictive learning via rule ensembles", for interactions as second differences.
+Source: Friedman & Popescu (2008), "Predictive learning via rule ensembles", who define interactions as such second
+differences.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from nlptx.classifier.explain import Explanation
 from nlptx.classifier.model import Model
 from nlptx.runtime.workers import Workers
 
-# The pairs that are measured: of the words of the highest absolute worth with each other, and with their neighbours.
+# Measured pairs: the _WORDS words with the highest absolute worth, with each other and with words up to _REACH away.
 _WORDS, _REACH = 8, 3
 # Maximum number of words to score for all pairs of a text, if there are more than _MIN_PAIRS pairs.
 _MAX_SCORED, _MIN_PAIRS = 1 << 19, 8
-# Probabilities are kept this far from 0 and 1, so that log-odds are finite.
+# Minimum distance of probabilities from 0 and 1, so that log-odds are finite.
 _MARGIN = 1e-12
 # Effects below this are not reported: they change a probability of one half by less than a percentage point.
 _SMALLEST = 0.04
@@ -41,7 +42,7 @@ class PairEffect(NamedTuple):
         first: index of the first word among the words of the explanation.
         second: index of the second word.
         with_first: worth of the second word in the text, in log-odds.
-        without_first: worth of the second word in the text without the first.
+        without_first: worth of the second word in the text without the first word, in log-odds.
     """
 
     first: int
@@ -83,7 +84,7 @@ def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> l
 
 
 def _candidates(worth: NDArray[np.float64]) -> list[tuple[int, int]]:
-    """Return pairs (earlier, later) of word indices; those of important words come first."""
+    """Return the pairs (earlier, later) of word indices to measure; pairs of important words come first."""
     important = np.argsort(-np.abs(worth), kind="stable")[:_WORDS].tolist()
     pairs = {(min(a, b), max(a, b)) for a, b in combinations(important, 2)}
     for middle in important:
@@ -96,7 +97,7 @@ def _candidates(worth: NDArray[np.float64]) -> list[tuple[int, int]]:
 def _log_odds(
     model: Model, ids: NDArray[np.int32], removals: Sequence[tuple[int, ...]], label: int
 ) -> NDArray[np.float64]:
-    """Return the log-odds of a label for a text without each of several groups of words."""
+    """Return the log-odds of a label for a text without each of several groups of words, one group at a time."""
     step = max(_MAX_SCORED // 16 // len(ids), 1)
     model = model.overflow_safe()
     with Workers(1):

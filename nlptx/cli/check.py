@@ -40,14 +40,14 @@ _KINDS = (
 @option("--against", type=PATH, multiple=True, metavar="FILE", help="Test data that must not overlap with DATA.")
 @option("--suggestions", type=PATH, metavar="FILE", help="Table of rows to correct or to leave out, for --exclude.")
 @option(
-    "--predictions", type=PATH, metavar="FILE", help="Predictions from nlptx crossvalidate, to find wrong labels with."
+    "--predictions", type=PATH, metavar="FILE", help="Predictions of nlptx crossvalidate, used to find wrong labels."
 )
 @option(
     "-m",
     "--model",
     type=PATH,
     metavar="FILE",
-    help="Model that has not seen DATA, or bundled, to help to find wrong labels.",
+    help="Model that was not trained on DATA, or bundled; helps to find wrong labels.",
 )
 @option(
     "--similarity",
@@ -56,13 +56,13 @@ _KINDS = (
     show_default=True,
     help="Minimum similarity of texts that are nearly the same.",
 )
-@option("--examples", type=click.IntRange(0), default=3, show_default=True, help="Examples to show of each fault.")
+@option("--examples", type=click.IntRange(0), default=3, show_default=True, help="Number of examples of each fault.")
 @option(
     "--fail-on",
     type=click.Choice(["any", *_KINDS]),
     multiple=True,
     metavar="KIND",
-    help="Exit with code 5 if there is such a fault; can be repeated. any: each kind that is certain.",
+    help="Exit with code 5 if there is such a fault; can be repeated. any: kinds that are certain faults.",
 )
 @seed_option
 @reading_options(("train",), labelled=True, separator=True)
@@ -91,10 +91,11 @@ def check(
     that also occur in the data of --against, damaged characters, markup, and unusual texts.
 
     Labels that are probably wrong are found by confident learning (Northcutt et al. 2021), with n-gram models that are
-    fitted on other parts of DATA. -m adds a model with the same labels, which makes the list more precise;
-    --predictions replaces these models.
+    fitted on other parts of DATA. With -m, a model with the same labels is used too, which makes the list more precise.
+    With --predictions, only the given predictions are used.
 
-    --suggestions writes a table. Delete the lines that are right, and give the table to nlptx train --exclude.
+    --suggestions writes a table. Delete the lines of rows that are correct, and give the table to nlptx train
+    --exclude.
 
     The exit code is 0 even if there are faults, unless --fail-on is given.
     """
@@ -144,7 +145,7 @@ def check(
         with open_table(suggestions, layout, COLUMNS) as table:
             for row in listed:
                 table.write(row)
-        note(f"{suggestions} lists {len(listed):,} rows; delete the lines that are right, then give `exclude`")
+        note(f"{suggestions} lists {len(listed):,} rows; delete the lines of correct rows, then give `exclude`")
     _fail(result, fail_on)
 
 

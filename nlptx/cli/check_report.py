@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nlptx.data_quality.findings import Finding
     from nlptx.data_quality.profile import Lengths
 
-# Maximum number of labels and of columns that the tables list, and of characters of a text.
+# Maximum number of labels and of columns that the tables list, and maximum number of shown characters of a text.
 _LABELS, _COLUMNS, _CHARACTERS = 20, 20, 70
 
 
@@ -40,7 +40,7 @@ def as_json(result: Check, examples: int) -> dict[str, Any]:
 
 
 def _examples(result: Check, finding: Finding, count: int) -> list[dict[str, Any]]:
-    """Return the position, the beginning of the text and the labels of the first rows of a finding."""
+    """Return the first rows of a finding as JSON values: position, beginning of the text, labels, and scores."""
     from nlptx.corpus.exclusion import quoted
     from nlptx.data_quality.copies import joined
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @command()
 @click.argument("inputs", nargs=-1, type=PATH, metavar="A B... [DATA]", required=True)
 @option("--group", metavar="NAME", help="Column with the group of each text, such as its author.")
-@option("--show", type=click.IntRange(0), default=0, metavar="N", help="Show N texts that only one has right.")
+@option("--show", type=click.IntRange(0), default=0, metavar="N", help="Show N texts that only one predicts correctly.")
 @option("--disagreements", type=PATH, metavar="FILE", help="Write the texts with different predictions to a table.")
 @report_option
 @reading_options(("test",), skip_bad=True, labelled=True, separator=True)
@@ -49,36 +49,37 @@ def compare(
 
     A and B are models (outputs of nlptx train, or the word bundled) or tables with the predictions of any program.
     Such a table has the columns text, label (the true label), predicted, and prob_LABEL for each label, if the program
-    gives probabilities. DATA are the labelled texts. They may be left out if A or B is a table with true labels; the
-    other programs are then applied to its texts. All programs are compared on the same texts.
+    gives probabilities. DATA is a file with the labelled texts. It may be left out if A or B is a table with true
+    labels; then the texts of this table are used. All programs are compared on the same texts.
 
-    The report gives accuracy, macro-F1, log-loss and calibration of each, the differences from the first one with 95 %
-    bootstrap intervals, the number of texts that only one has right, and McNemar's exact test; with more than two, its
-    p-values are corrected by Holm's method. A sentence says whether one is better, or how many texts would be needed.
+    The report gives the accuracy, macro-F1, log-loss and calibration of each program, the differences from the first
+    program with 95 % bootstrap intervals, the number of texts that only one program predicts correctly, and McNemar's
+    exact test. If there are more than two programs, the p-values are corrected by Holm's method. A sentence says
+    whether one program is better, or how many texts would be needed to show a difference.
 
-    --report FILE writes a page with the differences, the calibration of each program, and texts that only one has right
-    (report extra: pip install 'nlptx[report]').
+    --report FILE writes a page with the differences, the calibration of each program, and texts that only one predicts
+    correctly (report extra: pip install 'nlptx[report]').
 
-    With --group, texts of the same group are not independent: whole groups are drawn and exchanged.
+    With --group, texts of the same group are treated as dependent: intervals and test use whole groups of texts.
     """
     check_names(*inputs, disagreements)
     if disagreements is not None:
         format_of_table(disagreements)
     check_names(report)
     if report is not None:
-        from nlptx.report.page import check_report
+        from nlptx.report.page import check_report_path
 
-        check_report(report)
+        check_report_path(report)
     check_page(report, inputs)
     from nlptx.evaluation.alignment import align
-    from nlptx.evaluation.comparison import compare_predictions, number_groups
+    from nlptx.evaluation.comparison import compare_predictions, group_numbers
     from nlptx.evaluation.verdict import verdict
     from nlptx.runtime.allocator import keep_freed_memory
 
     keep_freed_memory()
     found, seen = _predictions(inputs, reading, run)
     predictions = align(found, run.reporter.note)
-    groups = None if group is None else number_groups(_groups(predictions[0], group))
+    groups = None if group is None else group_numbers(_groups(predictions[0], group))
     comparison = compare_predictions(predictions, groups)
     verdicts = [verdict(pair) for pair in comparison.pairs]
     if disagreements is not None:
@@ -107,7 +108,7 @@ def _predictions(
 ) -> tuple[list[LabelledPredictions], dict[str, str | None]]:
     """Return the predictions of each program, and whether each model was trained or validated on the data."""
     from nlptx.classifier.model import Model
-    from nlptx.evaluation.file_kind import has_predictions, is_prediction_file
+    from nlptx.evaluation.file_kind import has_predictions, is_table
     from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled
     from nlptx.evaluation.prediction_file import read_predictions
     from nlptx.runtime.workers import Workers
@@ -120,7 +121,7 @@ def _predictions(
     programs = programs if is_data else [*programs, last]
     if len(programs) < 2:
         raise click.UsageError("there is nothing to compare: name two or more models or tables of predictions.")
-    tables = [name for name in programs if name != BUNDLED and is_prediction_file(name)]
+    tables = [name for name in programs if name != BUNDLED and is_table(name)]
     models = {name: Model.load(None if name == BUNDLED else name) for name in programs if name not in tables}
     if reading.label_separator is None:
         separators = [model.label_sets.separator for model in models.values() if model.label_sets is not None]
@@ -139,7 +140,7 @@ def _predictions(
 
 
 def _is_model(path: str) -> bool:
-    """Return whether a file is an artifact, judging by its first bytes."""
+    """Return whether a file has the first bytes of an artifact, such as a model."""
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as file:

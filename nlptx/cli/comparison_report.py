@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledPredictions
 
 _NONE = "-"
-# Maximum number of characters of a text that is shown.
+# Maximum number of characters of a text that are shown.
 _SHOWN = 200
 
 
@@ -90,9 +90,9 @@ def _test(comparison: Comparison) -> str:
 
 
 def draw_examples(predictions: Sequence[LabelledPredictions], count: int, reporter: Reporter) -> None:
-    """Print texts for which only the first program or only another one is correct, at most ``count`` for each."""
+    """Compare the first program with each other one: print up to ``count`` texts that only one of the two has right."""
     from nlptx.evaluation.alignment import label_text
-    from nlptx.evaluation.verdict import examples
+    from nlptx.evaluation.verdict import only_first_correct
 
     if not count:
         return
@@ -105,7 +105,7 @@ def draw_examples(predictions: Sequence[LabelledPredictions], count: int, report
                     _NONE if right.confidence is None else f"{right.confidence[row]:.3f}",
                     right.texts[row][:_SHOWN],
                 )
-                for row in examples(right, wrong, count)
+                for row in only_first_correct(right, wrong, count)
             ]
             title = f"only {right.source} right, not {wrong.source}"
             reporter.table(title, ("label", "wrong prediction", "confidence", "text"), rows)
@@ -115,11 +115,11 @@ def write_disagreements(path: str, predictions: Sequence[LabelledPredictions]) -
     """Write the texts for which the predictions differ to a .csv, .tsv or .jsonl file.
 
     Raises:
-        click.UsageError: the name has another ending.
+        click.UsageError: the file name has another extension.
         OutputError: the file cannot be written.
     """
-    from nlptx.evaluation.verdict import columns_of_disagreements, disagreements
+    from nlptx.evaluation.verdict import disagreement_columns, disagreements
 
-    with open_table(path, format_of_table(path), columns_of_disagreements(predictions)) as table:
+    with open_table(path, format_of_table(path), disagreement_columns(predictions)) as table:
         for row in disagreements(predictions):
             table.write(row)

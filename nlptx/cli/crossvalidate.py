@@ -33,7 +33,7 @@ _TITLES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "log_loss": "log-loss
     "--seeds", type=click.IntRange(1), default=1, show_default=True, help="Repeat with N seeds: --seed, --seed + 1, ..."
 )
 @option("--predictions", type=PATH, metavar="FILE", help="Table for the predictions: .csv, .tsv or .jsonl.")
-@option("--resume", is_flag=True, help="Continue from the finished folds, which are kept beside --predictions.")
+@option("--resume", is_flag=True, help="Continue after the finished folds, which are kept in FILE.checkpoint.")
 @report_option
 @option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the mean accuracy is lower.")
 @experiment_options
@@ -54,15 +54,15 @@ def crossvalidate(
     nlptx crossvalidate reviews.csv --folds 10
     nlptx crossvalidate reviews.csv --group author --predictions predictions.csv --json
 
-    Each label is spread evenly over the folds. For each fold, a model is trained on the other folds and tested on this
-    one. Word vectors and n-grams are made from the training part alone, unless -e or --start is given. All settings of
-    nlptx train can be given, also those that are not listed here. Neighbouring texts of a label stay in the same fold,
-    because they are often related.
+    The texts are split into folds, and each label is spread evenly over them. For each fold, a model is trained on all
+    other folds and tested on this fold. Word vectors and n-grams are made only from the training texts, unless -e or
+    --start is given. All settings of nlptx train can be given, even those that are not listed here. Neighbouring texts
+    of a label stay in the same fold, because they are often related.
 
     The 95 % interval of the mean allows for the overlap of the training sets (Nadeau and Bengio 2003).
 
-    --report FILE writes a page with the folds, and with figures of the predictions for texts that were left out of the
-    training (report extra: pip install 'nlptx[report]').
+    --report FILE writes a page with the results of the folds, and with figures about the predictions for the tested
+    texts (report extra: pip install 'nlptx[report]').
 
     --predictions writes the columns of DATA, then predicted, confidence, prob_<label>, fold and seed.
     """

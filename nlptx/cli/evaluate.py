@@ -22,8 +22,8 @@ from nlptx.cli.stage_run import peak_memory
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, QualityGateError
 
-# What happens to a text without a known word.
-_UNKNOWN = "scored with the share of each label in the training data"
+# End of the note about texts without a known word.
+_UNKNOWN = "scored with the fraction of each label in the training data"
 
 
 @command()
@@ -56,12 +56,13 @@ def evaluate(
     The report gives the model, its training seed, the data, the accuracy with its 95 % interval, balanced accuracy
     (mean recall of the labels), macro-F1, ROC-AUC, log-loss, calibration error (ECE), the precision, recall and F1 of
     each label, and the confusion matrix. It also gives the calibration error that a perfectly calibrated model would
-    have by chance on the same number of texts. For a text without a known word, the probability of each label is its
-    fraction of the training data, and the most frequent label is predicted; the report gives the number of such texts.
+    have by chance on the same number of texts. For a text without a known word, the probability of each label is the
+    fraction of the training texts with this label, and the most frequent label is predicted. The report gives the
+    number of such texts.
 
     The table of accuracy against coverage shows how accurate the predictions are if only the texts with the highest
-    confidence are labelled; AURC is the mean error over all coverages. --plot draws this beside the reliability
-    diagram: the accuracy at each confidence, which equals the confidence if the model is perfectly calibrated.
+    confidence are labelled; AURC is the mean error over all coverages. --plot draws this curve beside the reliability
+    diagram, which shows the accuracy at each confidence. If the model is perfectly calibrated, both are equal.
     --abstain and --max-error work as in nlptx predict. With one of them, --min-accuracy and the rest of the report
     apply only to the labelled texts.
 
@@ -69,11 +70,11 @@ def evaluate(
     page with figures, the worst errors and the most uncertain texts, whose words are coloured by their effect on the
     prediction. The page is one file without any network access (report extra: pip install 'nlptx[report]').
 
-    For a model of several labels per text, accuracy is the fraction of the texts whose labels are all correct (subset
-    accuracy), also for --min-accuracy. The report contains micro-F1 and the threshold of each label.
+    If the model gives several labels per text, accuracy is the fraction of the texts whose labels are all correct
+    (subset accuracy), and --min-accuracy refers to it. The report contains micro-F1 and the threshold of each label.
 
-    Instead of a model, -m also takes a table with the predictions of any program (text, label, predicted, and
-    prob_LABEL for each label, if known). It contains the true labels, so DATA is not needed.
+    Instead of a model, -m also accepts a table with the predictions of any program. Its columns are text, label (the
+    true label), predicted, and, if known, prob_LABEL for each label. Then DATA is not needed.
     """
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
@@ -88,10 +89,10 @@ def evaluate(
     import numpy as np
 
     from nlptx.classifier.coverage import CoverageCurve
-    from nlptx.classifier.evaluation import compare
+    from nlptx.classifier.evaluation import evaluate_probabilities
     from nlptx.classifier.model import Model
     from nlptx.cli.known_words import KnownWords
-    from nlptx.evaluation.groups import accuracy_by_group, find_groups
+    from nlptx.evaluation.groups import accuracy_by_group, column_values
     from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
@@ -105,7 +106,7 @@ def evaluate(
     threshold = abstention.threshold(classifier)
     separator = None if classifier.label_sets is None else classifier.label_sets.separator
     read = read_labelled(data, replace(reading, label_separator=separator), run.reporter.note)
-    columns = {column: np.array(find_groups(column, read.documents), object) for column in by}
+    columns = {column: np.array(column_values(column, read.documents), object) for column in by}
     known_words = KnownWords()
     with Workers(run.jobs, processes=True) as workers:
         predictions = predict_labelled(
@@ -120,7 +121,7 @@ def evaluate(
         )
     curve = CoverageCurve.of(confidence, predictions.correct)
     kept = predictions.take(answered)
-    measured = compare(classifier, kept.probabilities, kept.targets, classifier.label_names)
+    measured = evaluate_probabilities(classifier, kept.probabilities, kept.targets, classifier.label_names)
     groups = {column: accuracy_by_group(names[answered].tolist(), kept.correct) for column, names in columns.items()}
     seen = seen_in(classifier, read.sha256)
     names = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def is_table(path: str) -> bool:
-    """Return whether a file is a table of predictions, judging by its content."""
+    """Return whether the content of a file is a table, and not a model."""
     if not os.path.isfile(path):
         return False
-    from nlptx.evaluation.file_kind import is_prediction_file
+    from nlptx.evaluation.file_kind import is_table
 
-    return is_prediction_file(path)
+    return is_table(path)
 
 
 def evaluate_table(
@@ -48,7 +48,7 @@ def evaluate_table(
         path: the table.
         min_accuracy: see nlptx evaluate.
         abstention: options that need a model, so they must not be given.
-        plot: name of a drawing of accuracy against coverage, or None. It needs confidences.
+        plot: file for a plot of accuracy against coverage, which needs confidences; or None.
         by: columns whose values divide the texts into groups.
         page: name of the HTML page to write, or None.
         reading: options for reading the table and the data.
@@ -61,7 +61,7 @@ def evaluate_table(
     from nlptx.classifier.coverage import CoverageCurve
     from nlptx.classifier.label_set_report import report_sets
     from nlptx.corpus.corpus import digest
-    from nlptx.evaluation.groups import accuracy_by_group, find_groups
+    from nlptx.evaluation.groups import accuracy_by_group, column_values
     from nlptx.evaluation.labelled_predictions import read_labelled
     from nlptx.evaluation.prediction_file import read_predictions
     from nlptx.metrics import evaluate
@@ -92,7 +92,7 @@ def evaluate_table(
             found.confidence,
         )
     curve = None if found.confidence is None else CoverageCurve.of(found.confidence, found.correct)
-    groups = {column: accuracy_by_group(find_groups(column, found.documents), found.correct) for column in by}
+    groups = {column: accuracy_by_group(column_values(column, found.documents), found.correct) for column in by}
     inputs = list(data) or [path]
     names = {"model": path, "data": inputs, "seed": None}
     if run.json:

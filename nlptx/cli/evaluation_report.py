@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from nlptx.evaluation.groups import Group
     from nlptx.metrics import Report
 
-# Maximum number of labels for which the confusion matrix is drawn. If there are more, the most frequent errors are
-# listed instead, up to the second number.
+# Maximum number of labels for which the confusion matrix is drawn; and maximum number of errors in the list of most
+# frequent errors, which replaces a larger matrix.
 _MAX_DRAWN, _MAX_LISTED = 12, 10
 # Maximum number of groups in a table of accuracy by the values of a column.
 _MAX_GROUPS = 40
@@ -98,7 +98,7 @@ def draw_report(names: dict[str, Any], report: Report | LabelSetReport, unknown:
 
 
 def _if_known(*facts: tuple[float, tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Return the rows whose value is known, that is, not NaN."""
+    """Return the rows of the table whose value is not NaN."""
     return [row for value, row in facts if not math.isnan(value)]
 
 

@@ -1,4 +1,4 @@
-"""Reads the data of ``crossvalidate`` and ``tune``, and the recipe that their options describe."""
+"""The options of ``crossvalidate`` and ``tune`` that describe an experiment, and the reading of its data."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class Given(NamedTuple):
 
 
 def experiment_options(function: Function) -> Function:
-    """Add the options for texts, folds and training; the command receives them as ``given``."""
+    """Add the options for texts, folds and training to a command, which receives their values as ``given``."""
 
     @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
     @option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds.")
     @option("--group", metavar="COLUMN", help="Keep rows with the same value in this column in the same fold.")
-    @option("--shuffle", is_flag=True, group="Data", help="Assign single texts to folds, not runs of neighbours.")
+    @option("--shuffle", is_flag=True, group="Data", help="Assign each text to a fold separately.")
     @option(
         "-e",
         "--embeddings",
@@ -66,7 +66,11 @@ def experiment_options(function: Function) -> Function:
         help="Word vectors (nlptx pca, word2vec) or a model.",
     )
     @option(
-        "--start", type=PATH, metavar="MODEL", group="Start", help="Continue from this model; bundled: the bundled one."
+        "--start",
+        type=PATH,
+        metavar="MODEL",
+        group="Start",
+        help="Model to start from, or bundled.",
     )
     @option("--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Unlabelled texts to learn from.")
     @option("--lexicon", type=PATH, metavar="FILE", group="N-grams", help="Prior of the n-grams, as in nlptx train.")
@@ -80,7 +84,7 @@ def experiment_options(function: Function) -> Function:
         values = {name: kwargs.pop(name) for name in Given._fields}
         given = Given(**{**values, "data": inputs_or_stdin(values["data"])})
         if given.embeddings is not None and given.start is not None:
-            raise click.UsageError("-e gives word vectors, and --start a model to start from; give one of them.")
+            raise click.UsageError("-e and --start both give the word vectors; give one of them.")
         if given.group is not None and given.shuffle:
             raise click.UsageError("--group keeps rows together, and --shuffle separates them; give one of them.")
         check_names(*given.inputs)
@@ -90,7 +94,7 @@ def experiment_options(function: Function) -> Function:
 
 
 def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Document]]:
-    """Read the texts and the word vectors; also return the document of each text.
+    """Return the experiment, the recipe of its models, and the document of each text.
 
     Raises:
         DataError, ArtifactError: a file cannot be used.
@@ -117,7 +121,7 @@ def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Do
         )
     made: Embeddings | OwnEmbeddings | None = vectors
     if one_step:
-        # The sizes differ little between folds, so they are not reported for each.
+        # The sizes of the counts and vectors differ little between folds, so they are not printed.
         made = replace(one_step.embeddings(found.left_out, {}), on_result=lambda result: None)
     kept = [row for row, document in enumerate(found.documents) if document.weight]
     documents = [found.documents[row] for row in kept]
@@ -136,7 +140,7 @@ def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Do
 
 
 def _group(document: Document, column: str) -> str:
-    """Return the value of the group column. Raise DataError if there is none."""
+    """Return the value of the group column. Raise DataError if the text has no such column."""
     from nlptx.corpus.columns import matching_columns, missing_column, single_match
     from nlptx.errors import DataError
 

@@ -39,10 +39,12 @@ _BATCH = 16
     type=click.Choice(FORMATS),
     default="auto",
     show_default=True,
-    help="Format of the explanations; auto: as the suffix of the output says, or else a table.",
+    help="Format of the explanations; auto: by the suffix of the output.",
 )
 @option("--label", metavar="LABEL", show_default="the predicted one", help="Label to explain.")
-@option("--top", type=click.IntRange(1), show_default="all", help="Show only the N words of the largest worth.")
+@option(
+    "--top", type=click.IntRange(1), show_default="all", help="Show only the N words with the largest absolute worth."
+)
 @option("--pairs", type=click.IntRange(0), default=3, show_default=True, help="Number of pairs of words to show.")
 @option("--attention", is_flag=True, help="In JSON: add the complete attention matrices.")
 @reading_options(("test",), skip_bad=True)
@@ -68,24 +70,27 @@ def explain(
 
     The worth of a word is the decrease in the label's probability when the text is scored without it. The columns
     b1h1, b1h2, ... (block, head) show the fraction of attention that the word gets, averaged over all query words.
-    Attention shows where information can flow; worth shows its effect. Words that the model does not know are marked
-    "unknown". Words beyond the part of the text that the model reads are marked "not read".
+    Attention shows where information can flow; worth shows how much a word affects the probability. Words that the
+    model does not know are marked "unknown". Words beyond the part of the text that the model reads are marked "not
+    read".
 
-    The second table shows pairs of words that depend on each other, such as "not good": the worth of the second word
-    with and without the first. It is the decrease in the log-odds of the label, ln(p / (1 - p)), when the word is left
-    out. The effect is the difference. Only pairs that include one of the most important words are measured.
+    The second table shows pairs of words that depend on each other, such as "not good". It gives the worth of the
+    second word if the first word is in the text, and if it is not. Here, worth is the decrease in the log-odds of the
+    label, ln(p / (1 - p)), when the word is left out. The effect of the pair is the difference of both. Only pairs that
+    include one of the most important words are measured.
 
-    Without --input, one text is explained: the argument, or all of standard input. --input explains each text of a
-    file, in the formats that nlptx predict reads, and in bounded memory; - is standard input.
+    Without --input, one text is explained: the argument, or all of standard input. With --input, each text of a file is
+    explained, in bounded memory. The file may have any format that nlptx predict reads; - is standard input.
 
-    JSON has one object per text: where (with --input), label, probability, tokens, words and pairs. Each item of words
-    has word, position, known, worth and attention[block][head]; the last two are null if the word was not read.
-    --attention adds attention[block][head][query word][key word] for the words that were read, and attention_shape.
+    The JSON output has one object per text, with the fields where (with --input), label, probability, tokens, words and
+    pairs. Each item of words has word, position, known, worth and attention[block][head]; the last two are null if the
+    word was not read. --attention adds attention[block][head][query word][key word] for the words that were read, and
+    attention_shape.
     """
     check_names(*input, model)
     layout = choose_format(format, run.json, output)
     if attention and layout != "jsonl":
-        raise click.UsageError("--attention prints matrices as JSON; add --json.")
+        raise click.UsageError("--attention writes matrices only as JSON; add --json.")
     if text is not None and input:
         raise click.UsageError("give a text or --input, not both.")
     if text is None and not input:
@@ -125,7 +130,7 @@ def _explained(
     pairs: int,
     attention: bool,
 ) -> ExplainedText:
-    """Explain one text. In a file, a text without a known word has no label; without a file, it is an error."""
+    """Explain one text. A text without a known word has no label if it comes from a file; if not, it is an error."""
     from nlptx.classifier.explain import explain
     from nlptx.classifier.word_pairs import strongest_pairs
     from nlptx.cli.explanation_rows import explained_text

@@ -1,4 +1,4 @@
-"""Explanations as a self-contained HTML page, whose words are coloured by their worth."""
+"""Writes explanations as one HTML page, in which words are coloured by their worth."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from html import escape
 from nlptx.cli.explanation_rows import ExplainedText, Word
 from nlptx.cli.reporter import neutralised
 
-# The colours are blue and vermilion of Okabe & Ito, which colour-blind people can tell apart. Words against the label
-# are also underlined, so that the page can be printed in grey. The policy forbids scripts and any use of the network.
+# The colours are blue and vermilion of Okabe & Ito, which colour-blind people can tell apart. Words that decrease the
+# probability of the label are also underlined, so that the page can be printed in grey. The Content-Security-Policy
+# forbids scripts and network requests.
 PAGE_START = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -39,7 +40,8 @@ the word is left out; the strongest colour in each text is that of its most impo
 """
 PAGE_END = "</body>\n</html>\n"
 
-# Opacity of the most important word of a text, and the fraction of it below which a word is not coloured.
+# Opacity of the colour of the most important word of a text; and the fraction of its worth below which words have no
+# colour.
 _STRONGEST, _FAINTEST = 0.75, 0.05
 # Maximum number of characters that may be skipped to find the next token in the text.
 _MAX_GAP = 40
@@ -74,7 +76,7 @@ def _coloured(explained: ExplainedText) -> str:
 
 
 def _parts(explained: ExplainedText) -> Iterator[tuple[str, Word | None]]:
-    """Yield the parts of the text, each with its word, or None between words.
+    """Yield the parts of the text, each with its word, or with None if it is between words.
 
     A token that is not in the text, such as the mark before a word in capitals, is inserted where it belongs.
     """
@@ -107,5 +109,5 @@ def _marked(part: str, word: Word, largest: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape text from strangers; line breaks and tabs stay."""
+    """Return text with HTML and control characters escaped, except line breaks and tabs."""
     return "\n".join("\t".join(escape(neutralised(cell)) for cell in line.split("\t")) for line in text.split("\n"))

@@ -24,7 +24,7 @@ class Word(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A pair of words: how much the second is worth with and without the first, in log-odds of the label."""
+    """A pair of words: the worth of the second word with and without the first word, in log-odds of the label."""
 
     words: tuple[str, str]
     positions: tuple[int, int]
@@ -142,5 +142,5 @@ def _word_as_json(word: Word) -> dict[str, Any]:
 
 
 def _rounded(value: float) -> float:
-    """Round to significant digits, because the words of a long text are worth little each."""
+    """Round to significant digits, because the worth of each word of a long text is small."""
     return float(f"{value:.{_WORTH_DIGITS}g}")

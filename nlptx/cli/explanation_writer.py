@@ -1,4 +1,4 @@
-"""Writes explanations as tables for people, as lines of JSON, or as an HTML page."""
+"""Writes explanations as tables, as lines of JSON, or as an HTML page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORMATS = ("auto", "table", "jsonl", "html")
 _BY_ENDING = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".html": "html", ".htm": "html"}
 # Maximum width of a bar, in characters.
 _BAR = 12
-# Worth is shown with decimal places if the largest is at least this, and otherwise with an exponent.
+# If the largest worth in a table is at least this, all worths are shown with decimal places; if not, with an exponent.
 _DECIMAL = 0.001
 
 
@@ -75,7 +75,7 @@ class ExplanationWriter:
             self.write_text(json.dumps(explained.as_json(), allow_nan=False) + "\n")
 
     def write_text(self, text: str) -> None:
-        """Write text in UTF-8, and make it available to a program that reads the output."""
+        """Write text in UTF-8 and flush it, so that a program that reads the output gets it at once."""
         self.out.write(text.encode("utf-8", "backslashreplace"))
         self.out.flush()
 

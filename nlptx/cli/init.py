@@ -15,15 +15,16 @@ from nlptx.cli.options import Run, run_options
 @click.argument("test", type=PATH, metavar="TEST")
 @run_options(json_help="Print the names of the files as one JSON object.")
 def init(folder: str, train: str, test: str, run: Run) -> None:
-    """Start an experiment that make runs.
+    """Create the folder of an experiment, which is run with make.
 
     \b
     nlptx init experiment reviews.csv new_reviews.csv
     nlptx init experiment reviews.csv new_reviews.csv -q && make -C experiment
 
-    FOLDER gets a Makefile and two files of settings. make trains a model with each settings file and each of three
-    seeds, cross-validates the settings on TRAIN, compares them, and tests all models on TEST. Edit the settings, or add
-    further files; make then reruns only what depends on them. The reports need the extra report, and GNU make.
+    The command writes a Makefile and two files of settings into FOLDER. For each file of settings, make runs a
+    cross-validation on TRAIN and trains a model with each of three seeds. Then it compares the results and tests all
+    models on TEST. Edit the settings, or add further files; make repeats only the steps that depend on changed files.
+    This needs GNU make, and the reports need the report extra: pip install 'nlptx[report]'.
     """
     from nlptx.cli.reporter import print_json
     from nlptx.experiments.new_experiment import write_experiment

@@ -22,7 +22,7 @@ _DIGITS = 6
 
 
 def format_of_table(path: str) -> str:
-    """Return csv, tsv or jsonl, as the name of a table says. Raise click.UsageError if it does not."""
+    """Return the format of a table, csv, tsv or jsonl, by its name. Raise click.UsageError for other names."""
     layout = choose_format("auto", False, path)
     if layout not in ("csv", "tsv", "jsonl"):
         raise click.UsageError(f"{path} is not the name of a table; name it *.csv, *.tsv or *.jsonl.")
@@ -32,11 +32,11 @@ def format_of_table(path: str) -> str:
 def write_predictions(path: str, result: CrossValidation, documents: list[Document]) -> dict[str, str]:
     """Write a row for each text and seed, in the order of the input.
 
-    A row has the columns of the input (for texts that are not in a table: file, text and label), then predicted,
-    confidence, prob_<label>, fold and seed.
+    A row has the columns of the input, then predicted, confidence, prob_<label>, fold and seed. If a text is not in a
+    table, its input columns are file, text and label.
 
     Returns:
-        New name of each added column whose name the input uses.
+        name -> new name, for each added column whose name is already a column of the input.
     """
     layout = format_of_table(path)
     inputs = [_columns(document) for document in documents]
@@ -55,7 +55,7 @@ def write_predictions(path: str, result: CrossValidation, documents: list[Docume
 
 
 def _rows(fold: FoldResult, result: CrossValidation, layout: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the index of each text of a fold, and its new columns."""
+    """Yield the index and the new columns of each text of a fold."""
     from nlptx.cli.prediction_writer import rounded
 
     names, separator = result.experiment.label_names, result.experiment.separator
@@ -82,7 +82,7 @@ def _rows(fold: FoldResult, result: CrossValidation, layout: str) -> Iterator[tu
 
 
 def _columns(document: Document) -> dict[str, Any]:
-    """Return the columns of a text in the input."""
+    """Return the input columns of a text."""
     if document.fields is not None:
         return dict(document.fields)
     return {"file": os.fspath(document.source), "text": document.text, "label": document.label}

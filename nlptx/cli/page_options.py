@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from nlptx.cli.command import PATH, option
 from nlptx.cli.inputs import check_names, check_not_an_input
 
-# Options that do not change the contents of a page, or only those of other outputs.
+# Options that do not change the page. They are left out of the command that the page shows.
 _NOT_SHOWN = {
     *("json", "jobs", "quiet", "verbose", "no_color", "help"),
     *("plot", "min_accuracy", "show", "disagreements", "predictions", "resume"),
@@ -22,7 +22,7 @@ _NOT_SHOWN = {
 def _check(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     if value == "-":
         raise click.BadParameter(
-            "a report is a file, because standard output shows the result; name a file that ends in .html.",
+            "a report cannot be written to standard output, which shows the result; name a file that ends in .html.",
             context,
             parameter,
         )
@@ -52,26 +52,26 @@ by_option = option(
 
 
 def check_page(report: str | None, inputs: Iterable[str | None]) -> None:
-    """Check that the page can be written, and that it replaces no input, before any other work is done.
+    """Check that a page can be written and replaces no input. Call this function before any long computation.
 
     Raises:
-        click.UsageError: the name is empty, or that of an input.
-        SettingsError, NlptxError, OutputError: as for :func:`nlptx.report.page.check_report`.
+        click.UsageError: the name of the page is empty, or is the name of an input.
+        SettingsError, NlptxError, OutputError: as for :func:`nlptx.report.page.check_report_path`.
     """
     if report is None:
         return
     check_names(report)
     check_not_an_input(report, [name for name in inputs if name is not None])
-    from nlptx.report.page import check_report
+    from nlptx.report.page import check_report_path
 
-    check_report(report)
+    check_report_path(report)
 
 
 def this_command(report: str) -> str:
     """Return a command line that makes the page again.
 
     Args:
-        report: name of the page in the command, so that equal pages with different names have equal bytes.
+        report: name of the page in this command line. It is fixed, so that a page has the same bytes under any name.
     """
     context = click.get_current_context()
     words = ["nlptx", str(context.info_name)]

@@ -1,4 +1,4 @@
-"""Checks labelled data: its profile and all findings."""
+"""Checks labelled data: computes its profile and finds its faults."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ class Check:
     Args:
         profile: the profile of the data.
         findings: the faults that were found, in the order of KINDS; kinds without a fault are left out.
-        rows: the rows of the data, followed by those of the other data, to which findings refer.
-        count: number of rows that are not of the other data.
+        rows: the rows of the data, followed by the rows of the other data if there are any. Findings contain indices of
+            these rows.
+        count: number of rows of the data, without the rows of the other data.
     """
 
     profile: Profile
@@ -67,12 +68,12 @@ def check(
     Args:
         rows: the data.
         workers: threads or processes to use; they do not change the result.
-        against: other data, such as test data, which should have no text in common with the data.
+        against: other data that should have no text in common with the data, such as test data.
         similarity: minimum Jaccard similarity of texts that are nearly the same.
-        predict: function that returns predictions with probabilities for the rows that have a text and a label, from a
-            model that did not see these rows; or None.
-        cross_fit: whether n-gram models are fitted out of fold. If ``predict`` is given too, the geometric mean of both
-            probabilities is used, which is better than each of them alone.
+        predict: function that returns predictions with probabilities for the rows that have a text and a label. They
+            must come from a model that was not trained on these rows. None if there is no such model.
+        cross_fit: whether to fit n-gram models out of fold. If ``predict`` is given too, the geometric mean of both
+            probabilities is used, which finds wrong labels better than either of them alone.
         seed: seed for the folds.
         on_progress: called with the name of a step and its completed fraction.
         on_note: called with a note if likely wrong labels cannot be searched for.
@@ -118,7 +119,8 @@ def _by_predictions(labelled: LabelledRows, given: LabelledPredictions, own: NDA
             "the predictions have no probabilities", where=given.source, hint="Add a column prob_LABEL for each label."
         )
     probabilities = given.probabilities
-    # A model may know more labels than the data has, or spell them in another way; then it is used alone.
+    # If the model and the data have different labels, or labels with different spellings, only the probabilities of the
+    # model are used.
     if own is not None and given.label_names == labelled.label_names:
         probabilities = np.sqrt(probabilities * own)
         if labelled.targets.ndim == 1:

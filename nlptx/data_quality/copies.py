@@ -1,4 +1,4 @@
-"""Findings about texts that occur more than once: copies, near-duplicates, conflicting labels, overlap with a test."""
+"""Findings about repeated texts: copies, near-duplicates, conflicting labels, overlap with test data."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def find_copies(rows: Rows, first: NDArray[np.int64], count: int) -> Iterator[Fi
     """Yield the findings about equal texts.
 
     Args:
-        rows: the rows, followed by those of the other data.
-        first: index of the first equal text of each text; see :func:`.same_texts.first_same`.
-        count: number of rows that are not of the other data.
+        rows: the rows of the data, followed by the rows of the other data.
+        first: index of the first text that is equal to each text; see :func:`.same_texts.first_same`.
+        count: number of rows of the data, without the rows of the other data.
     """
     own = np.arange(count)
     copies = np.flatnonzero(first[:count] < own)
@@ -33,7 +33,7 @@ def find_copies(rows: Rows, first: NDArray[np.int64], count: int) -> Iterator[Fi
 
 
 def _conflicts(rows: Rows, first: NDArray[np.int64]) -> Finding:
-    """Return the rows whose labels differ from the most frequent labels of the same text."""
+    """Return the rows of texts with different labels, except the rows with the most frequent label of their text."""
     repeated = np.bincount(first, minlength=len(first))[first] > 1
     groups: defaultdict[int, list[int]] = defaultdict(list)
     for row in np.flatnonzero(repeated).tolist():
@@ -61,9 +61,9 @@ def find_near_copies(rows: Rows, pairs: SimilarPairs, count: int) -> Iterator[Fi
     """Yield the findings about texts that are nearly the same.
 
     Args:
-        rows: the rows, followed by those of the other data.
+        rows: the rows of the data, followed by the rows of the other data.
         pairs: pairs of similar texts.
-        count: number of rows that are not of the other data.
+        count: number of rows of the data, without the rows of the other data.
     """
     inside = pairs.second < count
     yield _strongest("near-duplicates", pairs.second[inside], pairs.first[inside], pairs.similarity[inside])
@@ -83,7 +83,7 @@ def _differ(labels: Labels | None, others: Labels | None) -> bool:
 def _strongest(
     kind: str, rows: NDArray[np.int64], others: NDArray[np.int64], similarity: NDArray[np.float64]
 ) -> Finding:
-    """Return each row once, with the most similar other row."""
+    """Return a finding that contains each row once, with the other row that is most similar."""
     order = np.lexsort((others, -similarity, rows))
     rows, others, similarity = rows[order], others[order], similarity[order]
     chosen = np.flatnonzero(np.diff(rows, prepend=-1))

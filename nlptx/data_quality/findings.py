@@ -1,4 +1,4 @@
-"""What is wrong with which rows: the kinds of faults, with one sentence on what to do about each."""
+"""The kinds of faults that labelled data may have, with advice on each, and the rows that have a fault."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ class Kind(NamedTuple):
     Args:
         title: what is wrong, as a heading.
         advice: one sentence on what to do.
-        certain: whether every such row is a fault. Otherwise, only some of the rows may be.
-        removable: whether leaving the rows out is a remedy, so that they are written to the table of suspicious rows.
+        certain: whether every row of this kind is a fault. If not, some of the rows may be correct.
+        removable: whether the fault can be remedied by leaving the rows out. If so, the table of suspicious rows
+            contains them.
     """
 
     title: str
@@ -32,7 +33,7 @@ KINDS = {
     "missing-labels": Kind("rows without a label", "Add the labels, or leave the rows out with `skip_bad`."),
     "duplicates": Kind(
         "copies of an earlier text",
-        "Keep one copy; otherwise the text counts several times, and copies in a test set make results too good.",
+        "Keep one copy; otherwise the text has too much weight, and copies in a test set make results too good.",
         removable=True,
     ),
     "near-duplicates": Kind(
@@ -51,7 +52,7 @@ KINDS = {
     ),
     "overlap": Kind(
         "texts that also occur in the other data",
-        "Leave them out of one of the two; otherwise a test measures memory.",
+        "Leave them out of one of the two; otherwise test results are too good.",
         removable=True,
     ),
     "near-overlap": Kind(
@@ -75,7 +76,7 @@ KINDS = {
     ),
     "unusual-texts": Kind(
         "texts most of whose words occur in no other text",
-        "Look for other languages, and for text that is no text.",
+        "Look for other languages, and for content that is not natural language.",
         False,
     ),
     "wrong-labels": Kind(
@@ -92,7 +93,7 @@ class Finding:
         kind: key of KINDS.
         rows: (K,) indices of the rows.
         others: (K,) index of the row that each is compared with, such as the first copy; None if there is none.
-        scores: (K,) how certain the fault is, from 0 to 1.
+        scores: (K,) how certain the fault is, from 0 to 1; None if the kind of fault has no scores.
         suggested: label to use instead, or "" if none can be suggested; None if the fault is not about labels.
     """
 

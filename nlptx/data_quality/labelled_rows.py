@@ -19,7 +19,7 @@ class LabelledRows:
 
     Args:
         indices: (N,) indices of the rows.
-        targets: (N,) int64 class of each text; or (N, C) bool, whether it has each label.
+        targets: (N,) int64 class of each text; or (N, C) bool, whether the text has each label.
         label_names: names of the C labels, sorted.
     """
 
@@ -36,12 +36,12 @@ class LabelledRows:
         names = sorted({label for each in labels for label in each})
         if rows.sets:
             return cls(np.array(indices, np.int64), find_label_sets(labels, names), names)
-        number = {name: place for place, name in enumerate(names)}
+        number = {name: index for index, name in enumerate(names)}
         return cls(np.array(indices, np.int64), np.array([number[each[0]] for each in labels], np.int64), names)
 
     @property
     def obstacle(self) -> str:
-        """Why no model can be fitted on the rows, or an empty string."""
+        """Reason why no model can be fitted on the rows; an empty string if one can."""
         if self.targets.ndim == 2:
             with_label = self.targets.sum(axis=0)
             enough = ((with_label >= MIN_TEXTS) & (len(self.targets) - with_label >= MIN_TEXTS)).any()
@@ -50,7 +50,7 @@ class LabelledRows:
         return "" if enough else f"this needs two labels with {MIN_TEXTS} texts each"
 
     def data(self, rows: Rows) -> LabelledData:
-        """Return the texts and their labels in the form that predictions are made for."""
+        """Return the texts and their labels as input for :func:`.labelled_predictions.predict_labelled`."""
         indices = self.indices.tolist()
         documents = [rows.documents[row] for row in indices]
         sets = [rows.labels[row] or () for row in indices]

@@ -1,15 +1,16 @@
-"""Pairs of texts with nearly the same words: the Jaccard similarity of their shingles is high.
+"""Finds pairs of texts with nearly the same words: the Jaccard similarity of their shingles is high.
 
 Comparing every text with every other one would take too long. If two sets A and B have a Jaccard similarity of at least
 t, they have at least ceil(t |A|) elements in common. So if the elements of every set are sorted in the same order, the
 first |A| - ceil(t |A|) + 1 elements of A and the corresponding elements of B have at least one in common (prefix
-filter: Chaudhuri, Ganti & Kaushik 2006; Bayardo, Ma & Srikant 2007). The order is by the number of texts that contain
-the shingle, the rarest first, so few texts share such an element. All texts that share one are compared exactly.
+filter: Chaudhuri, Ganti & Kaushik 2006; Bayardo, Ma & Srikant 2007). Shingles are sorted by the number of texts that
+contain them, the rarest first, so few texts have a common shingle among their first elements. Texts that have one are
+compared exactly.
 
-Texts from a template, such as "order 17 was sent", may share an element with thousands of others. Of such a group, the
-texts are sorted by the minimum of a hash of their shingles (MinHash), which is equal for two texts with a probability
-equal to their similarity, and each text is compared only with the next few. So the time is proportional to the number
-of texts, and clusters of similar texts are still connected.
+Texts from a template, such as "order 17 was sent", may share an element with thousands of others. The texts of such a
+group are sorted by the minimum of a hash of their shingles (MinHash), and each text is compared only with the next few.
+The more similar two texts are, the more probable it is that they have the same minimum. So the time is proportional to
+the number of texts, and clusters of similar texts are still connected.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from nlptx.data_quality.shingles import distinct_shingles, shingles
 from nlptx.data_quality.words import TextWords, ranges
 from nlptx.runtime.workers import Workers
 
-# Texts that share an element of their prefixes are all compared if there are at most _GROUP. Of a larger group, each is
-# compared with the next _NEXT.
+# If at most _GROUP texts share an element of their prefixes, each is compared with all others. In a larger group, each
+# text is compared only with the next _NEXT texts.
 _GROUP, _NEXT = 16, 3
-# Number of words of the texts that are processed together.
+# Approximate number of words in a chunk of texts that are processed together.
 _WORDS = 1 << 20
 # Number of bits of the hash by which shingles are counted. A collision only changes the order of the elements; with too
 # many collisions, frequent shingles would seem rare, and too many pairs would be compared.
@@ -116,7 +117,7 @@ def _hashes(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 def _prefixes(
     words: TextWords, rows: NDArray[np.int64], threshold: float, counts: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the prefix of each text: shingles, the index of the text of each, and the MinHash of this text.
+    """Return the shingles in the prefixes of all texts, and the index and the MinHash of the text of each shingle.
 
     A shingle whose hash occurs only once is left out, because no other text contains it.
     """
@@ -133,7 +134,7 @@ def _prefixes(
 def _candidates(
     key: NDArray[np.int64], text: NDArray[np.int64], minimum: NDArray[np.uint64], texts: int
 ) -> NDArray[np.int64]:
-    """Return the pairs to compare as sorted numbers ``first * texts + second``."""
+    """Return the pairs of texts to compare, as sorted numbers ``first * texts + second``."""
     order = np.lexsort((text, minimum, key))
     key, text = key[order], text[order]
     _, group, sizes = np.unique(key, return_inverse=True, return_counts=True)
@@ -158,6 +159,6 @@ def _jaccard(words: TextWords, first: NDArray[np.int64], second: NDArray[np.int6
     smaller, larger = np.where(sizes[one] <= sizes[other], (one, other), (other, one))
     pair = np.repeat(np.arange(len(first)), sizes[smaller])
     wanted = larger[pair] * base + number[ranges(starts[smaller], sizes[smaller])]
-    place = np.minimum(np.searchsorted(members, wanted), len(members) - 1)
-    common = np.bincount(pair[members[place] == wanted], minlength=len(first))
+    index = np.minimum(np.searchsorted(members, wanted), len(members) - 1)
+    common = np.bincount(pair[members[index] == wanted], minlength=len(first))
     return common / (sizes[one] + sizes[other] - common)

@@ -1,4 +1,4 @@
-"""Out-of-fold probabilities of the labels, from linear models on n-grams, as in the n-gram features of training.
+"""Out-of-fold probabilities of the labels, from the linear models of n-grams that training uses too.
 
 The texts are assigned to folds. The probabilities of a text come from a logistic regression on naive-Bayes ratios
 (:mod:`nlptx.ngrams.ratio_model`) that was fitted on the other folds. Fitting takes seconds.
@@ -22,16 +22,17 @@ from nlptx.nn.activations import sigmoid
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import assign_folds
 
-# Number of folds: more folds leave more texts for each model and take more time.
+# Number of folds. With more folds, each model is fitted on more texts, and all models together take more time.
 FOLDS = 10
 # Length of the longest n-gram, and minimum number of texts that an n-gram must occur in.
 _ORDER, _MIN_TEXTS = 2, 2
-# With more labels than this, one model per label is fitted, because dense weights would take too much memory.
+# If there are more labels than this, one sparse model per label is fitted, because dense weights of all labels would
+# take too much memory.
 _MANY_LABELS = 20
 
 
 def ngram_rows(words: TextWords) -> sp.csr_matrix:
-    """Return a (texts, G) float32 matrix: 1 / sqrt(T) where a text of T words contains an n-gram, 0 elsewhere.
+    """Return the (texts, G) float32 n-gram matrix: 1 / sqrt(T) if a text of T words contains the n-gram, 0 if not.
 
     Only n-grams in at least two texts have a column.
 
@@ -64,10 +65,10 @@ def fit_probabilities(
     """Fit a model on labelled texts, and return the probabilities (B, C) of the labels of other texts.
 
     Args:
-        rows: (N, G) rows of the labelled texts.
-        targets: (N,) int64 class of each text; or (N, C) bool, whether it has each label.
+        rows: (N, G) rows of :func:`ngram_rows` for the labelled texts.
+        targets: (N,) int64 class of each text; or (N, C) bool, whether the text has each label.
         classes: C.
-        others: (B, G) rows of the other texts.
+        others: (B, G) rows of :func:`ngram_rows` for the other texts.
     """
     several = targets.ndim == 2
     if classes > _MANY_LABELS:
@@ -93,11 +94,11 @@ def out_of_fold_probabilities(
     workers: Workers,
     on_progress: Callable[[float], None] = lambda fraction: None,
 ) -> NDArray[np.float64]:
-    """Return the probabilities of the labels of each text, (N, C), from models that did not see the text.
+    """Return the probabilities of the labels of each text, (N, C), from models not fitted on this text.
 
     Args:
         words: words of the N texts.
-        targets: (N,) int64 class of each text; or (N, C) bool, whether it has each label.
+        targets: (N,) int64 class of each text; or (N, C) bool, whether the text has each label.
         classes: C.
         rng: source of randomness for the folds.
         workers: threads to use; they do not change the result.

@@ -20,7 +20,8 @@ class Lengths:
     """Distribution of a length over the texts.
 
     Args:
-        percentiles: length that each of PERCENTILES per cent of the texts do not exceed.
+        percentiles: percentage, one of PERCENTILES -> smallest length that this percentage of the texts does not
+            exceed.
         maximum: greatest length.
         where: position of the first text with the greatest length.
         mean: mean length.

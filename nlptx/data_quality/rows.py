@@ -1,4 +1,4 @@
-"""Reads labelled data for checking: rows with missing values are kept and reported, and do not stop the command."""
+"""Reads labelled data for checking. Rows with missing values are kept and reported; they are not an error."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Rows:
     """The rows of labelled data.
 
     Args:
-        documents: the N documents, without their other columns.
+        documents: the N documents, without the columns other than text and label.
         labels: labels of each text, or None if the label is missing.
         columns: names of all columns, in the order in which they were seen; empty for plain text.
-        unreadable: number of rows that could not be read, which are not among the documents.
+        unreadable: number of rows that could not be read; the documents do not contain them.
         first_unreadable: position of the first of these rows, or "".
         sets: whether a text may have any number of labels.
         sha256: SHA-256 of the data, as in :class:`.Corpus`.
@@ -66,7 +66,7 @@ def read_rows(
         paths: files, folders and archives, or ``-`` for standard input.
         reading: options for reading. Rows that cannot be read are always left out and counted.
         on_note: called with notes about the inputs.
-        on_document: called from time to time with the number of documents read so far.
+        on_document: called after every 10,000 documents with the number of documents read so far.
 
     Raises:
         DataError: an input is not text, or there are no rows.

@@ -1,4 +1,4 @@
-"""Texts that are the same: equal after Unicode normalisation (NFKC), in lower case, with single spaces."""
+"""Finds texts that are the same apart from Unicode form (NFKC), case and white space."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DIGEST = 16
 
 
 def normalized(text: str) -> str:
-    r"""Return the form of a text that is compared with others: NFKC, case folded, with single spaces.
+    r"""Return the normal form in which a text is compared with others: NFKC, case folded, with single spaces.
 
     >>> normalized("Ｆine\u00a0 PHONE\n")
     'fine phone'
@@ -24,7 +24,7 @@ def normalized(text: str) -> str:
 
 
 def first_same(texts: Sequence[str]) -> NDArray[np.int64]:
-    """Return, for each of N texts, the index of the first text that is the same, (N,). Empty texts are never the same.
+    """Return the index of the first text that is the same as each text, (N,). An empty text is the same as no other.
 
     Args:
         texts: the N texts.

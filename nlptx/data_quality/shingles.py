@@ -1,4 +1,4 @@
-"""Shingles: the pairs of consecutive words of a text, with a mark before the first word and after the last one."""
+"""Shingles: pairs of consecutive words of a text. A special word marks the start and the end of each text."""
 
 from __future__ import annotations
 

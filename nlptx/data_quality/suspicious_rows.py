@@ -1,4 +1,4 @@
-"""A table of the rows that may have to be left out or corrected, one line per row, the most suspicious first."""
+"""A table of rows that may have to be left out or corrected, one line per row, the most suspicious first."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _DIGITS = 4
 
 
 def suspicious_rows(result: Check) -> Iterator[dict[str, Any]]:
-    """Yield the columns of each row with a fault that leaving out rows can remedy.
+    """Yield the columns of the table for each row with a fault that can be remedied by leaving the row out.
 
-    The columns are the file and the line, the beginning of the text, its label, the label to use instead if there is
-    one, the reasons, the position of the text that it was compared with, and a score from 0 to 1. A row that has
-    several faults is contained once, with the highest score.
+    The columns are the file, the line, the beginning of the text, its label, the suggested label if there is one, the
+    kinds of faults, the position of the text that this text was compared with, and a score from 0 to 1. A row with
+    several faults is yielded once, with its highest score.
     """
     faults: dict[int, list[tuple[float, str, int | None, str]]] = {}
     for finding in result.findings:
         if not finding.about.removable:
             continue
-        for place, row in enumerate(finding.rows.tolist()):
-            score = 1.0 if finding.scores is None else float(finding.scores[place])
-            other = None if finding.others is None else int(finding.others[place])
-            suggested = "" if finding.suggested is None else finding.suggested[place]
+        for index, row in enumerate(finding.rows.tolist()):
+            score = 1.0 if finding.scores is None else float(finding.scores[index])
+            other = None if finding.others is None else int(finding.others[index])
+            suggested = "" if finding.suggested is None else finding.suggested[index]
             faults.setdefault(row, []).append((score, finding.kind, other, suggested))
     for row in sorted(faults, key=lambda row: (-max(score for score, *_ in faults[row]), row)):
         document = result.rows.documents[row]

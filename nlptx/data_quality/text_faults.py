@@ -1,4 +1,4 @@
-"""Findings about single texts: empty ones, damaged characters, markup, long words, and words that no other text has."""
+"""Findings about single texts: empty texts, damaged characters, markup, long words, and unusual words."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def _shown_as(encoding: str) -> str:
     return bytes(range(0x80, 0xC0)).decode(encoding, "ignore")
 
 
-# Characters that the second, third and fourth byte of a UTF-8 character become if it is decoded as Windows-1252 or
-# Latin-1.
+# Characters that result if the second, third or fourth byte of a character in UTF-8 is wrongly decoded as Windows-1252
+# or Latin-1.
 _NEXT = "[" + re.escape("".join(sorted({*_shown_as("cp1252"), *_shown_as("latin-1")}))) + "]"
 _PATTERNS = {
     "mojibake": re.compile(f"[\u00c2-\u00df]{_NEXT}|[\u00e0-\u00ef]{_NEXT}{{2}}|[\u00f0-\u00f4]{_NEXT}{{3}}"),
@@ -29,10 +29,10 @@ _PATTERNS = {
     ),
     "long-words": re.compile(r"(?<![!-~])(?!\S{0,20}://)[!-~]{101,}"),
 }
-# A pattern is searched for only in texts that contain its first character.
+# If a text contains only ASCII characters, it is searched only for these patterns, because the others cannot match.
 _ASCII_MAY_MATCH = ("control-characters", "markup", "long-words")
-# A text is unusual if it has at least _MIN_WORDS words, of which this fraction occurs in no other text, and if this
-# fraction is _TIMES the fraction among the words of all texts.
+# A text is unusual if it has at least _MIN_WORDS words, and if the fraction of its words that occur in no other text is
+# at least _MIN_FRACTION and at least _TIMES the same fraction among the words of all texts.
 _MIN_WORDS, _MIN_FRACTION, _TIMES = 5, 0.6, 4
 
 
@@ -46,7 +46,7 @@ def find_text_faults(rows: Rows, words: TextWords) -> Iterator[Finding]:
     texts = rows.texts
     yield Finding("empty-texts", np.array([row for row, text in enumerate(texts) if not text.strip()], np.int64))
     missing = [row for row, labels in enumerate(rows.labels) if labels is None]
-    # Plain text has no labels, which is no fault.
+    # If no row has a label, the input is plain text, and missing labels are no fault.
     yield Finding("missing-labels", np.array(missing if len(missing) < len(rows) else [], np.int64))
     found: dict[str, list[int]] = {kind: [] for kind in _PATTERNS}
     for row, text in enumerate(texts):
@@ -59,7 +59,7 @@ def find_text_faults(rows: Rows, words: TextWords) -> Iterator[Finding]:
 
 
 def _unusual(words: TextWords) -> Finding:
-    """Return the texts most of whose words occur in no other text, the highest fraction first."""
+    """Return the texts with a high fraction of words that occur in no other text, the highest fraction first."""
     lengths = words.lengths
     text = np.repeat(np.arange(len(words)), lengths)
     first, last = np.zeros((2, words.size), np.int64)

@@ -1,4 +1,4 @@
-"""The words of all texts as integers, without punctuation marks, for comparing texts with each other."""
+"""Converts texts to word ids, without punctuation marks, so that texts can be compared with each other."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TextWords:
 
 
 def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the concatenated ranges from ``starts`` (B,), each with one of the ``lengths`` (B,).
+    """Return B concatenated ranges of integers, with the first integers ``starts`` (B,) and the ``lengths`` (B,).
 
     >>> ranges(np.array([5, 0]), np.array([2, 3]))
     array([5, 6, 0, 1, 2])
@@ -63,7 +63,7 @@ def find_words(
     Args:
         texts: the N texts.
         workers: threads or processes to use; they do not change the result.
-        on_progress: called from time to time with the number of texts read so far.
+        on_progress: called repeatedly with the number of texts read so far.
     """
     with MemoryBudget() as memory:
         stream = TokenStream(memory)

@@ -33,13 +33,13 @@ class FitArguments:
     Args:
         texts, labels: training texts and their labels; a tuple of labels for each text if texts may have several.
         weights: (texts,) weight of each text, or None.
-        classes: (C,) distinct labels, sorted, with the dtype that the caller used; the column numbers if the caller
-            used an indicator matrix.
+        classes: (C,) distinct labels, sorted, with the dtype of the labels that were passed; the column numbers for an
+            indicator matrix.
         unlabelled: texts without labels.
         valid: texts and labels to validate on, or None.
         left_out: texts of weight 0.
         source, corpus: numbers and digests of the texts, as returned by :func:`describe_texts`.
-        separator: text between the labels of a text in tables; None if every text has exactly one label.
+        separator: string between the labels of a text in tables; None if every text has exactly one label.
     """
 
     texts: list[str]
@@ -92,7 +92,7 @@ def list_plain_labels(y: Iterable[Label], name: str) -> list[Label]:
 
 
 def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]:
-    """Return the labels as Python objects, an array, and the separator of :class:`FitArguments`.
+    """Return three values: the labels as Python objects, an array, and the separator of :class:`FitArguments`.
 
     The array contains the label of each text. It has the dtype of ``y``; if ``y`` has none, NumPy chooses the dtype. If
     texts may have several labels, the array contains the classes.

@@ -1,4 +1,4 @@
-"""The parameters of the estimator. As in scikit-learn, they are plain attributes, which only ``fit`` checks."""
+"""The parameters of the estimator. As in scikit-learn, they are plain attributes; only ``fit`` checks them."""
 
 from __future__ import annotations
 

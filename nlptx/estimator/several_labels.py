@@ -34,7 +34,7 @@ def is_indicator(y: Any) -> bool:
 
 
 def _is_row(row: Any) -> bool:
-    """Return whether an element of a list is a row of numbers rather than a collection of labels, which are str."""
+    """Return whether an element of a list is a row of numbers, and not a collection of labels (str)."""
     is_sequence = isinstance(row, list | tuple | np.ndarray)
     return is_sequence and all(isinstance(value, int | float | np.number | np.bool_) for value in row)
 
@@ -53,7 +53,7 @@ def indicated_labels(matrix: NDArray[np.int64]) -> list[tuple[str, ...]]:
 
 
 def choose_separator(sets: Iterable[Any]) -> str:
-    """Return the first of some characters that no label contains; the default if all of them occur."""
+    """Return the first separator that no label contains; the default separator if every one occurs in a label."""
     labels = [label for label in chain.from_iterable(sets) if isinstance(label, str)]
     free = (separator for separator in _SEPARATORS if not any(separator in label for label in labels))
     return next(free, DEFAULT_SEPARATOR)
@@ -67,9 +67,9 @@ def list_sets(y: Iterable[Any], separator: str, name: str) -> list[tuple[str, ..
 
 
 def decision_values(label_sets: LabelSets, p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the log-odds of probabilities (texts, C) minus those of the thresholds.
+    """Return the log-odds of probabilities (texts, C) minus the log-odds of the thresholds.
 
-    They are at least 0 for the predicted labels.
+    The differences are at least 0 for the predicted labels.
     """
     return _log_odds(p) - _log_odds(label_sets.thresholds)
 
@@ -85,7 +85,7 @@ def in_order(values: NDArray, model_labels: Sequence[Any], classes: Sequence[Any
         values: (texts, labels of the model).
         model_labels: labels of the model.
         classes: C labels.
-        fill: value of a column whose label no training text has, so that the model does not have it.
+        fill: value of the columns of labels that the model does not have, because no training text has them.
     """
     column = {label: number for number, label in enumerate(model_labels)}
     result = np.full((len(values), len(classes)), fill, values.dtype)

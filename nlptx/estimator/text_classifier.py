@@ -44,9 +44,9 @@ class TextClassifier(Parameters):
         pca: settings for PCA, a :class:`nlptx.PcaSettings`.
         embeddings: initial word vectors, an :class:`nlptx.Embeddings`; by default they are made from the texts.
         seed: seed for all random number generators.
-        jobs: number of threads; by default, one per core. The number does not change the result.
-        verbose: whether ``fit`` shows progress and notes on standard error. Progress is shown as a bar in a terminal or
-            notebook, and otherwise as lines.
+        jobs: number of threads; by default, one per core. The number of threads does not change the result.
+        verbose: whether ``fit`` shows progress and notes on standard error. A terminal or notebook shows a progress
+            bar; other outputs get lines of text.
         **parameters: any field of :class:`nlptx.TrainSettings`, such as ``epochs``. ``set_params`` and parameter grids
             also accept fields of the other stages, such as ``pca__components``. ``fit`` checks the values.
 
@@ -155,10 +155,10 @@ class TextClassifier(Parameters):
         """Return log-probabilities, (texts, C). If there are two labels, return the log-odds of the second, (texts,).
 
         With ``class_weight="balanced"``, each probability is first divided by the fraction of training texts with the
-        same label, as in :meth:`nlptx.Model.choose`. Therefore, the predicted label always has the largest value.
+        same label, as in :meth:`nlptx.Model.choose`. So the predicted label always has the largest value.
 
-        If texts may have several labels, return the log-odds of each label minus those of its threshold, (texts, C).
-        They are at least 0 for the predicted labels. Raises the same errors as :meth:`predict`.
+        If texts may have several labels, return the log-odds of each label minus the log-odds of its threshold, (texts,
+        C). The differences are at least 0 for the predicted labels. Raises the same errors as :meth:`predict`.
         """
         probabilities = self._probabilities(X)
         if self.model_.label_sets is not None:
@@ -173,10 +173,10 @@ class TextClassifier(Parameters):
     ) -> float:
         """Return the accuracy: the fraction of the texts whose predicted label is correct.
 
-        If texts may have several labels, a prediction is correct if all its labels are and none is missing (subset
+        If texts may have several labels, a prediction is correct if it is equal to the true set of labels (subset
         accuracy).
 
-        With ``sample_weight``, it is the fraction of the total weight that belongs to such texts.
+        With ``sample_weight``, the accuracy is the weight of the correctly predicted texts divided by the total weight.
 
         Raises:
             DataError: there are no texts, or the numbers of texts, labels and weights differ.

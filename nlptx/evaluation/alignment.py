@@ -17,7 +17,7 @@ from nlptx.evaluation.text_matching import match_rows, quoted
 def align(
     predictions: Sequence[LabelledPredictions], on_note: Callable[[str], None] = lambda note: None
 ) -> list[LabelledPredictions]:
-    """Return the predictions for the texts of the first ones, in their order, with classes numbered in the same way.
+    """Return the predictions with their texts in the order of the first ones, and with the same numbers for classes.
 
     Args:
         predictions: predictions for the same labelled texts.
@@ -25,7 +25,8 @@ def align(
 
     Raises:
         DataError: the texts differ.
-        LabelError: a text has different true labels, or only some of the predictions are sets of labels.
+        LabelError: a text has different true labels in two predictions, or only some of the predictions are sets of
+            labels.
     """
     first = predictions[0]
     ordered = [first]
@@ -50,7 +51,7 @@ def align(
 
 
 def label_text(predictions: LabelledPredictions, row: NDArray | int) -> str:
-    """Return a class, or a set of classes given by a bool for each, as text."""
+    """Return the name of a class; or the names of a set of classes, given as (C,) bool."""
     if np.ndim(row):
         return "; ".join(name for name, has in zip(predictions.label_names, np.asarray(row), strict=True) if has)
     return "?" if row == NO_ANSWER else predictions.label_names[int(row)]

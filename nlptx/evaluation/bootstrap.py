@@ -26,11 +26,11 @@ def resample(
 ) -> NDArray[np.float64]:
     """Return a statistic of each resample, (resamples, S).
 
-    A resample contains as many texts as the data, drawn with replacement; or as many groups, with all their texts. The
-    seed is fixed, so the result is the same each time.
+    A resample contains as many texts as the data, drawn with replacement. If there are groups, it contains as many
+    groups as the data, each with all its texts. The seed is fixed, so the result is the same each time.
 
     Args:
-        values: (texts, F) float64 F values of each text.
+        values: (texts, F) float64, F values of each text.
         statistic: function that computes S statistics (samples, S) from the sums of the values (samples, F).
         groups: (texts,) group of each text, from 0; None if the texts are independent.
         resamples: number of resamples.
@@ -51,7 +51,7 @@ def resample(
 
 
 def group_matrix(groups: NDArray[np.int64]) -> csr_matrix:
-    """Return the matrix (groups, texts) that is 1 if a text belongs to a group; its product with values sums them."""
+    """Return the (groups, texts) matrix that multiplies values of texts to give the sum of each group."""
     from scipy.sparse import csr_matrix
 
     ones = np.ones(len(groups))

@@ -23,11 +23,12 @@ class Candidate:
     Args:
         source: name of the model or of the file with the predictions.
         accuracy: fraction of the texts with a correct prediction.
-        macro_f1: mean F1 of the classes that have texts.
-        log_loss: in nats; None without probabilities.
-        confidence: mean confidence; None without confidences.
-        ece: expected calibration error of the confidence; None without confidences.
-        ece_floor: calibration error of a perfectly calibrated program; None without confidences.
+        macro_f1: mean F1 of the classes that occur among the true labels.
+        log_loss: log-loss in nats; None if the program gave no probabilities.
+        confidence: mean confidence; None if the program gave no confidences.
+        ece: expected calibration error of the confidence; None if the program gave no confidences.
+        ece_floor: calibration error that a perfectly calibrated program would have by chance; None if there is no
+            ``ece``.
     """
 
     source: str
@@ -54,11 +55,12 @@ class Pair:
 
     Args:
         first, second: names of the two programs.
-        accuracy, macro_f1, log_loss: value of the second program minus that of the first; ``log_loss`` is None if one
-            of them has no probabilities.
-        both, only_first, only_second, neither: number of texts for which these programs are correct.
-        p_value: two-sided p-value for equal accuracy: McNemar's exact test, or the test that exchanges the predictions
-            in whole groups.
+        accuracy, macro_f1, log_loss: value of the second program minus value of the first program; ``log_loss`` is None
+            if one of the two programs gave no probabilities.
+        both, only_first, only_second, neither: number of texts for which both programs are correct, only one, or
+            neither.
+        p_value: two-sided p-value of the hypothesis that both accuracies are equal: from McNemar's exact test, or, if
+            the texts are in groups, from the test that exchanges the predictions of whole groups.
         corrected_p_value: ``p_value`` corrected for the number of pairs (Holm 1979).
         texts_needed: number of texts that would show a difference of this size with a probability of 80 %; None if the
             difference is 0, or if the texts are in groups.
@@ -79,16 +81,20 @@ class Pair:
 
     @property
     def differs(self) -> bool:
-        """Whether the accuracies differ at the level 0.05."""
+        """Whether the accuracies differ significantly (corrected p-value below 0.05)."""
         return self.corrected_p_value < LEVEL
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The comparison of M programs: the number of texts and groups, each program, and each against the first one.
+    """The comparison of M programs on the same texts.
 
-    ``groups`` is None if the texts are independent. ``differences`` is the (M, M) matrix of differences in accuracy,
-    row minus column.
+    Args:
+        texts: number of texts.
+        groups: number of groups of texts; None if the texts are independent.
+        candidates: quality of each program.
+        pairs: comparison of each other program with the first one, M - 1 of them.
+        differences: (M, M) accuracy of the program of the row minus that of the program of the column.
     """
 
     texts: int
@@ -129,18 +135,18 @@ def compare_predictions(
     drawn = resample(stacked, measures, groups, resamples).reshape(-1, programs, observed.shape[1])
     p_values = [_p_value(predictions[0], other, groups) for other in predictions[1:]]
     pairs = []
-    for place, (p_value, corrected) in enumerate(zip(p_values, holm(p_values), strict=True), start=1):
+    for index, (p_value, corrected) in enumerate(zip(p_values, holm(p_values), strict=True), start=1):
         differences = [
             Difference(float(value), *percentile_interval(samples))
-            for value, samples in zip(observed[place] - observed[0], (drawn[:, place] - drawn[:, 0]).T, strict=True)
+            for value, samples in zip(observed[index] - observed[0], (drawn[:, index] - drawn[:, 0]).T, strict=True)
         ]
-        pairs.append(_pair(predictions[0], predictions[place], differences, p_value, corrected, groups is None))
+        pairs.append(_pair(predictions[0], predictions[index], differences, p_value, corrected, groups is None))
     candidates = [_candidate(each, *values.tolist()) for each, values in zip(predictions, observed, strict=True)]
     accuracy = np.array([each.accuracy for each in candidates])
     return Comparison(len(predictions[0]), count, candidates, pairs, accuracy[:, None] - accuracy)
 
 
-def number_groups(names: Sequence[object]) -> NDArray[np.int64]:
+def group_numbers(names: Sequence[object]) -> NDArray[np.int64]:
     """Return the number of the group of each text, from 0, given the names of the groups; (texts,) int64."""
     return np.unique([str(name) for name in names], return_inverse=True)[1].astype(np.int64)
 
@@ -148,8 +154,9 @@ def number_groups(names: Sequence[object]) -> NDArray[np.int64]:
 def _values(predictions: LabelledPredictions) -> csr_matrix:
     """Return values of each text, (texts, 3 + 3 C), whose sums over texts determine all measures.
 
-    They are 1, whether the prediction is correct, the log-loss (0 without probabilities), and for each of the C classes
-    whether the text has it, whether it is predicted, and whether both are the case.
+    The first three values are 1, whether the prediction is correct, and the log-loss (0 if there are no probabilities).
+    The others are, for each of the C classes: whether the text has the class; then whether the class is predicted; then
+    whether both are true.
     """
     classes = range(len(predictions.label_names))
     if predictions.targets.ndim == 2:
@@ -165,7 +172,7 @@ def _values(predictions: LabelledPredictions) -> csr_matrix:
 
 
 def _measures(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return accuracy, macro-F1 and log-loss, (samples, 3), given sums (samples, 3 + 3 C) of the values of texts."""
+    """Return accuracy, macro-F1 and log-loss, (samples, 3), given the sums (samples, 3 + 3 C) of :func:`_values`."""
     texts, correct, losses = sums[:, :3].T
     true, predicted, hits = np.split(sums[:, 3:], 3, axis=1)
     f1 = 2 * hits / np.maximum(true + predicted, 1)

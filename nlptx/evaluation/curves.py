@@ -21,7 +21,7 @@ class RankingCurves:
     Args:
         roc: (false positive rate, true positive rate) for decreasing thresholds.
         precision_recall: (recall, precision) for decreasing thresholds.
-        average_precision: sum over the thresholds of the precision times the increase in recall.
+        average_precision: mean of the precision over all thresholds, weighted by the increase in recall at each.
         share: fraction of the texts that have the label; this is the precision of random scores.
     """
 
@@ -32,7 +32,7 @@ class RankingCurves:
 
 
 def ranking_curves(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> RankingCurves | None:
-    """Return the curves of a score; None unless there are both positive and negative texts.
+    """Return the curves of a score; None if all texts are positive or all are negative.
 
     Args:
         scores: (texts,) scores, higher for texts that are more probably positive.
@@ -52,7 +52,7 @@ def ranking_curves(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> 
 
 
 def _thinned(x: NDArray, y: NDArray) -> list[tuple[float, float]]:
-    """Return at most MAX_POINTS of the points of a curve, spread evenly along it, with the first and the last one."""
+    """Return points of a curve that are spread evenly along it, about MAX_POINTS, with the first and the last one."""
     along = np.append(0, np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y))))
     wanted = np.linspace(0, along[-1], MAX_POINTS)
     rows = np.unique(np.append(np.searchsorted(along, wanted), [0, len(x) - 1]).clip(max=len(x) - 1))
@@ -61,7 +61,7 @@ def _thinned(x: NDArray, y: NDArray) -> list[tuple[float, float]]:
 
 @dataclass(frozen=True)
 class ReliabilityBin:
-    """The texts with a confidence in one interval.
+    """The texts whose confidence lies in one interval.
 
     Args:
         low, high: bounds of the confidence.
@@ -80,7 +80,7 @@ class ReliabilityBin:
 
 
 def reliability(confidence: NDArray[np.float64], correct: NDArray[np.bool_], bins: int = BINS) -> list[ReliabilityBin]:
-    """Return the accuracy at each confidence, in bins of equal width; bins without texts are left out.
+    """Return the accuracy in each bin of the confidence. Bins have equal width; bins without texts are left out.
 
     Args:
         confidence: (texts,) confidence of each prediction.
@@ -105,8 +105,8 @@ def without_temperature(
 
     Args:
         model: the classifier.
-        probabilities: (texts, C) its probabilities.
-        known: (texts,) whether each text has a known word; the probabilities of other texts have no temperature.
+        probabilities: (texts, C) probabilities that the model predicted.
+        known: (texts,) whether each text has a known word. The temperature is not applied to other texts.
     """
     smallest = np.finfo(np.float64).tiny
     loss = model.network.loss

@@ -16,8 +16,8 @@ _PARQUET = b"PAR1"
 _DELIMITERS = (b"\t", b",", b";", b"|")
 
 
-def is_prediction_file(path: str) -> bool:
-    """Return whether a file is a table rather than a model, judging by its content.
+def is_table(path: str) -> bool:
+    """Return whether the content of a file is a table, and not a model.
 
     Standard input and pipes are never tables, because their content cannot be examined without reading it.
     """
@@ -31,16 +31,16 @@ def is_prediction_file(path: str) -> bool:
 
 def has_predictions(path: str, reading: ReadOptions) -> bool:
     """Return whether a file is a table that has a column ``predicted``, ``predicted_label`` or ``prob_LABEL``."""
-    if not is_prediction_file(path):
+    if not is_table(path):
         return False
     first = next(iter(Corpus([path], with_format(path, reading))), None)
     return first is not None and bool(predicted_column([first]) or probability_columns([first]))
 
 
 def with_format(path: str, reading: ReadOptions) -> ReadOptions:
-    """Return the options with the format of a table: that of its name, or else of its content.
+    """Return the options with the format of a table, which its name determines, or else its content.
 
-    The format in the options is that of other inputs, such as labelled data from a pipe.
+    ``reading.format`` is ignored, because it is the format of other inputs, such as labelled data from a pipe.
     """
     named = format_by_name(path)
     return replace(reading, format=_table_format(_head(path)) or "csv" if named == "text" else "auto")
@@ -52,7 +52,7 @@ def _head(path: str) -> bytes:
 
 
 def _table_format(head: bytes) -> str | None:
-    """Return the format of a table by its first line; None if the first line is neither a header nor a JSON object."""
+    """Return the format of a table, given its first bytes; None if its first line is no header and no JSON object."""
     line = head.lstrip(b"\xef\xbb\xbf").split(b"\n")[0].strip()
     if line.startswith(b"{"):
         return "jsonl"

@@ -1,4 +1,4 @@
-"""Accuracy by group: by the values of a table column, and by the number of words."""
+"""Accuracy on groups of texts: texts with the same value in a column, or with a similar number of words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Group:
     """Accuracy on some of the texts.
 
     Args:
-        name: value of the column, or numbers of words such as "10 to 14".
+        name: value of the column, or a range of the number of words, such as "10 to 14".
         texts: number of texts.
         accuracy: fraction of the texts whose prediction is correct.
         interval: 95 % Wilson interval of the accuracy.
@@ -36,15 +36,15 @@ class Group:
 
     @classmethod
     def of(cls, name: str, correct: NDArray[np.bool_]) -> Group:
-        """Measure the accuracy on one or more texts, given whether each prediction is correct, (texts,) bool."""
+        """Return the group of one or more texts, given whether each prediction is correct, (texts,) bool."""
         hits = int(correct.sum())
         return cls(name, len(correct), hits / len(correct), wilson_interval(hits, len(correct)))
 
 
-def find_groups(column: str, documents: Sequence[Document]) -> list[str]:
-    """Return the value of a column for each document; an empty string where the cell is empty.
+def column_values(column: str, documents: Sequence[Document]) -> list[str]:
+    """Return the value of a column for each document; an empty string if the cell is empty.
 
-    If no column has exactly this name, a column is used whose name differs only in case or in outer spaces.
+    If no column has exactly this name, the column is used whose name differs only in case or in spaces around it.
 
     Raises:
         DataError: a document has no columns, the column is missing, or several columns match its name.
@@ -89,7 +89,7 @@ def accuracy_by_group(groups: Sequence[str], correct: NDArray[np.bool_]) -> list
 
 
 def accuracy_by_length(texts: Sequence[str], correct: NDArray[np.bool_]) -> list[Group]:
-    """Return the accuracy by the number of words, which are separated by white space.
+    """Return the accuracy on texts of similar length. The length is the number of words separated by white space.
 
     The texts are divided into at most eight groups of similar size, the shortest texts first.
 
@@ -98,7 +98,7 @@ def accuracy_by_length(texts: Sequence[str], correct: NDArray[np.bool_]) -> list
         correct: (texts,) whether each prediction is correct.
     """
     lengths = np.array([len(text.split()) for text in texts])
-    # The first length of each group; equal quantiles are merged, so that equal lengths are in the same group.
+    # The smallest length in each group. Equal quantiles are merged, so that texts of equal length are in one group.
     firsts = np.unique(np.quantile(lengths, np.arange(_LENGTHS) / _LENGTHS, method="higher"))
     group_of = np.searchsorted(firsts, lengths, side="right") - 1
     found = []

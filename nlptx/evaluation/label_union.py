@@ -1,4 +1,4 @@
-"""The labels of a file with predictions: those of the texts and those of the predictions, each in one spelling."""
+"""Combines true and predicted labels into one list of labels, with one spelling for each."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def unite_labels(
 ) -> tuple[dict[str, str], list[str], bool]:
     """Return the spelling to use for each label, the distinct labels in order, and whether they form a scale.
 
-    A predicted label is read as the true label that differs from it only in case, is the same number, or is the other
-    name of the same end of a pair such as neg and pos.
+    A predicted label is read as a true label if the two differ only in case, are the same number, or have the same
+    meaning in pairs such as neg and pos, 0 and 1.
 
     Args:
         true: labels of the texts.
@@ -52,7 +52,7 @@ def unite_labels(
 
 
 def _single_match(label: str, known: Sequence[str]) -> str:
-    """Return the known label that a label stands for, or the label itself."""
+    """Return the known label that a label means, or the label itself if no single known label matches."""
     found = match_labels([label], known)
     if found is not None:
         return found[label]

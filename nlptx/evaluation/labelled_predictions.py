@@ -32,9 +32,9 @@ class LabelledPredictions:
         label_names: names of the C labels.
         is_ordered: whether the labels form a scale.
         documents: the N texts, with their positions in the input and the other columns of their table.
-        targets: (N,) int64 true class of each text; or (N, C) bool, whether it has each label.
+        targets: (N,) int64 true class of each text; or (N, C) bool, whether the text has each label.
         predicted: predictions of the same form as ``targets``; NO_ANSWER for a text without a prediction.
-        probabilities: (N, C) float64 probabilities of the labels; None if the other program gave none.
+        probabilities: (N, C) float64 probabilities of the labels; None if the program gave none.
         confidence: (N,) float64 probability of the prediction; None if it is unknown.
     """
 
@@ -57,7 +57,7 @@ class LabelledPredictions:
 
     @property
     def correct(self) -> NDArray[np.bool_]:
-        """Whether each prediction is correct, (N,) bool. A set of labels is correct if all its labels are."""
+        """Whether each prediction is correct, (N,) bool. A set of labels must be equal to the true set."""
         same = np.equal(self.predicted, self.targets)
         return same.reshape(len(self), -1).all(axis=1)
 
@@ -134,7 +134,7 @@ def predict_labelled(
         on_scored: called with the position and the prediction of each text.
 
     Raises:
-        LabelError: a label is not one of the model's.
+        LabelError: a label of the data is not a label of the model.
         ArtifactError: the model's weights are so large that a probability is not a number.
     """
     positions = [document.where for document in data.documents]

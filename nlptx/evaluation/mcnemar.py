@@ -19,8 +19,9 @@ LEVEL, POWER = 0.05, 0.8
 def mcnemar(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p-value of McNemar's test (1947).
 
-    Only the texts count for which exactly one of the two programs is correct. If both programs are equally good, each
-    of these is equally likely to be correct, so the number is binomial with parameter 1/2.
+    Only texts for which exactly one of the two programs is correct are counted. If both programs are equally good, it
+    is equally likely to be the first or the second one. So the number of texts for which only the first program is
+    correct is binomial with parameter 1/2.
 
     Args:
         only_first: number of texts for which only the first program is correct.
@@ -38,14 +39,15 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def sign_flip_test(differences: NDArray[np.float64]) -> float:
-    """Return the two-sided p-value of the test that changes the signs of differences at random.
+    """Return the two-sided p-value of a test that changes the signs of the differences of groups at random.
 
-    If both programs are equally good, exchanging their predictions in any of the groups changes nothing. With one text
-    per group, this is McNemar's test. The p-value is (1 + number of changes that give a sum at least as far from 0) /
-    (1 + number of changes), so that the test holds its level (Phipson and Smyth 2010).
+    If both programs are equally good, the sign of each difference is a matter of chance. So the signs are changed at
+    random many times. The p-value is (1 + m) / (1 + n), where n is the number of random changes, and m is the number of
+    those for which the sum of the differences is at least as far from 0 as the observed sum. Without the added 1, the
+    test would reject too often (Phipson and Smyth 2010). With one text per group, the test approximates McNemar's.
 
     Args:
-        differences: (groups,) number of correct predictions of the second program minus that of the first.
+        differences: (groups,) number of correct predictions in each group, second program minus first program.
     """
     differences = differences[differences != 0]
     observed = abs(differences.sum())
@@ -67,21 +69,21 @@ def holm(p_values: Sequence[float]) -> list[float]:
     [0.03, 0.06, 0.06]
     """
     result, highest = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=lambda place: p_values[place])):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        result[place] = highest
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        result[index] = highest
     return result
 
 
 def texts_needed(discordant: float, difference: float) -> int | None:
     """Return how many texts are needed to show a difference in accuracy, at the level 0.05 with the power 0.8.
 
-    The formula for pairs of proportions is that of Connor (1987, Biometrics 43, 207-211), with the discordant rate r
-    and the difference d: ((z(1 - level / 2) sqrt(r) + z(power) sqrt(r - d^2)) / d)^2.
+    The formula is from Connor (1987, Biometrics 43, 207-211). With the fraction r of discordant texts and the
+    difference d, it is ((z(1 - level / 2) sqrt(r) + z(power) sqrt(r - d^2)) / d)^2.
 
     Args:
         discordant: fraction of the texts for which exactly one of the two programs is correct.
-        difference: difference in accuracy, at most ``discordant``.
+        difference: difference in accuracy; its absolute value is at most ``discordant``.
 
     Returns:
         The number of texts; None if the difference is 0, which cannot be shown.

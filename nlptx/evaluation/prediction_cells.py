@@ -17,21 +17,21 @@ PROBABILITY_PREFIX = "prob_"
 # Names of the column with the predicted label. nlptx predict writes the second one if a table has a column "label".
 _PREDICTED = ("predicted", "predicted_label")
 _NO_ANSWER = ("", "?")
-# A probability that was rounded to two decimals is off by at most this much.
+# Maximum error of a probability that was rounded to two decimals.
 _ROUNDING = 0.005
-# A sum of probabilities that is off by less than this is not mentioned.
+# Deviations of a sum of probabilities from 1 up to this size are not reported.
 _EXACT = 1e-6
 
 
-def has_columns(documents: Sequence[Document], *names: str) -> str | None:
-    """Return the first of some column names that the table has, in the table's own spelling; None if it has none."""
+def find_column(documents: Sequence[Document], *names: str) -> str | None:
+    """Return the name, in the table, of the first of these columns that the table has; None if it has none."""
     fields = documents[0].fields or {}
     return next((found[0] for name in names if (found := matching_columns(name, fields))), None)
 
 
 def predicted_column(documents: Sequence[Document]) -> str | None:
     """Return the name of the column with the predicted labels, or None if there is none."""
-    return has_columns(documents, *_PREDICTED)
+    return find_column(documents, *_PREDICTED)
 
 
 def read_predicted(documents: Sequence[Document], column: str) -> list[str | None]:
@@ -51,7 +51,7 @@ def _label(value: Any, column: str, where: str) -> str | None:
 
 
 def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
-    """Return the columns that contain probabilities: the label that each is about -> name of the column."""
+    """Return label -> name of the column with its probability, for each label that has such a column."""
     names = [name for name in documents[0].fields or {} if name.strip().casefold().startswith(PROBABILITY_PREFIX)]
     return {" ".join(name.strip()[len(PROBABILITY_PREFIX) :].split()): name for name in names}
 
@@ -64,14 +64,14 @@ def read_probabilities(
     Args:
         documents: the rows of the table.
         columns: names of the columns.
-        sums_to_one: whether the probabilities of a text must have the sum 1. Small deviations, which rounding causes,
-            are removed.
+        sums_to_one: whether the probabilities of a text must have the sum 1. Small deviations, such as those caused by
+            rounding, are removed.
         on_note: called with a note about such deviations.
 
     Raises:
-        DataError: a cell is not a probability, or a sum is not 1; with file and line.
+        DataError: a cell is not a probability, or the probabilities of a text do not have the sum 1.
     """
-    result = np.array([[read_share(document, name) for name in columns] for document in documents])
+    result = np.array([[read_probability(document, name) for name in columns] for document in documents])
     if not sums_to_one:
         return result
     sums = result.sum(axis=1)
@@ -91,11 +91,11 @@ def read_probabilities(
     return result / sums[:, None]
 
 
-def read_share(document: Document, column: str) -> float:
+def read_probability(document: Document, column: str) -> float:
     """Return the probability in a column of a row.
 
     Raises:
-        DataError: it is not a number from 0 to 1.
+        DataError: the cell does not contain a number from 0 to 1.
     """
     value = (document.fields or {}).get(column)
     try:

@@ -3,8 +3,8 @@
 The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 
 - the text and its true label, with the names that the reading options give;
-- ``predicted`` or ``predicted_label``, the predicted label. If it is empty or ``?``, there is no answer, which is never
-  correct. Without this column, the most probable label is the predicted one;
+- ``predicted`` or ``predicted_label``, the predicted label. An empty cell or ``?`` means no answer, which counts as
+  wrong. Without this column, the most probable label is the predicted one;
 - ``prob_LABEL``, the probability of each label. These columns may be left out;
 - ``confidence``, the probability of the predicted label. It is used only without the columns ``prob_LABEL``.
 """
@@ -28,12 +28,12 @@ from nlptx.evaluation.file_kind import with_format
 from nlptx.evaluation.label_union import unite_labels
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledData, LabelledPredictions
 from nlptx.evaluation.prediction_cells import (
-    has_columns,
+    find_column,
     predicted_column,
     probability_columns,
     read_predicted,
     read_probabilities,
-    read_share,
+    read_probability,
 )
 from nlptx.evaluation.text_matching import match_rows
 
@@ -49,15 +49,15 @@ def read_predictions(
     Args:
         path: the table.
         reading: names of the columns, replacements for labels, and the separator of the labels if a text may have any
-            number of them. None stands for the defaults.
+            number of them. If None, the defaults are used.
         on_note: called with notes about what was guessed, and with the number of texts without an answer.
-        data: the texts and their true labels. The rows are matched to them by text, and then need no true label: if the
-            table has no column ``predicted``, the column of the label contains the prediction. None if the table
-            contains the true labels.
+        data: the texts and their true labels; None if the table contains the true labels. The rows of the table are
+            matched to ``data`` by text and need no true label. If the table has no column ``predicted``, its label
+            column is read as the prediction.
 
     Raises:
         DataError: the table has no predictions, a probability is not a number from 0 to 1, the probabilities of a text
-            do not have the sum 1, or the texts are not those of ``data``.
+            do not have the sum 1, or the texts differ from the texts of ``data``.
         LabelError: a text has no true label.
     """
     reading = with_format(path, reading or ReadOptions())
@@ -97,7 +97,7 @@ def read_predictions(
 
 @dataclass(frozen=True)
 class _Cells:
-    """The predicted label of each text, or None; and the labels that have a column of probabilities -> its name."""
+    """The cells with the predicted labels, if there are any; and label -> name of the column with its probability."""
 
     predicted: list[str | None] | None
     probability_columns: dict[str, str]
@@ -106,7 +106,7 @@ class _Cells:
 def _read_cells(path: str, documents: Sequence[Document], reading: ReadOptions, data: LabelledData | None) -> _Cells:
     column = predicted_column(documents)
     if column is None and data is not None:
-        column = has_columns(documents, reading.label_column)
+        column = find_column(documents, reading.label_column)
     columns = probability_columns(documents)
     columns = {reading.label_map.get(label, label): name for label, name in columns.items()}
     if column is None and not columns:
@@ -171,7 +171,7 @@ def _probabilities(
     columns = {spelling[label]: name for label, name in cells.probability_columns.items()}
     if len(columns) < len(cells.probability_columns):
         raise DataError(
-            f"two of the columns {', '.join(cells.probability_columns.values())} are about the same label",
+            f"two of the columns {', '.join(cells.probability_columns.values())} belong to the same label",
             where=documents[0].source,
         )
     result = np.zeros((len(documents), len(names)))
@@ -194,10 +194,10 @@ def _confidence(
             return np.where(predicted, probabilities, 1 - probabilities).prod(axis=1)
         confidence = probabilities[np.arange(len(documents)), predicted]
     else:
-        column = has_columns(documents, "confidence")
+        column = find_column(documents, "confidence")
         if column is None:
             return None
-        confidence = np.array([read_share(document, column) for document in documents])
+        confidence = np.array([read_probability(document, column) for document in documents])
     return np.where(predicted == NO_ANSWER, 0.0, confidence) if predicted.ndim == 1 else confidence
 
 
@@ -207,10 +207,10 @@ def _check_true_labels(
     predicted: NDArray,
     confidence: NDArray[np.float64] | None,
 ) -> None:
-    """Raise DataError if the labels are predictions: each is the most probable label, with its confidence."""
-    column = has_columns(documents, "confidence")
+    """Raise DataError if the true labels seem to be predictions, with their probabilities as ``confidence``."""
+    column = find_column(documents, "confidence")
     if column is not None and confidence is not None and np.array_equal(targets, predicted):
-        written = [read_share(document, column) for document in documents]
+        written = [read_probability(document, column) for document in documents]
         if np.allclose(written, confidence, atol=1e-3):
             raise DataError(
                 "its labels seem to be predictions, not true labels: each is the most probable label, and the column"

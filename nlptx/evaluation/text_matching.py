@@ -1,4 +1,4 @@
-"""Finds, for each text of the data, the row of another table that contains the same text."""
+"""Finds the row of a table that contains the same text, for each text of the labelled data."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _QUOTED = 60
 
 
 def match_rows(found: Sequence[Document], expected: Sequence[Document]) -> list[int]:
-    """Return, for each expected document, the index in ``found`` of the document with the same text.
+    """Return the index in ``found`` of the document with the same text, for each expected document.
 
     Texts are the same if they differ only in white space. If a text occurs more than once, its occurrences are matched
     in order.
 
     Raises:
-        DataError: a text is missing or superfluous.
+        DataError: a text occurs in only one of the two sequences, or more often in one of them.
     """
     rows: dict[str, deque[int]] = defaultdict(deque)
     for row, document in enumerate(found):
@@ -37,7 +37,7 @@ def match_rows(found: Sequence[Document], expected: Sequence[Document]) -> list[
     if len(found) > len(expected):
         extra = found[min(row for left in rows.values() for row in left)]
         raise DataError(
-            f"the text {quoted(extra.text)} is not in {expected[0].source}, or there less often"
+            f"the text {quoted(extra.text)} is not in {expected[0].source}, or occurs there less often"
             f" ({len(found):,} rows for {len(expected):,} texts)",
             where=extra.where,
             hint="Both must contain the same texts, each the same number of times.",
@@ -46,7 +46,7 @@ def match_rows(found: Sequence[Document], expected: Sequence[Document]) -> list[
 
 
 def quoted(text: str) -> str:
-    """Return the start of a text in quotation marks."""
+    """Return a text in quotation marks; if it is long, only its start."""
     return repr(text if len(text) <= _QUOTED else text[:_QUOTED] + "...")
 
 

@@ -1,4 +1,4 @@
-"""The true labels in the data of ``nlptx evaluate``, as classes of the model."""
+"""Converts the true labels of evaluation data to classes of a model."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def find_targets(
     positions: Sequence[str],
     on_note: Callable[[str], None],
 ) -> NDArray:
-    """Return the class of each text, (texts,) int64; or whether it has each class, (texts, C) bool.
+    """Return the class of each text, (texts,) int64; or whether the text has each class, (texts, C) bool.
 
-    Add a note if labels are spelled differently in the model.
+    Labels may be spelled differently in the model; a note reports this.
 
     Args:
         labels: label of each text, or all its labels if the model gives texts any number of them.
@@ -35,7 +35,7 @@ def find_targets(
         on_note: called with the note.
 
     Raises:
-        LabelError: a label is not one of the model's.
+        LabelError: a label of the data is not a label of the model.
     """
     from nlptx.classifier.label_sets import find_label_sets
     from nlptx.classifier.label_spellings import match_labels

@@ -1,4 +1,4 @@
-"""The result of a comparison in words, and texts for which only one of two programs is correct."""
+"""Describes the result of a comparison in a sentence, and finds texts for which the programs differ."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def verdict(pair: Pair) -> str:
             f" {100 * gain.value:+.2f} points ({interval}, {p_value})."
         )
         if pair.texts_needed is not None:
-            sentence += f" To show one of this size, about {pair.texts_needed:,} texts are needed."
+            sentence += f" To show a difference of this size, about {pair.texts_needed:,} texts are needed."
     loss = pair.log_loss
     if loss is not None and (loss.low > 0 or loss.high < 0):
         lower = pair.second if loss.value < 0 else pair.first
@@ -37,8 +37,8 @@ def verdict(pair: Pair) -> str:
     return sentence
 
 
-def examples(first: LabelledPredictions, second: LabelledPredictions, count: int) -> list[int]:
-    """Return the indices of texts for which only the first program is correct, those it is most confident about first.
+def only_first_correct(first: LabelledPredictions, second: LabelledPredictions, count: int) -> list[int]:
+    """Return the indices of texts for which only the first program is correct, in order of decreasing confidence.
 
     Args:
         first: predictions of the first program.
@@ -52,11 +52,11 @@ def examples(first: LabelledPredictions, second: LabelledPredictions, count: int
     return found
 
 
-def columns_of_disagreements(predictions: Sequence[LabelledPredictions]) -> list[str]:
+def disagreement_columns(predictions: Sequence[LabelledPredictions]) -> list[str]:
     """Return the names of the columns of :func:`disagreements`.
 
-    The programs are numbered from 1: ``predicted_1`` is the prediction of the first one, ``confidence_1`` its
-    confidence, if it has one.
+    The programs are numbered from 1: ``predicted_1`` is the prediction of the first one, and ``confidence_1`` is its
+    confidence, if there is one.
     """
     columns = ["where", "text", "label"]
     for number, each in enumerate(predictions, start=1):
@@ -65,7 +65,7 @@ def columns_of_disagreements(predictions: Sequence[LabelledPredictions]) -> list
 
 
 def disagreements(predictions: Sequence[LabelledPredictions]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each text for which the predictions differ: its position, text, label, and each prediction.
+    """Yield a row for each text for which the predictions differ: position, text, true label, and all predictions.
 
     Args:
         predictions: aligned predictions of two or more programs.

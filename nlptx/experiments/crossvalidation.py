@@ -1,4 +1,4 @@
-"""``cross_validate``: how well models predict the labels of texts that were left out of their training."""
+"""Cross-validation: measures how well models predict the labels of texts that were left out of their training."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CrossValidation:
 
     Args:
         experiment: texts and number of folds.
-        results: result of each fold of each seed, in this order.
+        results: result of each fold of the first seed, then of each fold of the next seed, and so on.
     """
 
     experiment: Experiment
@@ -52,18 +52,19 @@ def cross_validate(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     on_note: Callable[[str], None] = lambda note: None,
 ) -> CrossValidation:
-    """Train a model for each fold on the other folds, and test it on the fold.
+    """For each fold, train a model on all other folds, and test it on this fold.
 
     Word vectors and n-gram features are made from the training part of each fold, unless the recipe contains vectors.
 
     Args:
         experiment: texts and number of folds.
         recipe: how to train; the default settings if None.
-        seeds: each seed determines the folds, and is the seed of training.
-        workers: threads or processes. Folds are trained side by side, each with its part of the workers, because this
-            is faster than all workers on one fold. The workers do not change the result.
-        journal: journal of an open ``with`` block, from which finished folds are read; none by default.
-        on_fold: called with the result of each fold, also if it was read from the journal.
+        seeds: for each seed, the texts are split into folds anew, and all models are trained with this seed.
+        workers: threads or processes. Several folds are trained at the same time, each by some of the workers, because
+            this is faster than all workers on one fold. The number of workers does not change the result.
+        journal: journal that was entered with a ``with`` statement. Folds that it contains are not computed again. None
+            by default.
+        on_fold: called with the result of each fold, even if the result was read from the journal.
         on_progress: callback for the progress of each step of training.
         on_note: callback for remarks; equal remarks of several folds are reported once.
 
@@ -98,7 +99,7 @@ def cross_validate(
     each = Workers(max(1, workers.jobs // side_by_side), processes=workers.processes)
 
     def work(task: tuple[int, int]) -> tuple[dict[str, Any], list[str]]:
-        # A process returns JSON values, because only these are unpickled without running code of another module.
+        # A worker process returns JSON values, because unpickling them runs no code of other modules.
         notes: list[str] = []
         # Another process cannot show its progress.
         show = on_progress if side_by_side == 1 else _ignore

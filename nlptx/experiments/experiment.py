@@ -1,4 +1,4 @@
-"""The labelled texts of an experiment, their folds, and the recipe by which models are trained on a part of them."""
+"""The labelled texts of an experiment, their folds, and the settings with which a model is trained for each fold."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from nlptx.training.targets import strata
 
 @dataclass(frozen=True)
 class Recipe:
-    """Settings by which a model is trained on the training part of a fold.
+    """Everything except the texts that determines how a model is trained in an experiment.
 
     Args:
         train: training settings.
-        vectors: word vectors; or settings for making them from the training part and the texts without labels. None if
-            ``start`` is given.
+        vectors: word vectors; or settings for making word vectors from the training texts of each fold and the texts
+            without labels. None if ``start`` is given.
         start: model to start from, or None.
     """
 
@@ -39,7 +39,7 @@ class Recipe:
     start: Model | None = None
 
     def fingerprint(self) -> Fingerprint:
-        """Return the fingerprint of the recipe, without seed and texts."""
+        """Return the fingerprint of the recipe. It includes neither the seed nor the texts."""
         settings = self.train.to_dict()
         digests = {"embeddings": "", "model to start from": ""}
         if isinstance(self.vectors, OwnEmbeddings):
@@ -64,13 +64,13 @@ class Experiment:
         texts: the N texts.
         labels: label of each text; or all its labels, as a tuple, if a text may have any number of them.
         folds: number of folds.
-        groups: group of each text; texts of the same group are in the same fold. By default, runs of consecutive texts
-            of a label stay together.
-        shuffle: whether to assign each text to a fold separately, instead of runs.
-        weights: weight of each text in training, above 0; None if all are 1. They do not count in the measures.
+        groups: group of each text; texts of the same group are in the same fold. Without groups, runs of consecutive
+            texts with the same label stay together.
+        shuffle: whether to assign each text to a fold separately, instead of runs of consecutive texts.
+        weights: weight of each text in training, above 0; None if all are 1. The measures do not use the weights.
         unlabelled: texts without labels.
         lexicon: prior of the n-gram features, as for :func:`nlptx.fit`.
-        separator: text between labels in a table; None if every text has one label.
+        separator: string between the labels of a text in a table; None if every text has one label.
 
     Raises:
         LabelError: there are fewer than two labels.
@@ -94,7 +94,7 @@ class Experiment:
 
     @cached_property
     def targets(self) -> NDArray:
-        """Class of each text, (N,) int64; or whether it has each class, (N, C) bool."""
+        """Class of each text, (N,) int64; or whether the text has each class, (N, C) bool."""
         if self.separator is None:
             return find_labels([label for (label,) in self._sets], self.label_names)
         return find_label_sets(self._sets, self.label_names)
@@ -115,7 +115,7 @@ class Experiment:
         return stratified_folds(stratum, self.folds, rng, shuffle=self.shuffle)
 
     def sample(self, count: int, seed: int) -> Experiment:
-        """Return the experiment with about ``count`` of its texts, in which each label has the same fraction as before.
+        """Return the experiment with about ``count`` of its texts. The fraction of each label is kept.
 
         Runs of consecutive texts are kept or left out together.
         """
@@ -131,7 +131,7 @@ class Experiment:
         )
 
     def rare_labels(self) -> list[str]:
-        """Return the labels that fewer texts than folds have, so that some folds do not measure them."""
+        """Return the labels with fewer texts than there are folds. Some folds contain no text with such a label."""
         counts = dict.fromkeys(self.label_names, 0)
         for labels in self._sets:
             for label in labels:
@@ -139,7 +139,7 @@ class Experiment:
         return [name for name, count in counts.items() if count < self.folds]
 
     def fingerprint(self, recipe: Recipe) -> Fingerprint:
-        """Return everything, besides the seeds, that determines the result of an experiment."""
+        """Return a fingerprint of everything except the seeds that determines the result of an experiment."""
         of = recipe.fingerprint()
         rows = [list(self.texts), ["\0".join(labels) for labels in self._sets]]
         digests = {

@@ -1,4 +1,4 @@
-"""One fold: a model is trained on all other folds and tested on this one."""
+"""Trains a model on all folds except one, and tests it on this fold."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class FoldResult:
         seed: seed of the folds and of training.
         fold: number of the fold, from 0.
         rows: (n,) int64 indices of the texts.
-        probabilities: (n, C) float64; 0 for a label that no training text had.
+        probabilities: (n, C) float64 probabilities of the labels; 0 for a label that no training text had.
         predicted: (n,) int64 class, or (n, C) bool, whether each class is predicted.
         confidence: (n,) float64 probability of the prediction.
-        measures: comparison with the true labels.
+        measures: quality of the predictions, compared with the true labels.
         parameters: number of parameters of the model.
-        seconds: time for training and testing.
+        seconds: time for training and testing, in seconds.
     """
 
     seed: int
@@ -89,7 +89,7 @@ def run_fold(
     on_note: Callable[[str], None] = lambda note: None,
     train_rows: NDArray[np.int64] | None = None,
 ) -> FoldResult:
-    """Train on all folds except one, and predict the labels of this one.
+    """Train a model on all folds except one, and predict the labels of this fold.
 
     Args:
         experiment: texts and folds.

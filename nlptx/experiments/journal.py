@@ -1,4 +1,4 @@
-"""The finished parts of an experiment, kept in a file so that they are not computed again after an interruption."""
+"""Keeps the finished parts of an experiment in a file, so that they are not computed again after an interruption."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from nlptx.training.fingerprint import Fingerprint
 
 
 class Journal:
-    """Records of finished parts, by name. The file is replaced atomically after each of them.
+    """Records of the finished parts of an experiment, by name. After each part, the file is replaced atomically.
 
     Use this class in a ``with`` statement, which holds a lock on the file, and call :meth:`remove` once the result is
     saved.
 
     Args:
-        output: path of the result; the journal is beside it, with the suffix ``.checkpoint``. None: keep no file.
+        output: path of the result; the file is written beside it, with the suffix ``.checkpoint``. If None, no file is
+            written.
         resume: whether to continue from the file if it exists.
         on_note: callback for remarks.
 
     Raises:
-        OutputError: another process uses the file. Raised when the block is entered.
+        OutputError: another process uses the file. The error is raised at the start of the ``with`` block.
     """
 
     def __init__(
@@ -54,7 +55,8 @@ class Journal:
         """Read the records to continue from.
 
         Args:
-            fingerprint: everything that determines the records, except their names.
+            fingerprint: everything that determines the content of the records, except what the name of a record
+                contains.
 
         Raises:
             ArtifactError: the file belongs to another experiment, or is damaged.

@@ -1,4 +1,4 @@
-"""The measures by which experiments judge predictions."""
+"""The quality measures that experiments report."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ class Measures(NamedTuple):
 
     Args:
         accuracy: fraction of the texts whose prediction, one label or a set of labels, is correct.
-        macro_f1: mean F1 of the labels that have texts.
-        log_loss: mean of -log P(true label) in nats; for sets of labels, of the sum over the labels.
+        macro_f1: mean F1 of the labels that occur among the true labels.
+        log_loss: mean of -log P(true label) over the texts, in nats; for sets of labels, the log-losses of all labels
+            of a text are added.
         ece: expected calibration error of the confidence.
     """
 
@@ -33,7 +34,7 @@ class Measures(NamedTuple):
         confidence: NDArray[np.float64],
         targets: NDArray,
     ) -> Measures:
-        """Compare predictions with the true labels of at least one text.
+        """Compare predictions with the true labels of one or more texts.
 
         Args:
             probabilities: (texts, C) probability of each label.

@@ -1,4 +1,4 @@
-"""A new experiment: a folder with a Makefile and two files of settings, copied from the folder ``template``."""
+"""Creates the folder of a new experiment, with a Makefile and two files of settings, from the folder ``template``."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def write_experiment(folder: str | Path, train: str | Path, test: str | Path) ->
 
 
 def _relative(path: str | Path, folder: Path) -> str:
-    """Return the name of an existing file as seen from a folder."""
+    """Return the path of an existing file relative to a folder."""
     if not os.path.exists(path):
         raise DataError("there is no such file", where=str(path))
     name = os.path.relpath(path, folder)

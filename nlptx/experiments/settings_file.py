@@ -1,4 +1,4 @@
-"""Writes settings as a TOML file for the option ``config`` of the stages."""
+"""Writes settings to a TOML file that ``--config`` of ``nlptx train`` reads."""
 
 from __future__ import annotations
 

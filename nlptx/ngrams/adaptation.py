@@ -6,8 +6,8 @@ A model that was trained on other texts already gives each new text outputs z0. 
 
 Here f are numbers that the network computes from the text, and i_g is the inverse document frequency of the n-gram g,
 divided by the mean inverse document frequency of all n-grams. The parameters b, B and w have normal priors centred at
-0, that is, their squares are penalised. Without texts, the outputs are therefore those of the trained model; the more
-texts there are, the more the outputs may differ from those.
+0, that is, their squares are penalised. So without any new texts, the outputs are those of the trained model. The more
+new texts there are, the more the outputs may differ from those of the trained model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
-# Prior variance of the n-gram weights. The other weights have a prior variance of 1, so the caller scales their inputs.
+# Prior variance of the n-gram weights. The other weights have the prior variance 1, so their inputs must be scaled.
 _NGRAM_VARIANCE = 10.0
 _MAX_ITERATIONS = 100
 
@@ -70,11 +70,12 @@ def ngram_rows(
     min_texts: int,
     text_weights: NDArray[np.float64] | None = None,
 ) -> NgramRows:
-    """Return the n-grams in at least ``min_texts`` of the first ``counted`` texts, and the matrix rows of all texts.
+    """Return the n-grams that occur in at least ``min_texts`` of the first ``counted`` texts, with rows for all texts.
 
     Args:
         texts: (T,) word ids of each text.
-        counted: number of texts at the start of ``texts`` that determine which n-grams are kept and their importance.
+        counted: number of texts at the start of ``texts`` from which the kept n-grams and their importance are
+            computed.
         order: length of the longest n-gram; 0 for none.
         words: V.
         min_texts: minimum number of texts that an n-gram must occur in.
@@ -104,10 +105,10 @@ def cross_fit_correction(
     """Fit a correction, and compute the out-of-fold contribution of the n-grams to the outputs for each training text.
 
     Args:
-        ngrams: n-grams of the N texts and of passages of them.
+        ngrams: n-grams of the N texts and of passages of these texts.
         outputs: (N, E) outputs z0 of the trained model.
         inputs: (N, K) numbers f of each text.
-        targets: (N,) class of each text, or (N, E) whether it has each class.
+        targets: (N,) class of each text, or (N, E), whether the text has each class.
         text_of: (N + passages,) index of the text that each row of ``ngrams`` belongs to.
         rng: source of randomness for the folds.
         workers: threads to use; they do not change the result.
@@ -116,9 +117,9 @@ def cross_fit_correction(
 
     Returns:
         The correction fitted on all texts; and the contribution of the n-grams to the outputs for each row of
-        ``ngrams``, (N + passages, E), computed by a correction that was fitted without the text of this row. All of
-        this is 0 if there are too few texts to show that the correction helps: if it does not lower the mean log-loss,
-        out of fold, by more than the standard error of the difference.
+        ``ngrams``, (N + passages, E), computed by a correction that was fitted without the text of this row. The
+        correction and the contributions are 0 unless the correction lowers the mean out-of-fold log-loss by more than
+        the standard error of the difference, which requires enough texts.
     """
     count = len(targets)
     folds = min(FOLDS, count)
@@ -212,5 +213,5 @@ def _losses_and_gradient(z: NDArray[np.float64], targets: Targets) -> tuple[NDAr
 
 
 def _scores(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return one score per class; an output of width 1 is the log-odds of the second of two classes."""
+    """Return one score per class. Outputs of width 1 are the log-odds of the second of two classes."""
     return np.hstack([np.zeros_like(z), z]) if z.shape[1] == 1 else z

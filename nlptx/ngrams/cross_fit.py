@@ -28,13 +28,14 @@ from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
-# Progress callback: name of a step, its completed fraction, description of the progress. It is also called in threads.
+# Progress callback, called with the name of a step, its completed fraction and a description, also from threads.
 OnProgress = Callable[[str, float, str], None]
 # The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two.
 _TEXTS_PER_OCCURRENCE = 3500
-# A text is used for the components only if it has at least this many distinct n-grams (a text of seven words has at
+# A text is used for the components only if it has at least _MIN_NGRAMS distinct n-grams (a text of seven words has at
 # most eighteen). Shorter texts contain hardly any co-occurrences, and single phrases among long texts would distort the
-# components. If this fraction of the median number of distinct n-grams is smaller, it is the minimum.
+# components. If the fraction _MIN_FRACTION_OF_MEDIAN of the median number of distinct n-grams is smaller, it is the
+# minimum.
 _MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN = 20, 0.25
 
 
@@ -75,7 +76,7 @@ def fit_ngram_features(
 
     Args:
         texts: (T,) word ids of each training text.
-        targets: (texts,) class of each text, or (texts, C) whether it has each class.
+        targets: (texts,) class of each text, or (texts, C), whether the text has each class.
         shape: shape and size of the features.
         rng: source of randomness for the folds and for the initial vectors of the power iteration.
         unlabelled: word ids of texts without a label.
@@ -105,7 +106,7 @@ def fit_ngram_features(
         on_progress("linear models", min(done / (models * MAX_ITERATIONS), 1), f"{models} models, {done} iterations")
 
     def fit(rows: NDArray[np.intp]) -> tuple[NgramFeatures, NDArray[np.float32]]:
-        """Fit on the texts ``rows``; also return (texts, M E), the influence of each text on its own outputs."""
+        """Return features fitted on texts ``rows``, and the influence of each text on its own outputs, (texts, M E)."""
         of_rows = None if text_weights is None else text_weights[rows]
         model = fit_ratio_model(
             scaled[rows],
@@ -128,7 +129,7 @@ def fit_ngram_features(
     def with_components(
         features: NgramFeatures, components: TextComponents, rows: NDArray[np.intp]
     ) -> tuple[NgramFeatures, NDArray[np.float32]]:
-        """Add the second linear model; also return (texts, E), the contribution of each text to its own output."""
+        """Return features with the second model, and what each text contributes to its own output, (texts, E)."""
         long = rows[row_of[rows] >= 0]
         of_long = None if text_weights is None else text_weights[long]
         slopes, start = fit_dense(components.scores[row_of[long]], targets[long], width, of_long)

@@ -1,4 +1,4 @@
-"""Extend the n-gram features of a trained model to more words, other outputs and more n-grams."""
+"""Extends the n-gram features of a trained model to more words, other outputs and more n-grams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The n-gram features of a text without each of its words, in time proportional to the length of the text."""
+"""Computes the n-gram features of a text with one word left out, for each of its words, in linear time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nlptx.ngrams.features import NgramFeatures
 
 
 class FeaturesWithoutEach(NamedTuple):
-    """The n-grams and the text features of a text of T words without each of its words.
+    """The n-grams and the text features of a text of T words with one word left out, for each of its words.
 
     Args:
         next_ngrams: (T, order - 1, order) indices of the n-grams that end at each of the next order - 1 words after the
@@ -26,7 +26,7 @@ class FeaturesWithoutEach(NamedTuple):
 def features_without_each(
     features: NgramFeatures, ids: NDArray[np.integer], found: NDArray[np.integer]
 ) -> FeaturesWithoutEach:
-    """Return the n-gram features of a text without each of its words.
+    """Return the n-gram features of a text with one word left out, for each of its words.
 
     The linear models only use whether an n-gram occurs, not how often. If an n-gram occurs m times, each of its
     occurrences gets 1/m of its weight; otherwise, leaving out a word that is repeated would change nothing.
@@ -69,12 +69,13 @@ def _next_ngrams(features: NgramFeatures, ids: NDArray[np.integer]) -> NDArray[n
 def _changes(
     features: NgramFeatures, found: NDArray[np.integer], next_ngrams: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return (left-out word, n-gram, change of its presence) for the n-grams that change when a word is left out."""
+    """Return (left-out word, n-gram, change of its presence) for n-grams that appear or disappear."""
     known, length = len(features.keys), len(found)
     words, ngrams, steps = [], [], []
     for distance in range(features.order):
         for size in range(distance + 1, features.order + 1):
-            # The n-gram of this size that ends this many words after the left-out word contains it, so it disappears.
+            # The n-gram of this size that ends this many words after the left-out word contains this word, so the
+            # n-gram disappears.
             words.append(np.arange(length - distance))
             ngrams.append(found[distance:, size - 1].astype(np.int64))
             steps.append(np.full(length - distance, -1))

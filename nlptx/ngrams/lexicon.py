@@ -1,8 +1,8 @@
 """A lexicon as a prior of the first linear model of the n-gram features.
 
-The weight of an n-gram in the lexicon is expected to be s v instead of 0, where v is its value in the lexicon and s is
-fitted to the data, one number per output. This is the same as giving the model one more feature, the sum of the values
-in a text, divided like all features by the square root of its number of words. The lexicon also gives weights to words
+The prior mean of the weight of an n-gram in the lexicon is s v instead of 0, where v is the value in the lexicon, and
+s, one number per output, is fitted to the data. This is equivalent to one more feature: the sum of the values in a
+text, divided, like all features, by the square root of its number of words. The lexicon also gives weights to words
 that no training text contains.
 """
 
@@ -34,7 +34,7 @@ class LexiconPrior:
 
     @classmethod
     def of(cls, entries: Mapping[str, float], vocabulary: Vocabulary, order: int) -> LexiconPrior | None:
-        """Look up the entries of a lexicon; None if no entry has a value other than 0 and only words of the vocabulary.
+        """Look up the entries of a lexicon; None if every entry has the value 0 or an unknown word.
 
         Args:
             entries: word or phrase -> value.

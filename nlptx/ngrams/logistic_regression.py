@@ -4,8 +4,8 @@ The first one is NB-LR (Wang & Manning 2012; Mesnil et al. 2014), with ratios r 
 
     z = b + (sum of w_g r_g / sqrt(T) over the distinct n-grams g of a text of T words)
 
-Without the division by sqrt(T), the outputs for long texts would always be large, whatever their content, and one model
-could not fit both sentences and reviews.
+Without the division by sqrt(T), the outputs for long texts would always be large, and one model could not fit both
+sentences and reviews.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def fit_linear(
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
         ratios: (G, E) ratios. E = 1 means two classes and the logistic loss; E > 1 means softmax over E classes.
-        targets: (texts,) class of each text; or (texts, E) whether it has each class, for E separate logistic losses.
+        targets: (texts,) class of each text; or (texts, E), whether the text has each class, for E logistic losses.
         on_iteration: callback after each iteration; there are at most MAX_ITERATIONS.
         text_weights: (texts,) weight of the loss of each text, or None.
 

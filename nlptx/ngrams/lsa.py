@@ -31,7 +31,7 @@ from nlptx.runtime.workers import Workers
 _TOLERANCE = 0.2
 # Minimum number of texts per component.
 _TEXTS_PER_COMPONENT = 4
-# Relative size below which a float32 result may be nothing but rounding error.
+# A float32 result of a smaller relative size may be only a rounding error.
 _ROUNDING = 1e-5
 # Number of columns that are multiplied at a time.
 _COLUMNS = 32
@@ -59,7 +59,7 @@ class TextComponents:
         """Return (T, E), the contribution of each text to its own output in a model ``scores @ slopes``.
 
         With a = lift @ slopes, the output x_t' X' a of text t is a sum over all texts. Text t itself contributes
-        |x_t|^2 a_t. The output of a text that is not among the rows has no such term.
+        |x_t|^2 a_t. The output of a text that is not among the rows contains no contribution of the text itself.
         """
         return self.lift @ slopes
 

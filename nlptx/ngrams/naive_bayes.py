@@ -10,7 +10,7 @@ n-grams. If two classes have equal shares, this is the ratio of Wang & Manning 2
 1 to both counts. If the same number were added to the counts of a rare class and to those of all other classes, the
 ratios of neutral n-grams would differ from 0, and the difference would grow with the number of n-grams. In the form
 used here, an n-gram has the ratio 0 if its counts are distributed over the classes in the same way as the sum of all
-counts, whatever the shares are, and n-grams that occur in no labelled text do not affect the other ratios.
+counts, for any shares. N-grams that occur in no labelled text do not affect the other ratios.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-# A trigram key is a number of three digits in base V + 2. Up to this vocabulary size V it stays below 2^63.
+# Maximum vocabulary size V for which trigram keys, numbers of three digits in base V + 2, are below 2^63.
 LARGEST_VOCABULARY = 2_000_000
 # Smoothing: number of texts added to the count of every n-gram, divided among the classes by their shares.
 _PSEUDO_COUNT = 2.0

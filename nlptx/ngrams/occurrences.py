@@ -1,4 +1,4 @@
-"""Functions that find out which n-grams occur in which texts."""
+"""Finds the n-grams of texts and the texts that contain each n-gram."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""One logistic regression per label on the log-count ratios of the n-grams that indicate it, for many labels.
+"""For many labels: one logistic regression per label, on the log-count ratios of the n-grams that indicate the label.
 
-The model of a label is that of :mod:`nlptx.ngrams.logistic_regression`, with the ratios of the label against the rest.
-But it uses only the n-grams that occur with the label more often than expected, whose number is proportional to the
-number of texts with the label. All texts without any of these n-grams have the same output, the bias, so their losses
-are computed once and multiplied by their number. So the memory for the weights grows with the number of labels that
-texts have, and the time at most with the number of texts times the number of labels.
+The model of a label is described in :mod:`nlptx.ngrams.logistic_regression`. Its ratios compare the label with all
+others. However, it uses only the n-grams that occur with the label more often than expected. Their number is
+proportional to the number of texts with the label, so the memory for the weights of all labels is proportional to the
+number of pairs of a text and its label. All texts without any of these n-grams have the same output, the bias, so their
+loss is computed once and multiplied by their number. The time grows at most with the number of texts times the number
+of labels.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class LabelModels:
     bias: NDArray[np.float32]
 
     def to_bytes(self) -> list[bytes]:
-        """Return the arrays as bytes, which a process can send to another one without referring to any class."""
+        """Return the arrays as bytes, which can be sent to another process without pickling an object of a class."""
         arrays = (self.products.indptr.astype(np.int64), self.products.indices.astype(np.int32))
         floats = (self.products.data.astype(np.float32), self.bias.astype(np.float32))
         return [array.tobytes() for array in (*arrays, *floats)]
@@ -97,7 +98,7 @@ def _indicative(
         grams: (g,) n-grams that occur with the label.
         with_label: (g,) number of texts with the label that contain each of them.
         seen: (g,) number of texts that contain each of them.
-        seen_in_all: sum of these numbers over all n-grams, with and without the label.
+        seen_in_all: sum of ``seen`` over all n-grams, including those that do not occur with the label.
     """
     share = with_label.sum() / (seen_in_all or 1)
     if not 0 < share < 1:
@@ -112,7 +113,7 @@ def _fit_label(
 ) -> tuple[NDArray[np.float32], float]:
     """Return the products (g,) of weights and ratios, and the bias, of the model of one label with g n-grams."""
     total, with_label = float(weights.sum()), float(weights[positive].sum())
-    # A label that none or all of these texts have is taken to be half a text away from that.
+    # Half a text with the label and half a text without it are added, so that the log-odds are finite.
     start = np.log((with_label + 0.5) / (total - with_label + 0.5))
     if not len(ratios) or not 0 < with_label < total:
         return np.zeros(len(ratios), np.float32), float(start)

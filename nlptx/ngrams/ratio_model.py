@@ -42,7 +42,7 @@ def fit_ratio_model(
 
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
-        targets: (texts,) class of each text, or (texts, C) whether it has each class.
+        targets: (texts,) class of each text, or (texts, C), whether the text has each class.
         classes: C.
         min_texts: minimum number of texts that an n-gram must occur in.
         of_lexicon: (texts, 1) feature of the lexicon, or None.
@@ -54,7 +54,7 @@ def fit_ratio_model(
     counts = np.stack([_count_texts(rows, column, text_weights) for column in has_class.T], axis=1)
     seen = _count_texts(rows, np.ones(rows.shape[0], bool), text_weights) if independent else None
     ratios = log_count_ratios(counts, min_texts, seen)
-    # Leave out n-grams without a ratio to save time; their weights would remain 0.
+    # To save time, leave out n-grams with the ratio 0. Their weights would remain 0.
     informative = np.flatnonzero(ratios.any(axis=1))
     columns, scales = rows[:, informative], ratios[informative]
     if of_lexicon is not None:

@@ -1,8 +1,7 @@
 """Conversion of NgramFeatures to and from the arrays of a model file.
 
 The keys of the n-grams are sorted int64 numbers. If it takes less space, they are stored in two parts: the lower 32
-bits of each key, as an int32, and, for each distinct number that the upper bits form, this number and how many keys
-have it.
+bits of each key, as an int32, and each distinct value of the upper bits, with the number of keys that have it.
 """
 
 from __future__ import annotations

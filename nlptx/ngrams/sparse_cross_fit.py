@@ -43,7 +43,7 @@ def fit_sparse_features(
 
     Args:
         texts: (T,) word ids of each training text.
-        targets: (texts,) class of each text, or (texts, C) whether it has each class.
+        targets: (texts,) class of each text, or (texts, C), whether the text has each class.
         shape: shape and size of the features; the components are ignored.
         rng: source of randomness for the folds.
         workers: threads or processes to use; they do not change the result.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def plot_coverage(curve: CoverageCurve, path: FilePath) -> None:
-    """Plot the accuracy on the most confident texts against coverage, their fraction of all texts.
+    """Plot the accuracy on the most confident texts against their fraction of all texts (the coverage).
 
     Args:
         curve: accuracy at every coverage.
@@ -37,7 +37,7 @@ def plot_evaluation(
     Args:
         curve: accuracy at every coverage.
         confidence: (N,) confidence of each prediction.
-        correct: (N,) whether it is correct.
+        correct: (N,) whether each prediction is correct.
         path: file to write, ending in .png, .svg or .pdf.
 
     Raises:

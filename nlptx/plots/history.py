@@ -1,4 +1,4 @@
-"""Learning curves."""
+"""Draws learning curves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def plot_history(history: dict[str, Any], path: FilePath) -> None:
         path: file to write, ending in .png, .svg or .pdf.
 
     Raises:
-        SettingsError: the file name has none of these extensions.
+        SettingsError: the file name does not end in .png, .svg or .pdf.
         NlptxError: matplotlib is not installed.
         OutputError: the file cannot be written.
     """

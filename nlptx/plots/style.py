@@ -1,7 +1,7 @@
-"""The style of all pictures, and how they are written.
+"""Defines the style of all pictures, and writes them.
 
 Colours are those of Okabe & Ito (2008), "Color universal design", which people with any colour vision can tell apart.
-Because pictures are also printed in grey, everything that a colour distinguishes also differs in line style, marker or
+Because pictures are also printed in grey, lines and points of different colours also differ in line style, marker or
 position.
 """
 
@@ -28,7 +28,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Width of a picture in inches: the width of the text on A4 or US letter paper.
 WIDTH = 6.5
 _DPI = 200
-_STYLE: Any = {  # the type that matplotlib declares lists all keys
+_STYLE: Any = {  # Any, because the type declared by matplotlib lists all keys
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.titleweight": "bold",
@@ -71,7 +71,7 @@ def picture(path: FilePath, height: float, *, width: float = WIDTH, constrained:
         constrained: whether matplotlib places the axes so that labels do not overlap.
 
     Raises:
-        SettingsError: the file name has none of these extensions.
+        SettingsError: the file name does not end in .png, .svg or .pdf.
         NlptxError: matplotlib is not installed.
         OutputError: the file cannot be written.
     """
@@ -92,7 +92,7 @@ def picture(path: FilePath, height: float, *, width: float = WIDTH, constrained:
 
 
 def percent_axis(axis: Any) -> None:
-    """Label an axis of percentages with few whole numbers."""
+    """Put only a few ticks, at whole numbers, on an axis of percentages."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(nbins=6, integer=True))

@@ -1,4 +1,4 @@
-"""A map of words."""
+"""Draws a map of words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT = 9.5, 6.5
 # Number of words that name a group in the legend.
 _NAMED = 3
-# Where a word may stand beside its marker: shift in points and alignment. They are tried in turn.
+# Positions of a word beside its marker: shift in points, and alignment. They are tried in this order.
 _PLACES = (
     *((5, 0, "left", "center"), (-5, 0, "right", "center")),
     *((0, 5, "center", "bottom"), (0, -5, "center", "top")),
@@ -29,8 +29,8 @@ _PLACES = (
 def plot_words(embeddings: Embeddings, path: FilePath) -> None:
     """Draw a map of words, in which words that are used in similar contexts are close together.
 
-    Each group of similar words has a colour and a marker, and the legend names its most central words. A word for which
-    there is no room is left out.
+    Each group of similar words has a colour and a marker, and the legend names its most central words. If there is no
+    room for a word, only its marker is drawn.
 
     Args:
         embeddings: the word vectors.
@@ -67,7 +67,7 @@ def plot_words(embeddings: Embeddings, path: FilePath) -> None:
 
 
 def _write_word(axes: Any, renderer: Any, word: str, position: NDArray[np.float64], taken: list[Any]) -> None:
-    """Write a word beside its marker, where it overlaps nothing that is already there, if there is room."""
+    """Write a word at the first position beside its marker where it overlaps nothing; do nothing if there is none."""
     for right, up, side, height in _PLACES:
         text = axes.annotate(
             word, position, (right, up), textcoords="offset points", size=8, ha=side, va=height, parse_math=False

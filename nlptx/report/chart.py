@@ -1,4 +1,4 @@
-"""Charts: data and scales. The template ``charts.html`` draws them as SVG, with the colours of the page."""
+"""The data and scales of charts. The template ``charts.html`` draws charts as SVG, in the colours of the page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEFT, RIGHT, TOP, BOTTOM = 60, 16, 10, 42
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis from ``low`` to ``high``, with ticks at (value, text), and a label."""
+    """An axis from ``low`` to ``high``, with a label, and with ticks that are given as (value, text)."""
 
     low: float
     high: float
@@ -54,7 +54,7 @@ class Chart:
         diagonal: whether to draw the line y = x for comparison.
         level: y value of a horizontal line for comparison, or None.
         height: height in SVG units.
-        marker: whether to draw a marker that a control of the page moves.
+        marker: whether to draw a marker, which the user moves with a control on the page.
     """
 
     name: str
@@ -97,13 +97,13 @@ class Chart:
 
     @property
     def legend(self) -> list[Series]:
-        """The series that have a name, unless there is only one."""
+        """The series that have a name; empty if there is only one such series."""
         named = [series for series in self.series if series.name]
         return named if len(named) > 1 else []
 
 
 def percent_axis(label: str, low: float = 0.0, high: float = 1.0) -> Axis:
-    """Return an axis of fractions, with ticks in percent at round values."""
+    """Return an axis for fractions. Its ticks are at round values and show per cent."""
     step = next(step for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.25) if (high - low) / step <= 6 or step == 0.25)
     first, last = int(low / step + 0.999999), int(high / step + 1e-6)
     ticks = [(number * step, f"{100 * number * step:.0f} %") for number in range(first, last + 1)]
@@ -111,7 +111,7 @@ def percent_axis(label: str, low: float = 0.0, high: float = 1.0) -> Axis:
 
 
 def axis_start(lowest: float, room: float = 0.02) -> float:
-    """Return a round start, in steps of 10 %, for an axis whose lowest value is ``lowest``; at most 0.9."""
+    """Return the start of an axis, a multiple of 0.1 from 0 to 0.9, that leaves ``room`` below the value ``lowest``."""
     return min(max(int((lowest - room) * 10) / 10, 0.0), 0.9)
 
 

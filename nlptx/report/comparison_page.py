@@ -10,7 +10,7 @@ from nlptx import __version__
 from nlptx.evaluation.alignment import label_text
 from nlptx.evaluation.comparison import Comparison, Difference
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
-from nlptx.evaluation.verdict import examples, verdict
+from nlptx.evaluation.verdict import only_first_correct, verdict
 from nlptx.io.paths import FilePath
 from nlptx.metrics import wilson_interval
 from nlptx.report.chart import Chart
@@ -18,14 +18,14 @@ from nlptx.report.figures import Confidences, lowest_value, reliability_charts
 from nlptx.report.listed_texts import MAX_CHARACTERS
 from nlptx.report.page import write_page
 
-# Maximum number of texts that only one of two programs has right, for each of the two.
+# Maximum number of listed texts for which only one of two programs is correct, for each of the two programs.
 MAX_EXAMPLES = 25
 # Maximum number of programs whose reliability is drawn.
 _MAX_DIAGRAMS = 6
 
 
 class DrawnDifference(NamedTuple):
-    """A difference with its interval, as text and as places from 0 to 100 on a scale whose middle is 0."""
+    """A difference and its interval, as text and as positions from 0 to 100, where 50 is no difference."""
 
     name: str
     value: str
@@ -36,16 +36,16 @@ class DrawnDifference(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A text that only one of two programs has right.
+    """A text for which only one of two programs is correct.
 
     Args:
-        right: name of the program that is right.
+        right: name of the program that is correct.
         wrong: name of the other program.
-        pair: number of the pair and of the program in it, such as "1-2".
+        pair: number of the pair of programs, and number of the correct program in this pair (1 or 2), such as "1-2".
         where: position in the input.
         label: the true label.
         predicted: the wrong prediction.
-        confidences: confidence of the right and of the wrong prediction; None if it is unknown.
+        confidences: confidence of the correct and of the wrong prediction; None if it is unknown.
         text: the shown part of the text.
         is_cut: whether only the beginning of the text is shown.
     """
@@ -111,9 +111,9 @@ def write_comparison_page(
         "diagrams": diagrams,
         "examples": _examples(predictions),
         "kinds": [
-            (f"{number}-{place}", f"only {right} right, not {wrong}")
+            (f"{number}-{position}", f"only {right} right, not {wrong}")
             for number, pair in enumerate(comparison.pairs, start=1)
-            for place, right, wrong in ((1, pair.first, pair.second), (2, pair.second, pair.first))
+            for position, right, wrong in ((1, pair.first, pair.second), (2, pair.second, pair.first))
         ],
         "max_examples": MAX_EXAMPLES,
         "command": command,
@@ -135,7 +135,7 @@ def _diagrams(predictions: Sequence[LabelledPredictions]) -> list[Chart]:
 
 
 def _signed(value: float, digits: int) -> str:
-    """Return a number with its sign, where the minus is as wide as the plus."""
+    """Return a number with its sign. The minus sign is the character that is as wide as a plus sign."""
     return f"{value:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
@@ -147,22 +147,22 @@ def _differences(accuracy: Difference, macro_f1: Difference, log_loss: Differenc
 def _drawn(name: str, difference: Difference, unit: float, digits: int) -> DrawnDifference:
     value, low, high = (unit * each for each in (difference.value, difference.low, difference.high))
     largest = max(abs(low), abs(high), abs(value)) or 1.0
-    places = [round(50 + 48 * each / largest, 1) for each in (low, value, high)]
+    positions = [round(50 + 48 * each / largest, 1) for each in (low, value, high)]
     interval = f"{_signed(low, digits)} to {_signed(high, digits)}"
-    return DrawnDifference(name, _signed(value, digits), interval, *places)
+    return DrawnDifference(name, _signed(value, digits), interval, *positions)
 
 
 def _examples(predictions: Sequence[LabelledPredictions]) -> list[Example]:
     found = []
     for number, other in enumerate(predictions[1:], start=1):
-        for place, (right, wrong) in enumerate(((predictions[0], other), (other, predictions[0])), start=1):
-            for row in examples(right, wrong, MAX_EXAMPLES):
+        for position, (right, wrong) in enumerate(((predictions[0], other), (other, predictions[0])), start=1):
+            for row in only_first_correct(right, wrong, MAX_EXAMPLES):
                 document = right.documents[row]
                 found.append(
                     Example(
                         right.source,
                         wrong.source,
-                        f"{number}-{place}",
+                        f"{number}-{position}",
                         document.where,
                         label_text(right, right.targets[row]) or "none",
                         label_text(wrong, wrong.predicted[row]) or "none",

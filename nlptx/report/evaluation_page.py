@@ -40,7 +40,7 @@ _SECTIONS = [
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Predictions for labelled texts, and what is to be reported about them.
+    """Predictions for labelled texts, with everything else that the report shows.
 
     Args:
         predictions: predictions for all texts.
@@ -48,9 +48,9 @@ class Evaluation:
         data: names of the labelled data.
         sha256: digest of the labelled data.
         model: the model that made the predictions; None if another program made them.
-        answered: (texts,) whether each text gets a label. Only these texts are evaluated; but the curve of accuracy
-            against coverage is that of all texts. None if all texts get a label.
-        groups: accuracy by the values of columns, by name of the column.
+        answered: (texts,) whether each text gets a label; None if all texts get one. Only texts with a label are
+            evaluated, except in the curve of accuracy against coverage, which includes all texts.
+        groups: name of a column -> accuracy on the texts with each value of this column.
         notes: remarks about the data, such as that the model was trained on it.
         command: command that makes the page; not shown if empty.
     """
@@ -77,7 +77,7 @@ def write_evaluation_page(path: FilePath, evaluation: Evaluation, workers: Worke
     Args:
         path: file to write; its name ends in .html or .htm.
         evaluation: what to report.
-        workers: threads or processes that find out what each word of the listed texts is worth.
+        workers: threads or processes that compute the worth of each word of the listed texts.
 
     Raises:
         SettingsError: the file name has another extension.
@@ -160,7 +160,7 @@ def _answered(evaluation: Evaluation) -> list[str]:
         return []
     return [
         f"Only {int(answered.sum()):,} of {len(answered):,} texts have enough confidence to get a label. All figures"
-        " except accuracy against coverage are about these texts."
+        " except accuracy against coverage show only these texts."
     ]
 
 
@@ -196,7 +196,7 @@ def _percent(value: float, digits: int = 1) -> str:
 
 
 def _confusions(report: Report | LabelSetReport) -> dict[str, Any]:
-    """Return the confusion matrix, or the most frequent confusions if there are too many labels for a matrix."""
+    """Return the confusion matrix; or, if there are too many labels for a matrix, the most frequent confusions."""
     if isinstance(report, LabelSetReport):
         return {"matrix": [], "confusions": []}
     rows = figures.confusion_rows(report.confusion)

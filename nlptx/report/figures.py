@@ -14,7 +14,7 @@ from nlptx.evaluation.groups import Group
 from nlptx.metrics import BINS
 from nlptx.report.chart import Axis, Chart, Series, axis_start, count_axis, percent_axis
 
-# Maximum number of labels whose curves are drawn; there is a colour for each.
+# Maximum number of labels whose curves are drawn. Each has a colour of its own.
 MAX_CURVES = 6
 # Maximum number of labels in a confusion matrix; with more labels, the most frequent confusions are listed.
 MAX_MATRIX, MAX_CONFUSIONS = 12, 25
@@ -23,7 +23,7 @@ _LOW = 140
 
 
 class Confidences(NamedTuple):
-    """The confidence of the predictions, with a name for the legend, and whether each is correct; both are (texts,)."""
+    """A name for the legend, the confidence of each prediction (texts,), and whether it is correct (texts,)."""
 
     name: str
     confidence: NDArray[np.float64]
@@ -33,19 +33,19 @@ class Confidences(NamedTuple):
 def ranking_charts(
     labels: Sequence[str], probabilities: NDArray[np.float64] | None, targets: NDArray, several: bool
 ) -> list[Chart]:
-    """Return the chart of the ROC curves and that of the precision-recall curves; no chart if no curve is defined.
+    """Return a chart of ROC curves and a chart of precision-recall curves; no charts if no curve is defined.
 
     Args:
         labels: names of the C labels.
         probabilities: (texts, C) probability of each label; None if they are unknown.
-        targets: (texts,) class of each text; or (texts, C), whether it has each label.
+        targets: (texts,) class of each text; or (texts, C), whether the text has each label.
         several: whether a text may have several labels.
     """
     if probabilities is None:
         return []
     has_label = targets if targets.ndim == 2 else targets[:, None] == np.arange(len(labels))
     counts = has_label.sum(axis=0)
-    # With two labels, the ROC curve of the first one has the same area, so only the second one is drawn.
+    # If there are two labels, their ROC curves have the same area, so only the curve of the second one is drawn.
     shown = [1] if len(labels) == 2 and not several else np.argsort(-counts, kind="stable")[:MAX_CURVES].tolist()
     found: list[tuple[int, RankingCurves]] = []
     for column in shown:
@@ -70,7 +70,7 @@ def ranking_charts(
         Chart(
             "roc",
             "ROC curve" if one else "ROC curves",
-            f"For {subject}: the closer to the upper left corner, the better; the dotted line is guessing."
+            f"For {subject}. A curve closer to the upper left corner is better; the dotted line is that of guessing."
             + (f" The area under the curve is {_area(found[0][1].roc):.3f}." if one else note),
             percent_axis("other texts that get the label"),
             percent_axis("texts with the label that get it"),
@@ -80,8 +80,8 @@ def ranking_charts(
         Chart(
             "precision-recall",
             "Precision and recall",
-            f"For {subject}: how many of the labelled texts are right, if this share of the texts with the label is"
-            " found." + (f" The dotted line is guessing; the mean precision is {precision:.3f}." if one else note),
+            f"For {subject}. The precision if this fraction of the texts with the label is found (the recall)."
+            + (f" The dotted line is that of guessing; the mean precision is {precision:.3f}." if one else note),
             percent_axis("recall"),
             percent_axis("precision"),
             recall,
@@ -123,9 +123,9 @@ def reliability_charts(confidences: Sequence[Confidences], lowest: float = 1.0) 
         Chart(
             "reliability",
             "Reliability",
-            "Points on the dotted diagonal: of the texts with 80 % confidence, 80 % are right. Below it the model is"
-            " too sure, above it too cautious. The vertical lines are 95 % intervals."
-            + (" Calibration moves the open points to the filled ones." if two else ""),
+            "On the dotted diagonal, 80 % of the predictions with a confidence of 80 % are correct. Below it, the"
+            " confidence is too high; above it, too low. The vertical lines are 95 % intervals."
+            + (" The open points show the model before calibration." if two else ""),
             percent_axis("confidence", start),
             percent_axis("accuracy", start),
             series,
@@ -134,7 +134,7 @@ def reliability_charts(confidences: Sequence[Confidences], lowest: float = 1.0) 
         Chart(
             "bins",
             "Texts at each confidence",
-            "The number of texts in each bin of the diagram above: a point that stands for few texts says little.",
+            "The number of texts in each bin of the diagram above. A point for few texts is not reliable.",
             percent_axis("confidence", start),
             count_axis("texts", max(part.texts for part in bins)),
             [Series("", bars, 1, "bars", width=1 / BINS)],
@@ -151,8 +151,9 @@ def coverage_chart(curve: CoverageCurve) -> Chart:
     return Chart(
         "coverage",
         "Accuracy against coverage",
-        "If only the texts with the highest confidence get a label: the further left, the fewer texts, and the more of"
-        f" their labels should be right. The mean error over all coverages (AURC) is {curve.aurc:.4f}.",
+        "The accuracy if only the texts with the highest confidence get a label. Further to the left, fewer texts get"
+        " one, and more of these labels should be correct."
+        f" The mean error over all coverages (AURC) is {curve.aurc:.4f}.",
         percent_axis("coverage: texts that get a label"),
         percent_axis("accuracy", start),
         [Series("", points)],
@@ -161,7 +162,7 @@ def coverage_chart(curve: CoverageCurve) -> Chart:
 
 
 def coverage_steps(curve: CoverageCurve, chart: Chart) -> list[dict[str, Any]]:
-    """Return the positions of the threshold control, from all texts to few: numbers, and coordinates in the chart."""
+    """Return numbers and chart coordinates for each position of the threshold control, starting with all texts."""
     points = list(dict.fromkeys(map(curve.at, np.arange(100, 0, -1) / 100)))
     return [
         {
@@ -179,9 +180,9 @@ def coverage_steps(curve: CoverageCurve, chart: Chart) -> list[dict[str, Any]]:
 
 def length_chart(groups: Sequence[Group], accuracy: float) -> Chart:
     """Return the chart of accuracy by number of words, in groups of texts of similar length."""
-    places = range(1, len(groups) + 1)
+    positions = range(1, len(groups) + 1)
     start = axis_start(min(group.interval[0] for group in groups), 0)
-    points = [(place, group.accuracy) for place, group in zip(places, groups, strict=True)]
+    points = [(position, group.accuracy) for position, group in zip(positions, groups, strict=True)]
     return Chart(
         "length",
         "Accuracy by number of words",
@@ -190,7 +191,10 @@ def length_chart(groups: Sequence[Group], accuracy: float) -> Chart:
         Axis(
             0.5,
             len(groups) + 0.5,
-            [(place, group.name.replace(" to ", "\u2013")) for place, group in zip(places, groups, strict=True)],
+            [
+                (position, group.name.replace(" to ", "\u2013"))
+                for position, group in zip(positions, groups, strict=True)
+            ],
             "words",
         ),
         percent_axis("accuracy", start),
@@ -200,7 +204,7 @@ def length_chart(groups: Sequence[Group], accuracy: float) -> Chart:
 
 
 class Confusion(NamedTuple):
-    """Texts with one true and one predicted label: their number, and their fraction of the texts with the true label.
+    """A cell of the confusion matrix: the number of its texts, and their fraction of all texts with this true label.
 
     ``tint`` is the strength of the background colour, from 0 to 5.
     """
@@ -213,7 +217,7 @@ class Confusion(NamedTuple):
 
 
 def confusion_rows(matrix: NDArray[np.int64]) -> list[list[Confusion]]:
-    """Return a confusion matrix (C, C) with fractions and colours, by true label and predicted label."""
+    """Return the cells of a confusion matrix (C, C) with fractions and colours; each row is a true label."""
     totals = matrix.sum(axis=1)
     rows = []
     for true, counts in enumerate(matrix.tolist()):
@@ -229,5 +233,5 @@ def most_frequent_confusions(rows: Sequence[Sequence[Confusion]]) -> list[Confus
 
 
 def tint_of(share: float) -> int:
-    """Return the strength of the colour, from 0 to 5, for a fraction from 0 to 1: 0 only for 0."""
+    """Return the strength of the colour, from 0 to 5, for a fraction from 0 to 1. It is 0 only for the fraction 0."""
     return min(int(np.ceil(share * 5 - 1e-9)), 5)

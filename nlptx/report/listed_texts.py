@@ -15,12 +15,12 @@ from nlptx.report.figures import tint_of
 from nlptx.report.word_spans import Span, find_spans
 from nlptx.runtime.workers import Workers
 
-# Numbers of texts that are listed.
+# Maximum numbers of errors and of uncertain texts that are listed.
 MAX_ERRORS, MAX_UNCERTAIN = 50, 30
-# Maximum number of characters that are shown of a text.
+# Maximum number of characters of a text that are shown.
 MAX_CHARACTERS = 1500
-# Maximum number of words of a text whose words are coloured, and of the sum of the squares of these numbers over all
-# texts. To find out what each of n words is worth, n variants of n - 1 words are scored.
+# Computing the worth of the n words of a text takes n predictions for n - 1 words each. So words are coloured only in
+# texts of at most _MAX_WORDS words, and only while the sum of n^2 over the coloured texts is at most _MAX_WORK.
 _MAX_WORDS, _MAX_WORK = 400, 1_500_000
 # A word whose worth is at least this fraction of the largest worth in the text is coloured.
 _VISIBLE = 0.1
@@ -34,12 +34,12 @@ class ListedText:
         where: position in the input, as ``file:line``.
         is_worst: whether it is listed as one of the worst errors.
         is_uncertain: whether it is listed as one of the most uncertain texts.
-        true, predicted: classes; several or none of them if a text may have any number of labels.
+        true, predicted: the true and the predicted class. If a text may have any number of labels, all its classes.
         confidence: probability of the prediction; None if it is unknown.
         correct: whether the prediction is correct.
-        spans: the shown part of the text, split into words with their worth and what stands between them.
+        spans: the shown part of the text, split into words with their worth and the characters between them.
         is_cut: whether only the beginning of the text is shown.
-        explained: label whose probability the colours explain; None if the words are not coloured.
+        explained: class whose probability the colours explain; None if the words are not coloured.
         is_known: whether the text has a word that the model knows.
     """
 
@@ -69,7 +69,7 @@ class ListedText:
 
 
 def list_texts(predictions: LabelledPredictions, model: Model | None, workers: Workers) -> list[ListedText]:
-    """Return the worst errors, then the other most uncertain texts; with a model, also what their words are worth."""
+    """Return the worst errors, then the other most uncertain texts. If a model is given, their words have colours."""
     listed = choose_texts(predictions)
     if model is None or not isinstance(predictions, ModelPredictions):
         return [text for _, text in listed]
@@ -84,7 +84,7 @@ def list_texts(predictions: LabelledPredictions, model: Model | None, workers: W
 
 
 def choose_texts(predictions: LabelledPredictions) -> list[tuple[int, ListedText]]:
-    """Return the index of each listed text, and the text without colours.
+    """Return the listed texts, without colours, each with its index.
 
     Without confidences, the first errors are listed.
     """

@@ -1,4 +1,4 @@
-"""What a report says about a model: the model itself, its card, its settings, and how it was made."""
+"""Describes a model for a report: its size and labels, its card, its settings, and how it was made."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_LABELS = 50
 
 
 class ModelFacts(NamedTuple):
-    """Names and values: the model, its card, the digests of the texts it was made from, its settings; commands."""
+    """Facts about a model, as names and values, and the commands that made the model."""
 
     model: Rows
     card: Rows
@@ -27,7 +27,7 @@ def describe_model(model: Model, source: str) -> ModelFacts:
 
     Args:
         model: the classifier.
-        source: its name.
+        source: name of the model.
 
     Raises:
         CorruptError: the record of the texts from which the model was made is damaged.

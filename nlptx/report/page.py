@@ -1,8 +1,8 @@
-"""Writes a page: fills in a template, and makes the result safe.
+"""Writes a page: fills in a template, and makes sure that texts in the data cannot run code in the page.
 
-A page contains texts, labels and names that strangers wrote. Jinja escapes all of them. Characters that are not allowed
-in HTML, or that are invisible, are replaced by visible signs. A Content-Security-Policy allows only the script and the
-style sheet of the page, by their digests, and forbids every network request.
+A page contains texts, labels and names that may be malicious. Jinja escapes all of them. Characters that are not
+allowed in HTML, or that are invisible, are replaced by visible signs. A Content-Security-Policy allows only the script
+and the style sheet of the page, by their digests, and forbids every network request.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 EXTENSIONS = (".html", ".htm")
 _TEMPLATES = Path(__file__).parent / "templates"
-# Line ends of Windows, control characters except tab and line feed, lone surrogates, and code points that are no
-# characters.
+# Windows line ends, control characters except tab and line feed, lone surrogates, and code points that Unicode reserves
+# as noncharacters.
 _CONTROLS = re.compile("\r\n|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-# Code point of the visible sign of the control character 0; the others follow.
+# Code point of the visible sign for the control character 0. Those for the other control characters follow it.
 _PICTURES = 0x2400
 _IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
-def check_report(path: FilePath) -> None:
-    """Check that a page can be written to a file, before any other work is done.
+def check_report_path(path: FilePath) -> None:
+    """Check that a page can be written to a file. Call this function before any long computation.
 
     Raises:
         SettingsError: the file name does not end in .html or .htm.
@@ -45,10 +45,10 @@ def check_report(path: FilePath) -> None:
     name = file_name(path)
     if name == STDOUT:
         raise SettingsError(
-            "a report is a file, because standard output shows the result: name a file that ends in .html"
+            "a report cannot be written to standard output, which shows the result; name a file that ends in .html"
         )
     if not name.lower().endswith(EXTENSIONS):
-        raise SettingsError(f"{name}: the name of a report ends in .html or .htm")
+        raise SettingsError(f"{name}: the name of a report must end in .html or .htm")
     _environment()
     check_writable(path)
 
@@ -57,16 +57,16 @@ def write_page(path: FilePath, template: str, **context: Any) -> None:
     """Fill in a template and write the page atomically. Equal contexts give equal bytes.
 
     Raises:
-        SettingsError, NlptxError, OutputError: as for :func:`check_report`.
+        SettingsError, NlptxError, OutputError: as for :func:`check_report_path`.
     """
-    check_report(path)
+    check_report_path(path)
     page = render(template, **context)
     with atomic_output(path) as file:
         file.write(page.encode("utf-8"))
 
 
 def render(template: str, **context: Any) -> str:
-    """Return the page that a template gives with a context."""
+    """Return the HTML page that results from filling a context into a template."""
     environment = _environment()
     style = environment.get_template("style.css").render(palette=palette)
     script = (_TEMPLATES / "script.js").read_text(encoding="utf-8")
@@ -98,7 +98,7 @@ def _environment() -> Environment:
 
 
 def visible(value: Any) -> Any:
-    """Replace characters that a page must not contain by visible ones; other values are returned unchanged."""
+    """Return a string with visible signs instead of characters that a page must not contain; other values unchanged."""
     if not isinstance(value, str) or not _CONTROLS.search(value):
         return value
     return type(value)(_CONTROLS.sub(_picture, value))
@@ -112,7 +112,7 @@ def _picture(found: re.Match[str]) -> str:
 
 
 def as_script_data(value: Any) -> str:
-    """Return a value as JSON that can stand inside a script element: it contains no <, > or &, and only ASCII."""
+    """Return a value as JSON for a script element: it contains only ASCII characters, and no <, > or &."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return re.sub("[<>&]", lambda found: _IN_SCRIPT[found[0]], text)
 

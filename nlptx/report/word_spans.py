@@ -1,12 +1,12 @@
-"""Finds the tokens of a text in the text itself, so that the words can be coloured where they stand."""
+"""Finds the position of each token in a text, so that the words of the text can be coloured."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-# A token is searched for only within this number of characters after the previous one. The tokenizer rewrites some
-# signs, such as emoticons, so that their tokens do not occur in the text.
+# A token is searched for only in this number of characters after the previous one, because some tokens do not occur in
+# the text: the tokenizer rewrites emoticons, for example.
 _REACH = 60
 
 
@@ -18,7 +18,7 @@ class Span(NamedTuple):
 
 
 def find_spans(text: str, words: Iterable[tuple[str, float | None]]) -> list[Span]:
-    """Split a text into the given words and what stands between them. The spans together are the text.
+    """Split a text into the given words and the characters between them. The concatenated spans are equal to the text.
 
     Args:
         text: the text.

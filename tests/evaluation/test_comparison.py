@@ -8,10 +8,10 @@ from nlptx.corpus.document import Document
 from nlptx.errors import DataError, LabelError
 from nlptx.evaluation.alignment import align
 from nlptx.evaluation.bootstrap import percentile_interval, resample
-from nlptx.evaluation.comparison import compare_predictions, number_groups
+from nlptx.evaluation.comparison import compare_predictions, group_numbers
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions
 from nlptx.evaluation.mcnemar import mcnemar, sign_flip_test, texts_needed
-from nlptx.evaluation.verdict import disagreements, examples, verdict
+from nlptx.evaluation.verdict import disagreements, only_first_correct, verdict
 from nlptx.metrics import evaluate
 
 
@@ -158,7 +158,7 @@ def test_different_true_labels_are_refused():
 
 def test_examples_are_the_most_confident():
     first, second = random_pair()
-    rows = examples(second, first, 5)
+    rows = only_first_correct(second, first, 5)
     assert len(rows) == 5
     assert second.correct[rows].all()
     assert not first.correct[rows].any()
@@ -166,4 +166,4 @@ def test_examples_are_the_most_confident():
 
 
 def test_groups_are_numbered():
-    assert number_groups(["b", "a", 1, "b"]).tolist() == [2, 1, 0, 2]
+    assert group_numbers(["b", "a", 1, "b"]).tolist() == [2, 1, 0, 2]

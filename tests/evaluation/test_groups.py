@@ -8,7 +8,7 @@ from calling import call, failure
 
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError
-from nlptx.evaluation.groups import accuracy_by_group, accuracy_by_length, find_groups
+from nlptx.evaluation.groups import accuracy_by_group, accuracy_by_length, column_values
 from nlptx.metrics import wilson_interval
 
 
@@ -23,12 +23,12 @@ def test_groups_are_sorted_by_size_then_by_name():
 
 
 def test_columns_match_without_regard_to_case():
-    assert find_groups("KIND ", [row(kind=" x "), row(kind=None), row(kind=3)]) == ["x", "", "3"]
+    assert column_values("KIND ", [row(kind=" x "), row(kind=None), row(kind=3)]) == ["x", "", "3"]
 
 
 def test_a_json_row_without_the_column_has_an_empty_group():
     other = Document("b", fields={"text": "b"}, format="jsonl")
-    assert find_groups("kind", [row(kind="x"), other]) == ["x", ""]
+    assert column_values("kind", [row(kind="x"), other]) == ["x", ""]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_json_row_without_the_column_has_an_empty_group():
 )
 def test_a_missing_column_is_an_error(documents, says):
     with pytest.raises(DataError, match=says):
-        find_groups("kind", documents)
+        column_values("kind", documents)
 
 
 def test_lengths_are_groups_of_similar_size_and_equal_lengths_stay_together():

@@ -7,7 +7,7 @@ import pytest
 
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, LabelError
-from nlptx.evaluation.file_kind import is_prediction_file
+from nlptx.evaluation.file_kind import is_table
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, read_labelled
 from nlptx.evaluation.prediction_file import read_predictions
 
@@ -42,7 +42,7 @@ def test_formats(tmp_path, name):
     else:
         content = "".join("\t".join(row) + "\n" for row in rows)
     path = written(tmp_path, content, name)
-    assert is_prediction_file(path)
+    assert is_table(path)
     assert read_predictions(path).predicted.tolist() == [1, 1, 0]
 
 
@@ -51,7 +51,7 @@ def test_parquet(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "a.parquet"
     pd.DataFrame({"text": ["a", "b"], "label": [0, 1], "predicted": [0.0, 0.0]}).to_parquet(path)
-    assert is_prediction_file(str(path))
+    assert is_table(str(path))
     assert read_predictions(str(path)).correct.tolist() == [True, False]
 
 
@@ -202,6 +202,6 @@ def test_a_model_is_no_table(tmp_path):
     path = tmp_path / "model.csv"
     with path.open("wb") as file:
         np.savez(file, weights=np.zeros(3))
-    assert not is_prediction_file(str(path))
-    assert not is_prediction_file("-")
-    assert not is_prediction_file(str(tmp_path))
+    assert not is_table(str(path))
+    assert not is_table("-")
+    assert not is_table(str(tmp_path))

@@ -12,7 +12,7 @@ from nlptx.errors import SettingsError
 from nlptx.report.chart import axis_start, count_axis, percent_axis
 from nlptx.report.figures import tint_of
 from nlptx.report.model_facts import card_rows
-from nlptx.report.page import as_script_data, check_report, visible
+from nlptx.report.page import as_script_data, check_report_path, visible
 from nlptx.report.word_spans import Span, find_spans
 
 
@@ -74,7 +74,7 @@ def test_a_card_of_any_shape_has_rows():
 @pytest.mark.parametrize("name", ["-", "r.txt", "html", "r.html.gz"])
 def test_the_name_of_a_page_ends_in_html(name):
     with pytest.raises(SettingsError, match="html"):
-        check_report(name)
+        check_report_path(name)
 
 
 def test_the_templates_are_in_the_package():

@@ -15,7 +15,7 @@
   nameTheme();
   theme.hidden = false;
 
-  // On paper nothing can be opened, so everything is open.
+  // Collapsed sections cannot be opened on paper, so all are opened before printing.
   addEventListener("beforeprint", () => {
     for (const part of document.querySelectorAll("details")) part.open = true;
   });
@@ -68,7 +68,7 @@
     filters.addEventListener("input", apply);
     filters.addEventListener("submit", (event) => event.preventDefault());
     filters.addEventListener("reset", () => setTimeout(apply));
-    // A cell of the confusion matrix shows its texts.
+    // A click on a cell of the confusion matrix shows the texts of this cell.
     for (const link of document.querySelectorAll("a[data-true]")) {
       link.addEventListener("click", () => {
         filters.reset();
