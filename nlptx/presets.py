@@ -1,8 +1,13 @@
-"""Presets: the settings used in two articles, as defaults of the commands.
+"""Settings under one name, as defaults of the commands: presets and efforts.
+
+Presets are the settings used in two articles:
 
 - ``goldstraw``: Goldstraw, "Transformers", an article on building a transformer from scratch for sentiment analysis,
   with the public repositories RustTransformer and WordEmbeddings.
 - ``bloem``: Peter Bloem, "Transformers from scratch", 18 August 2019.
+
+Efforts say how much time training may take: ``fast`` trains the linear models of the n-grams only, and ``best`` makes
+more passes over the texts than the default settings.
 """
 
 from __future__ import annotations
@@ -39,6 +44,8 @@ _GOLDSTRAW: dict[str, dict[str, Any]] = {
         "word_dropout": 0.0,
         "weight_averaging": 0.0,
         "weight_decay": 0.0,
+        "epochs": 2,
+        "crop": 0,
     },
 }
 
@@ -65,6 +72,7 @@ _BLOEM: dict[str, dict[str, Any]] = {
         "distill": 0,
         "calibrate": False,
         "epochs": 80,
+        "crop": 0,
         "word_dropout": 0.0,
         "weight_averaging": 0.0,
     },
@@ -72,5 +80,9 @@ _BLOEM: dict[str, dict[str, Any]] = {
 
 # Preset -> command -> setting -> value.
 PRESETS = {"goldstraw": _GOLDSTRAW, "bloem": _BLOEM}
-# Preset -> author, title and, if known, year of the article.
-ARTICLES = {"goldstraw": 'Goldstraw, "Transformers"', "bloem": 'Peter Bloem, "Transformers from scratch", 2019'}
+# Effort -> command -> setting -> value.
+EFFORTS: dict[str, dict[str, dict[str, Any]]] = {
+    "fast": {"train": {"epochs": 0}},
+    "default": {},
+    "best": {"train": {"epochs": 4, "distill": 2, "embedding_lr": 1.0}},
+}

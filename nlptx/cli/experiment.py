@@ -122,7 +122,7 @@ def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Do
     made: Embeddings | OwnEmbeddings | None = vectors
     if one_step:
         # The sizes of the counts and vectors differ little between folds, so they are not printed.
-        made = replace(one_step.embeddings(found.left_out, {}), on_result=lambda result: None)
+        made = replace(one_step.embeddings(given.settings.epochs, found.left_out, {}), on_result=lambda result: None)
     kept = [row for row, document in enumerate(found.documents) if document.weight]
     documents = [found.documents[row] for row in kept]
     experiment = Experiment(

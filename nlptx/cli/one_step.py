@@ -47,10 +47,11 @@ class OneStep:
         self._cooccur, self._pca = (_context_of(stage, context) for stage in _USED)
         _note_unused(context, reporter)
 
-    def embeddings(self, more_texts: list[str], record: dict[str, Any]) -> OwnEmbeddings:
-        """Report that word vectors will be made, and return the settings for making them.
+    def embeddings(self, epochs: int, more_texts: list[str], record: dict[str, Any]) -> OwnEmbeddings:
+        """Report whether word vectors will be made, and return the settings for making them.
 
         Args:
+            epochs: number of epochs of the network; without a network no word vectors are made.
             more_texts: texts to count in addition to the training texts.
             record: information about the corpus, to be stored with the word vectors.
         """
@@ -58,7 +59,10 @@ class OneStep:
 
         cooccur = CountSettings(**_values(CountSettings, self._cooccur))
         pca = PcaSettings(**_values(PcaSettings, self._pca))
-        self.reporter.note("no word vectors are given (-e), so they are made from these texts: counting, PCA, training")
+        if epochs:
+            self.reporter.note(
+                "no word vectors are given (-e), so they are made from these texts: counting, PCA, training"
+            )
         self.reporter.detail(f"settings of cooccur: {cooccur.to_dict()}")
         self.reporter.detail(f"settings of pca: {pca.to_dict()}")
         seed_given = self._pca.get_parameter_source("seed") is not ParameterSource.DEFAULT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -13,13 +13,13 @@ import click
 from nlptx.cli.command import PATH, configured, option, stage_of
 from nlptx.cli.option_names import as_options
 from nlptx.cli.reporter import Reporter
-from nlptx.presets import ARTICLES, PRESETS
+from nlptx.presets import EFFORTS, PRESETS
 from nlptx.runtime.blas import load_blas
 from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, MAIN, SEED, Settings
 
 Function = Callable[..., Any]
-# Start of the key under which the context stores the preset of a command; the name of the command follows.
-PRESET = "nlptx.preset"
+# Start of the keys under which the context stores the preset and the effort of a command, whose name follows.
+PRESET, _EFFORT = "nlptx.preset", "nlptx.effort"
 # Name of the bundled model in help and reports, instead of its path.
 BUNDLED = "bundled"
 
@@ -149,6 +149,7 @@ def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callabl
             kind = click.Choice(choices) if choices else type(item.default)
             group = item.metadata["group"]
             details = {"group": group, "help": as_options(item.metadata["help"]), "hidden": only_main and group != MAIN}
+            details["metavar"] = item.metadata["metavar"]
             result = option(name, type=kind, default=item.default, show_default=True, **details)(result)
         return result
 
@@ -156,23 +157,33 @@ def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callabl
 
 
 def preset_option(function: Function) -> Function:
-    """Add ``--preset``, which replaces the defaults of the settings.
+    """Add ``--preset``, which replaces the defaults of the settings by those of an article."""
+    help_text = "Use the settings of an article by this author; see nlptx/presets.py."
+    return _defaults_option("--preset", PRESET, PRESETS, "Start", help_text)(function)
+
+
+def effort_option(function: Function) -> Function:
+    """Add ``--effort``, which replaces the defaults of the settings according to the time that training may take."""
+    help_text = "fast: n-grams, no network; best: several times the time."
+    return _defaults_option("--effort", _EFFORT, EFFORTS, MAIN, help_text)(function)
+
+
+def _defaults_option(
+    name: str, key: str, known: Mapping[str, Mapping[str, dict[str, Any]]], group: str, help_text: str
+) -> Callable[[Function], Function]:
+    """Return a decorator that adds an option whose values stand for defaults of the settings.
 
     A value from any other source (command line, file, environment variable) takes precedence.
     """
 
     def choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-        if value is not None:
-            context.default_map = {**PRESETS[value].get(stage_of(context), {}), **configured(context)}
-            context.meta[f"{PRESET}.{context.info_name}"] = value
+        if value is None:
+            return
+        keys = [f"{start}.{context.info_name}" for start in (PRESET, _EFFORT)]
+        if any(other in context.meta for other in keys):
+            raise click.UsageError("--preset and --effort both choose the settings; give one of them.")
+        context.default_map = {**known[value].get(stage_of(context), {}), **configured(context)}
+        context.meta[f"{key}.{context.info_name}"] = value
 
-    articles = " or ".join(ARTICLES.values())
-    return option(
-        "--preset",
-        type=click.Choice(list(PRESETS)),
-        is_eager=True,
-        expose_value=False,
-        callback=choose,
-        group="Start",
-        help=f"Use the settings of an article: {articles}.",
-    )(function)
+    kind = click.Choice(list(known))
+    return option(name, type=kind, is_eager=True, expose_value=False, callback=choose, group=group, help=help_text)

@@ -14,6 +14,7 @@ from nlptx.cli.model_card import read_card
 from nlptx.cli.one_step import OneStep
 from nlptx.cli.options import (
     Run,
+    effort_option,
     output_option,
     preset_option,
     run_options,
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
 @option("--card", type=PATH, metavar="FILE", group="Output", help="JSON object to keep in the model for nlptx info.")
 @config_option
 @preset_option
+@effort_option
 @settings_options(TrainSettings)
 @seed_option
 @reading_options(SPLITS, skip_bad=True, labelled=True, exclude=True, training=True)
@@ -111,7 +113,7 @@ def train(
     reading: ReadOptions,
     run: Run,
 ) -> None:
-    """Fit an encoder transformer on labelled text: a table, or a folder or archive with a sub-folder per label.
+    """Fit a classifier on labelled text: a table, or a folder or archive with a sub-folder per label.
 
     \b
     nlptx train reviews.csv -o model.npz
@@ -160,7 +162,7 @@ def train(
                 model = fit(
                     found.texts,
                     found.labels,
-                    one_step.embeddings(found.left_out, found.corpus) if one_step else vectors,
+                    one_step.embeddings(settings.epochs, found.left_out, found.corpus) if one_step else vectors,
                     settings,
                     start=model_before,
                     valid=found.valid,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import compress, count
+from itertools import chain, compress, count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
+# Number of texts whose features are computed together.
+_TOGETHER = 64
 # Progress callback, called with the name of a step, its completed fraction and a description, also from threads.
 OnProgress = Callable[[str, float, str], None]
 # The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two.
@@ -150,11 +152,19 @@ def fit_ngram_features(
         return np.asarray(weighted_rows(rows, weights).multiply(of_text).sum(axis=1), np.float32).ravel()
 
     (final, _), *out_of_fold = workers.map(fit, training_parts(fold, folds))
+
+    def features_of(group: NDArray[np.intp]) -> list[TextFeatures]:
+        """Return the features of texts of one fold, computed without this fold."""
+        features, self_outputs = out_of_fold[fold[group[0]]]
+        found = features.of_texts([texts[text] for text in group])
+        return [of_text.minus(self_outputs[text]) for text, of_text in zip(group, found, strict=True)]
+
     on_count = _counter("n-gram features", len(texts), on_progress)
-    result = []
-    for text, ids in enumerate(counted(texts, on_count)):
-        features, self_outputs = out_of_fold[fold[text]]
-        result.append(features.of(ids).minus(self_outputs[text]))
+    of_fold = (np.flatnonzero(fold == number) for number in range(folds))
+    groups = [members[start : start + _TOGETHER] for members in of_fold for start in range(0, len(members), _TOGETHER)]
+    found = chain.from_iterable(workers.map(features_of, groups))
+    of_text = dict(zip(chain.from_iterable(groups), counted(found, on_count), strict=True))
+    result = [of_text[text] for text in range(len(texts))]
     for passage, overlap in zip(passages, overlaps(), strict=True):
         features, self_outputs = out_of_fold[fold[passage.text]]
         result.append(features.of(passage.ids).minus(overlap * self_outputs[passage.text]))
@@ -175,7 +185,7 @@ def _components(
     The row numbers refer to the rows of the components, where labelled texts come first. A text that is too short for
     the components has row number -1.
     """
-    known, seen = count_occurrences(distinct, text_weights)
+    known, seen = count_occurrences(distinct, text_weights, workers)
     frequent = known[seen >= shape.min_texts]
     if not shape.components:
         return frequent, np.zeros(len(frequent), np.float32), None, np.full(len(distinct), -1)
@@ -183,7 +193,7 @@ def _components(
     if text_weights is not None:  # texts without a label have weight 1
         text_weights = np.append(text_weights, np.ones(len(all_distinct) - len(distinct)))
     if len(all_distinct) > len(distinct):
-        known, seen = count_occurrences(all_distinct, text_weights)
+        known, seen = count_occurrences(all_distinct, text_weights, workers)
     total = len(all_distinct) if text_weights is None else text_weights.sum()
     min_texts = max(2, int(total) // _TEXTS_PER_OCCURRENCE)
     kept = seen >= min_texts

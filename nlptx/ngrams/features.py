@@ -70,11 +70,14 @@ class NgramFeatures:
 
     def of(self, ids: NDArray[np.integer]) -> TextFeatures:
         """Return the features of a text given as word ids (T,)."""
-        return self.at(self.find(ids, [len(ids)]))
+        return self.of_texts([ids])[0]
 
-    def at(self, found: NDArray[np.integer]) -> TextFeatures:
-        """Return the features of a text, given the result of :meth:`find` for this text."""
-        return TextFeatures(self.token_features_of(found), self.text_features_of(found, [len(found)])[0])
+    def of_texts(self, texts: Sequence[NDArray[np.integer]]) -> list[TextFeatures]:
+        """Return the features of each text; a text is given as word ids (T,)."""
+        lengths = np.array([len(ids) for ids in texts])
+        found = self.find(np.concatenate(texts), lengths)
+        of_tokens = np.split(self.token_features_of(found), np.cumsum(lengths)[:-1])
+        return list(map(TextFeatures, of_tokens, self.text_features_of(found, lengths)))
 
     def find(self, ids: NDArray[np.integer], lengths: Lengths) -> NDArray[np.int64]:
         """Return (N, order) indices in ``keys`` of the n-grams that end at each word; G for unknown n-grams.

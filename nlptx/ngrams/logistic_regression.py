@@ -22,7 +22,8 @@ from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 # C in the penalty |w|^2 / (2 C) that is added to the summed log-loss, for the ratios and for the components.
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
-MAX_ITERATIONS = 100
+# L-BFGS stops when the relative decrease of the loss in an iteration is at most this.
+MAX_ITERATIONS, _TOLERANCE = 100, 1e-7
 
 
 def fit_linear(
@@ -126,7 +127,7 @@ def _minimise(
         start,
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": MAX_ITERATIONS},
+        options={"maxiter": MAX_ITERATIONS, "ftol": _TOLERANCE},
         callback=lambda _: on_iteration(),
     ).x
     return solution[:-width].reshape(shape), solution[-width:]

@@ -58,7 +58,7 @@ def distinct_ngrams(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def count_occurrences(
-    distinct: list[NDArray[np.int64]], text_weights: NDArray[np.float64] | None
+    distinct: list[NDArray[np.int64]], text_weights: NDArray[np.float64] | None, workers: Workers = SERIAL
 ) -> tuple[NDArray[np.int64], NDArray]:
     """Return the sorted distinct n-grams of all texts, and the number (or total weight) of texts with each n-gram."""
     if not distinct:
@@ -66,9 +66,18 @@ def count_occurrences(
     if text_weights is not None:
         known, index = np.unique(np.concatenate(distinct), return_inverse=True)
         return known, np.bincount(index, np.repeat(text_weights, [len(part) for part in distinct]), len(known))
-    every = np.sort(np.concatenate(distinct))
+    every = _sorted(np.concatenate(distinct), workers)
     first = np.flatnonzero(np.diff(every, prepend=-1))
     return every[first], np.diff(np.append(first, len(every)))
+
+
+def _sorted(numbers: NDArray[np.int64], workers: Workers) -> NDArray[np.int64]:
+    """Return the numbers, sorted: one part per worker, and then the parts together."""
+    parts = np.array_split(numbers, workers.jobs)
+    joined = np.concatenate(list(workers.map(np.sort, parts)))
+    if len(parts) > 1:
+        joined.sort(kind="stable")  # merges sorted parts in linear time
+    return joined
 
 
 def presence(

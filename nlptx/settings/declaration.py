@@ -29,11 +29,15 @@ def setting(
     group: str,
     *,
     choices: tuple[str, ...] | None = None,
+    metavar: str | None = None,
     low: float | None = None,
     high: float | None = None,
 ) -> T:
-    """Declare an option: a dataclass field with its help text, its section of the help and its range (inclusive)."""
-    metadata = {"help": help, "group": group, "choices": choices, "low": low, "high": high}
+    """Declare an option: a dataclass field with its help text, its section of the help and its range (inclusive).
+
+    A ``metavar`` replaces long lists of choices in the help; then the help text must list them.
+    """
+    metadata = {"help": help, "group": group, "choices": choices, "metavar": metavar, "low": low, "high": high}
     return field(default=default, metadata=metadata)
 
 

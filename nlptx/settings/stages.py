@@ -96,22 +96,27 @@ class NetworkSettings(Settings):
         "Network",
         choices=("scaled", "qkv", "plain"),
     )
-    attention_window: int = setting(128, "Maximum number of words per attention window.", "Network", low=1, high=65_536)
+    attention_window: int = setting(64, "Maximum number of words per attention window.", "Network", low=1, high=65_536)
     long_texts: str = setting(
         "split", "Split or truncate texts longer than a window.", "Network", choices=("split", "head")
     )
     causal: bool = setting(False, "A word attends only to itself and earlier words.", "Network")
     hidden: int = setting(0, "Width of the feed-forward network; 0: 4 d.", "Network", low=0, high=65_536)
     activation: str = setting(
-        "relu", "Activation of the feed-forward network.", "Network", choices=("relu", "gelu", "tanh", "sigmoid")
+        "relu",
+        "Activation function: relu, gelu, tanh, sigmoid.",
+        "Network",
+        choices=("relu", "gelu", "tanh", "sigmoid"),
+        metavar="NAME",
     )
     norm: str = setting("pre", "Layer norm before each sublayer, or after it.", "Network", choices=("pre", "post"))
     norm_gain: bool = setting(True, "Learn a gain and a bias in layer norm.", "Network")
     positions: str = setting(
         "sinusoidal",
-        "Position vectors added to word vectors.",
+        "Positions: sinusoidal, learned, none.",
         "Network",
         choices=("sinusoidal", "learned", "none"),
+        metavar="KIND",
     )
     pool: str = setting(
         "mean",
@@ -142,8 +147,8 @@ class NetworkSettings(Settings):
 class TrainSettings(NetworkSettings):
     """Settings of ``train``."""
 
-    epochs: int = setting(2, "Number of passes over the texts; 0: no network.", MAIN, low=0)
-    lr: float = setting(1e-3, "Maximum learning rate.", MAIN, low=0)
+    epochs: int = setting(3, "Number of passes over the texts; 0: no network.", MAIN, low=0)
+    lr: float = setting(1e-3, "Maximum learning rate.", "Training", low=0)
     valid_share: float = setting(0.1, "Fraction of DATA held out for validation.", "Data", low=0, high=0.9)
     valid_max: int = setting(1000, "Maximum number of texts to hold out.", "Data", low=1)
     label_order: str = setting("auto", "Whether numeric labels form a scale.", "Data", choices=("auto", "none"))
@@ -165,12 +170,16 @@ class TrainSettings(NetworkSettings):
     optimizer: str = setting("adamw", "Optimizer.", "Training", choices=("adamw", "adam", "sgd"))
     embedding_lr: float = setting(0.3, "Learning rate of word vectors, relative to `lr`.", "Training", low=0)
     schedule: str = setting(
-        "linear", "Decay of the learning rate after warm-up.", "Training", choices=("linear", "cosine", "constant")
+        "linear",
+        "Rate decay: linear, cosine, constant.",
+        "Training",
+        choices=("linear", "cosine", "constant"),
+        metavar="KIND",
     )
     warmup: int = setting(100, "Steps over which the learning rate rises.", "Training", low=0)
     weight_decay: float = setting(0.01, "Weight decay per unit of learning rate (AdamW).", "Training", low=0)
     clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", low=0)
-    crop: int = setting(64, "Words of a long text to read in one step, at random; 0: all.", "Training", low=0)
+    crop: int = setting(64, "Words that a training step reads of a text; 0: all.", "Training", low=0)
     word_dropout: float = setting(0.1, "Fraction of words dropped from a training text.", "Training", low=0, high=0.95)
     weight_averaging: float = setting(
         0.99, "Decay of the weight average; 0: no averaging.", "Training", low=0, high=0.99999

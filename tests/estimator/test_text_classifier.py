@@ -234,14 +234,14 @@ def test_every_training_setting_is_a_parameter_with_its_default():
 
 
 def test_parameters_are_set_by_name():
-    classifier = nlptx.TextClassifier(epochs=3)
+    classifier = nlptx.TextClassifier(epochs=4)
     assert classifier.set_params(lr=0.1, cooccur__window=2, pca=PCA, pca__tolerance=0.1) is classifier
-    expected = {"epochs": 3, "lr": 0.1, "cooccur__window": 2, "pca__components": 4, "pca__tolerance": 0.1}
+    expected = {"epochs": 4, "lr": 0.1, "cooccur__window": 2, "pca__components": 4, "pca__tolerance": 0.1}
     assert {name: classifier.get_params()[name] for name in expected} == expected
     assert "pca__components" not in classifier.get_params(deep=False)
     assert classifier.cooccur == nlptx.CountSettings(window=2)
     assert classifier.pca == nlptx.PcaSettings(components=4, tolerance=0.1)
-    assert repr(nlptx.TextClassifier(epochs=3, seed=2)) == "TextClassifier(epochs=3, seed=2)"
+    assert repr(nlptx.TextClassifier(epochs=4, seed=2)) == "TextClassifier(epochs=4, seed=2)"
 
 
 @pytest.mark.parametrize("name", ["epoch", "pca__component", "pca__", "train__epochs", "nothing at all like it"])
@@ -256,7 +256,7 @@ def test_unknown_parameters_are_refused(name):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("epochs", 0), ("lr", "fast"), ("pca", {"components": 4}), ("seed", -1), ("jobs", 0), ("embeddings", "e.npz")],
+    [("epochs", -1), ("lr", "fast"), ("pca", {"components": 4}), ("seed", -1), ("jobs", 0), ("embeddings", "e.npz")],
 )
 def test_fit_checks_the_values_of_parameters(name, value):
     classifier = small(pca=None).set_params(**{name: value})

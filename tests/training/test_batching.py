@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
+from nlptx.ngrams import TextFeatures
 from nlptx.nn import Gradients
-from nlptx.training.batching import ACCUMULATORS, Microbatch, cut_microbatches
+from nlptx.training.batching import ACCUMULATORS, Microbatch, crop, cut_microbatches
 from nlptx.training.gradients import Accumulators, BatchGradient, sum_rows
 from nlptx.training.weight_averaging import WeightAverage
 
@@ -104,3 +105,23 @@ def test_weight_average_moves_towards_the_weights() -> None:
         elif step % 10 == 0:
             expected += (1 - 0.9**10) * (weights - expected)
     assert_allclose(average.averages[0], expected, rtol=1e-12)
+
+
+def test_a_crop_is_a_run_of_consecutive_words_and_their_features():
+    texts = [np.arange(length, dtype=np.int32) for length in (3, 5, 40)]
+    features = [TextFeatures(ids[:, None].astype(np.float32), np.ones(1, np.float32)) for ids in texts]
+    starts = set()
+    for seed in range(200):
+        cropped, of_texts = crop(texts, features, 5, np.random.default_rng(seed))
+        assert [len(ids) for ids in cropped] == [3, 5, 5]
+        assert_array_equal(np.diff(cropped[2]), 1)
+        for ids, found in zip(cropped, of_texts, strict=True):
+            assert_array_equal(found.token_features[:, 0], ids)
+        starts.add(int(cropped[2][0]))
+    assert starts == set(range(36))
+
+
+def test_short_texts_use_no_random_numbers_for_the_crop():
+    rng = np.random.default_rng(1)
+    crop([np.arange(4)], None, 4, rng)
+    assert rng.random() == np.random.default_rng(1).random()

@@ -1,0 +1,113 @@
+"""Training without a network: the linear models of the n-grams, combined by weights fitted out of fold."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from reviews import make_reviews, small_embeddings
+
+import nlptx
+from nlptx.errors import DataError, SettingsError
+from nlptx.settings import TrainSettings
+
+TEXTS, LABELS = make_reviews(120)
+NEW_TEXTS, NEW_LABELS = make_reviews(200, seed=5)
+SETTINGS = TrainSettings(epochs=0, lsa_components=6)
+
+
+def accuracy(model, texts=NEW_TEXTS, labels=NEW_LABELS):
+    return np.mean([found == label for found, label in zip(model.predict(texts), labels, strict=True)])
+
+
+def test_the_model_classifies_new_texts_and_calls_no_epoch():
+    model = nlptx.fit(TEXTS, LABELS, settings=SETTINGS)
+    assert accuracy(model) > 0.8
+    assert model.history["steps"] == 0
+    assert model.history["curve"] == []
+    assert model.history["best_epoch"] == 1
+    assert model.history["epochs"][0]["valid_accuracy"] > 0.6
+
+
+def test_the_outputs_are_the_weighted_linear_models_and_the_bias():
+    model = nlptx.fit(TEXTS, LABELS, settings=SETTINGS)
+    encoded = [model.encode(text) for text in NEW_TEXTS]
+    linear = np.stack([model.ngram_features.of(ids).text_features for ids in encoded])
+    assert linear.shape[1] == 2
+    weights, bias = model.network.text_projection.weight.value, model.network.head.bias.value
+    outputs = (linear @ weights + bias) / model.temperature
+    expected = 1 / (1 + np.exp(outputs[:, :1] - outputs[:, 1:]))
+    assert_allclose(model.probabilities(encoded)[:, 1:], expected, rtol=1e-4)
+    assert (weights[:, 1] > 0).all()
+
+
+def test_the_weights_minimise_the_loss_of_the_training_texts(monkeypatch):
+    """The derivative of the loss with respect to every weight and bias is 0."""
+    from nlptx.training import linear_combination
+
+    seen = {}
+    fit = linear_combination._fit
+
+    def watched(model, train, models):
+        seen["train"] = train
+        return fit(model, train, models)
+
+    monkeypatch.setattr(linear_combination, "_fit", watched)
+    model = nlptx.fit(TEXTS, LABELS, settings=SETTINGS)
+    linear = np.stack([of_text.text_features for of_text in seen["train"].ngram_features]).astype(np.float64)
+    outputs = linear @ model.network.text_projection.weight.value + model.network.head.bias.value
+    _, gradient = model.network.loss.value_and_gradient(outputs, seen["train"].targets)
+    assert_allclose(gradient.mean(axis=0), 0, atol=1e-4)
+    assert_allclose((linear * gradient[:, 1:]).mean(axis=0), 0, atol=1e-3)
+
+
+@pytest.mark.parametrize("labels", [2, 3, 25])
+def test_any_number_of_labels(labels):
+    texts = [f"word{number % labels} w{number % 7} w{number % 3}" for number in range(12 * labels)]
+    names = [f"label{number % labels}" for number in range(12 * labels)]
+    model = nlptx.fit(texts, names, settings=TrainSettings(epochs=0, lsa_components=4, ngram_min_texts=1))
+    assert accuracy(model, texts, names) == 1
+
+
+def test_several_labels_per_text():
+    texts = [f"{'good' if n % 2 else 'bad'} {'long' if n % 3 else 'short'}" for n in range(60)]
+    labels = [{("praise", "blame")[n % 2 == 0]} | ({"length"} if n % 3 == 0 else set()) for n in range(60)]
+    model = nlptx.fit(texts, labels, settings=TrainSettings(epochs=0, lsa_components=0))
+    assert list(map(set, model.predict(["good long", "bad short"]))) == [{"praise"}, {"blame", "length"}]
+
+
+def test_a_text_of_weight_two_moves_the_bias_like_two_texts():
+    plain = TrainSettings(epochs=0, lsa_components=0, valid_share=0.0)
+    weighted = nlptx.fit(TEXTS, LABELS, settings=plain, sample_weight=[1 + (label == "pos") for label in LABELS])
+    even = nlptx.fit(TEXTS, LABELS, settings=plain)
+    assert weighted.probabilities([weighted.encode("w1 w2")])[0, 1] > even.probabilities([even.encode("w1 w2")])[0, 1]
+
+
+def test_the_number_of_workers_does_not_change_a_bit(tmp_path):
+    for jobs in (1, 2):
+        nlptx.fit(TEXTS, LABELS, settings=SETTINGS, unlabelled=NEW_TEXTS, jobs=jobs).save(str(tmp_path / f"{jobs}.npz"))
+    assert (tmp_path / "1.npz").read_bytes() == (tmp_path / "2.npz").read_bytes()
+
+
+def test_saving_and_explaining_work_as_with_a_network(tmp_path):
+    model = nlptx.fit(TEXTS, LABELS, settings=SETTINGS)
+    model.save(str(tmp_path / "model.npz"))
+    loaded = nlptx.Model.load(str(tmp_path / "model.npz"))
+    encoded = [loaded.encode(text) for text in NEW_TEXTS]
+    assert_array_equal(loaded.probabilities(encoded), model.probabilities(encoded))
+
+
+def test_word_vectors_are_kept_if_they_are_given():
+    model = nlptx.fit(TEXTS, LABELS, small_embeddings(), SETTINGS)
+    assert model.table.shape[1] == 8
+    assert accuracy(model) > 0.8
+
+
+def test_impossible_combinations_are_refused():
+    with pytest.raises(SettingsError, match="ngrams=0"):
+        TrainSettings(epochs=0, ngrams=0)
+    with pytest.raises(SettingsError, match="pretrain"):
+        TrainSettings(epochs=0, pretrain=1)
+    model = nlptx.fit(TEXTS, LABELS, settings=SETTINGS)
+    with pytest.raises(SettingsError, match="start"):
+        nlptx.fit(TEXTS, LABELS, settings=SETTINGS, start=model)
+    with pytest.raises(DataError, match="n-gram features"):
+        nlptx.fit(["good", "bad"], ["pos", "neg"], settings=TrainSettings(epochs=0, new_word_min_count=1))
