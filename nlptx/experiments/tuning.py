@@ -15,6 +15,7 @@ JMLR 18, 2018.
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -26,8 +27,8 @@ from nlptx.experiments.journal import Journal
 from nlptx.experiments.search_space import SearchSpace, values_of
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import SEED
+from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.fingerprint import Fingerprint
-from nlptx.training.labels import order_labels
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,11 @@ class Tuning:
     def default(self) -> Trial:
         """The settings that the search started from."""
         return self.trials[0]
+
+    @property
+    def compared(self) -> bool:
+        """Whether the time was enough to test any other settings."""
+        return any(trial.folds for trial in self.trials[1:])
 
 
 def tune(
@@ -97,21 +103,21 @@ def tune(
     fingerprint = experiment.fingerprint(recipe)
     more = {"measure": measure, "fixed": sorted(fixed)}
     journal.begin(Fingerprint(fingerprint.settings | more, seed, fingerprint.digests))
-    search = Search(experiment, recipe, seconds, measure, seed, workers, journal, on_step, clock)
-    scale = order_labels(experiment.label_names)[1] is not None and len(experiment.label_names) > 2
-    space = SearchSpace.of(recipe, fixed, scale and experiment.separator is None)
-    best = search.trial(values_of(recipe))
+    space = SearchSpace.of(recipe, fixed)
     rounds = 0
-    try:
-        while len(best.folds) < experiment.folds:
-            search.step(best)
-        on_best(best)
-        while (winner := search.round(space, best, rounds)) is not None:
-            rounds += 1
-            if winner is not best:
-                best = winner
-                on_best(best)
-    except OutOfTimeError:
-        pass
+    with tempfile.TemporaryDirectory(prefix="nlptx-") as folder:
+        cache = FeatureCache(folder)
+        search = Search(experiment, recipe, seconds, measure, seed, workers, journal, on_step, clock, cache)
+        best = search.trial(values_of(recipe))
+        try:
+            search.steps([best], range(experiment.folds))
+            on_best(best)
+            while (winner := search.round(space, best, rounds)) is not None:
+                rounds += 1
+                if winner is not best:
+                    best = winner
+                    on_best(best)
+        except OutOfTimeError:
+            pass
     tried = [trial for trial in search.trials if trial.folds or trial.failure or trial is search.trials[0]]
     return Tuning(measure, best, tried, rounds, search.spent)
