@@ -107,7 +107,7 @@ class Search:
         candidates = [self.trial(values) for values in found]
         if not candidates:
             return None
-        for folds, kept in zip(_rungs(self.experiment.folds), (len(candidates) // 3, 1, 1), strict=False):
+        for folds, kept in zip(rungs(self.experiment.folds), (len(candidates) // 3, 1, 1), strict=False):
             self.steps(candidates, folds)
             candidates = [trial for trial in candidates if not trial.failure and self._is_better(trial, best)]
             candidates = sorted(candidates, key=lambda trial: self._loss(trial, len(trial.folds)))[: max(1, kept)]
@@ -204,7 +204,7 @@ class Search:
         return self._loss(trial, len(trial.folds)) < self._loss(best, len(trial.folds))
 
 
-def _rungs(folds: int) -> list[range]:
+def rungs(folds: int) -> list[range]:
     """Return the folds that are tested together: the first, the next two, and the others."""
     return [part for part in (range(1), range(1, min(3, folds)), range(3, folds)) if part]
 
