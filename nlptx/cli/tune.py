@@ -149,7 +149,7 @@ def _as_json(result: Tuning) -> dict[str, Any]:
     trials = [
         {
             "changes": trial.changes,
-            "folds": [fold._asdict() for fold in trial.folds],
+            "folds": [{"fold": fold + 1, **measures._asdict()} for fold, measures in trial.folds.items()],
             "seconds": round(trial.seconds, 3),
             "failure": trial.failure or None,
             "best": trial is result.best,

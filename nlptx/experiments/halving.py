@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -32,20 +32,20 @@ class Trial:
     Args:
         values: all settings, as ``stage.setting`` -> value.
         changes: settings that differ from those that the search started from.
-        folds: measures of the folds that were tested, in order.
+        folds: measures of the folds that were tested, by the number of the fold, from 0.
         seconds: time for training and testing.
         failure: why the settings cannot be used; empty if they can.
     """
 
     values: Values
     changes: Values
-    folds: list[Measures] = field(default_factory=list)
+    folds: dict[int, Measures] = field(default_factory=dict)
     seconds: float = 0.0
     failure: str = ""
 
-    def mean(self, measure: str, folds: int | None = None) -> float:
-        """Return the mean of a measure over the first folds, by default over all that were tested; NaN without any."""
-        values = [getattr(fold, measure) for fold in self.folds[:folds]]
+    def mean(self, measure: str, folds: Iterable[int] | None = None) -> float:
+        """Return the mean of a measure over some folds, by default over all that were tested; NaN without any."""
+        values = [getattr(self.folds[fold], measure) for fold in (self.folds if folds is None else folds)]
         return float(np.mean(values)) if values else float("nan")
 
 
@@ -97,21 +97,24 @@ class Search:
     def round(self, space: SearchSpace, best: Trial, number: int) -> Trial | None:
         """Try changes of the best settings; return the best settings afterwards, None if nothing is left to try.
 
+        Each round begins with another fold, because otherwise settings that suit the first fold by chance would win.
+
         Raises:
             OutOfTimeError: the time is used up.
         """
         rng = np.random.default_rng([self.seed, number])
-        observed = [(trial.values, self._loss(trial, 1)) for trial in self.trials if trial.folds]
+        observed = [(trial.values, self._difference(trial, self.trials[0])) for trial in self.trials if trial.folds]
         found = space.usual(best.values, self._names) if number == 0 else []
         found = found or space.neighbours(best.values, self._names, observed, rng, _CANDIDATES)
         candidates = [self.trial(values) for values in found]
         if not candidates:
             return None
-        for folds, kept in zip(rungs(self.experiment.folds), (len(candidates) // 3, 1, 1), strict=False):
+        for folds, kept in zip(rungs(self.experiment.folds, number), (len(candidates) // 3, 1, 1), strict=False):
             self.steps(candidates, folds)
-            candidates = [trial for trial in candidates if not trial.failure and self._is_better(trial, best)]
-            candidates = sorted(candidates, key=lambda trial: self._loss(trial, len(trial.folds)))[: max(1, kept)]
-        return min([best, *candidates], key=lambda trial: self._loss(trial, self.experiment.folds))
+            gains = [(self._difference(trial, best), trial) for trial in candidates if not trial.failure]
+            better = sorted((gain for gain in gains if gain[0] < 0), key=lambda gain: gain[0])
+            candidates = [trial for _, trial in better[: max(1, kept)]]
+        return candidates[0] if candidates else best
 
     def steps(self, trials: Sequence[Trial], folds: Sequence[int]) -> None:
         """Judge settings on the next folds. The workers take one step each, with their part of the cores.
@@ -151,18 +154,17 @@ class Search:
                         stopped = True
                         continue
                     self.journal.add(name, {**record, "spent": round(self.spent, 3)})
-                if fold == len(trial.folds):
-                    self._read(trial, name)
+                self._read(trial, fold)
         if stopped:
             raise OutOfTimeError
 
-    def _read(self, trial: Trial, name: str) -> None:
+    def _read(self, trial: Trial, fold: int) -> None:
         try:
-            record = self.journal.records[name]
+            record = self.journal.records[_name(trial, fold)]
             trial.seconds += float(record["seconds"])
             trial.failure = str(record["failure"])
             if not trial.failure:
-                trial.folds.append(Measures(**record["measures"]))
+                trial.folds[fold] = Measures(**record["measures"])
         except (KeyError, TypeError, ValueError) as error:
             hint = "Leave out `resume` to start over."
             raise ArtifactError(f"a record is damaged: {error}", where=str(self.journal.path), hint=hint) from error
@@ -195,18 +197,16 @@ class Search:
                 return sum(each.seconds for each in trials) / steps
         return 0.0
 
-    def _loss(self, trial: Trial, folds: int) -> float:
-        value = trial.mean(self.measure, folds)
-        return -value if MEASURES[self.measure] else value
-
-    def _is_better(self, trial: Trial, best: Trial) -> bool:
-        """Return whether settings are better than the best so far on the folds that they were tested on."""
-        return self._loss(trial, len(trial.folds)) < self._loss(best, len(trial.folds))
+    def _difference(self, trial: Trial, other: Trial) -> float:
+        """Return how much worse the mean of settings is than that of others, on the folds that they were tested on."""
+        difference = trial.mean(self.measure) - other.mean(self.measure, trial.folds)
+        return -difference if MEASURES[self.measure] else difference
 
 
-def rungs(folds: int) -> list[range]:
+def rungs(folds: int, first: int = 0) -> list[list[int]]:
     """Return the folds that are tested together: the first, the next two, and the others."""
-    return [part for part in (range(1), range(1, min(3, folds)), range(3, folds)) if part]
+    order = [(first + number) % folds for number in range(folds)]
+    return [part for part in (order[:1], order[1:3], order[3:]) if part]
 
 
 def _name(trial: Trial, fold: int) -> str:

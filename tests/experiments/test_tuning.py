@@ -242,4 +242,6 @@ def test_changes_that_often_help_are_tried_first(world):
 
 def test_rungs_hold_every_fold_once():
     for folds in range(2, 9):
-        assert [fold for part in halving.rungs(folds) for fold in part] == list(range(folds))
+        for first in (0, 3):
+            assert sorted(fold for part in halving.rungs(folds, first) for fold in part) == list(range(folds))
+            assert halving.rungs(folds, first)[0] == [first % folds]
