@@ -89,8 +89,8 @@ def tune(
         measure: measure to optimise, a key of MEASURES.
         fixed: names of settings that must not change, as ``stage.setting``.
         seed: seed of the folds, of training and of the candidates.
-        workers: threads or processes. Steps run side by side, each with its part of the workers. The workers change only
-            how many steps the time allows.
+        workers: threads or processes. Steps run side by side, each with its part of the workers. The workers
+            change only how many steps the time allows.
         journal: journal of an open ``with`` block, from which finished steps are read; none by default.
         on_step: called before and during each step, with its description and the used fraction of the time.
         on_best: called with settings that are better than all before.
