@@ -162,8 +162,8 @@ class Search:
         try:
             record = self.journal.records[_name(trial, fold)]
             trial.seconds += float(record["seconds"])
-            trial.failure = str(record["failure"])
-            if not trial.failure:
+            trial.failure = trial.failure or str(record["failure"])
+            if not record["failure"]:
                 trial.folds[fold] = Measures(**record["measures"])
         except (KeyError, TypeError, ValueError) as error:
             hint = "Leave out `resume` to start over."
