@@ -107,10 +107,12 @@ def tune(
                 error.add_note(f"--resume continues from {journal.path.name}")
             raise
         write_settings(output, non_default(result.best.values), _comments(result))
+    if not result.compared:
+        run.reporter.note(f"the time was too short to compare any other settings; {output} holds those at the start")
     if run.json:
         cost = {"seconds": round(result.seconds, 3), "peak_memory_mb": peak_memory()}
         print_json({"output": output, **_as_json(result), **cost})
-    else:
+    elif result.compared:
         _draw(result, output, run.reporter)
 
 
@@ -133,8 +135,8 @@ def _describe(trial: Trial, measure: str) -> str:
 
 def _comments(result: Tuning) -> list[str]:
     """Return the comments of the settings file."""
-    if math.isnan(result.default.mean(result.measure)):
-        return ["written by nlptx tune; the time was too short to test any settings"]
+    if not result.compared:
+        return ["written by nlptx tune; the time was too short to compare any other settings with these"]
     title = result.measure.replace("_", "-")
     return [
         f"written by nlptx tune; mean {title} out of fold: {result.best.mean(result.measure):.4f},"
@@ -147,7 +149,7 @@ def _as_json(result: Tuning) -> dict[str, Any]:
     trials = [
         {
             "changes": trial.changes,
-            "folds": [fold._asdict() for fold in trial.folds],
+            "folds": [{"fold": fold + 1, **measures._asdict()} for fold, measures in trial.folds.items()],
             "seconds": round(trial.seconds, 3),
             "failure": trial.failure or None,
             "best": trial is result.best,

@@ -15,6 +15,7 @@ from nlptx.classifier.scoring import score
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.measures import Measures
 from nlptx.runtime.workers import Workers
+from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.fit import fit
 from nlptx.training.progress import Progress
 
@@ -88,6 +89,7 @@ def run_fold(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     on_note: Callable[[str], None] = lambda note: None,
     train_rows: NDArray[np.int64] | None = None,
+    feature_cache: FeatureCache | None = None,
 ) -> FoldResult:
     """Train a model on all folds except one, and predict the labels of this fold.
 
@@ -100,6 +102,7 @@ def run_fold(
         on_progress: callback for the progress of each step of training.
         on_note: callback for remarks.
         train_rows: indices of the training texts, if only a part of those outside the fold is used.
+        feature_cache: n-gram features that several training runs share; none by default.
 
     Raises:
         NlptxError: as for :func:`nlptx.fit`.
@@ -123,6 +126,7 @@ def run_fold(
         jobs=Workers(workers.jobs, processes=workers.processes),
         on_progress=on_progress,
         on_note=on_note,
+        feature_cache=feature_cache,
     )
     probabilities, predicted, confidence = _predict(
         model, [experiment.texts[row] for row in rows.tolist()], experiment, workers

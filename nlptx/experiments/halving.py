@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from nlptx.experiments.journal import Journal
 from nlptx.experiments.measures import Measures
 from nlptx.experiments.search_space import SearchSpace, Values, differences, name_of, with_values
 from nlptx.runtime.workers import Workers
+from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.progress import Progress
 
 # Number of new candidates per round.
@@ -30,20 +32,20 @@ class Trial:
     Args:
         values: all settings, as ``stage.setting`` -> value.
         changes: settings that differ from those that the search started from.
-        folds: measures of the folds that were tested, in order.
+        folds: measures of the folds that were tested, by the number of the fold, from 0.
         seconds: time for training and testing.
         failure: why the settings cannot be used; empty if they can.
     """
 
     values: Values
     changes: Values
-    folds: list[Measures] = field(default_factory=list)
+    folds: dict[int, Measures] = field(default_factory=dict)
     seconds: float = 0.0
     failure: str = ""
 
-    def mean(self, measure: str, folds: int | None = None) -> float:
-        """Return the mean of a measure over the first folds, by default over all that were tested; NaN without any."""
-        values = [getattr(fold, measure) for fold in self.folds[:folds]]
+    def mean(self, measure: str, folds: Iterable[int] | None = None) -> float:
+        """Return the mean of a measure over some folds, by default over all that were tested; NaN without any."""
+        values = [getattr(self.folds[fold], measure) for fold in (self.folds if folds is None else folds)]
         return float(np.mean(values)) if values else float("nan")
 
 
@@ -52,7 +54,11 @@ class OutOfTimeError(Exception):
 
 
 class Search:
-    """The state of a search; the arguments are those of :func:`nlptx.experiments.tuning.tune`."""
+    """The state of a search; the arguments are those of :func:`nlptx.experiments.tuning.tune`.
+
+    Args:
+        feature_cache: n-gram features that the candidates share.
+    """
 
     def __init__(
         self,
@@ -65,12 +71,14 @@ class Search:
         journal: Journal,
         on_step: Callable[[str, float], None],
         clock: Callable[[], float],
+        feature_cache: FeatureCache,
     ) -> None:
         self.experiment, self.recipe, self.seconds = experiment, recipe, seconds
         self.measure, self.seed, self.workers = measure, seed, workers
         self.journal, self.on_step, self.clock = journal, on_step, clock
+        self.feature_cache = feature_cache
         self.trials: list[Trial] = []
-        self._before = sum(record.get("seconds", 0.0) for record in journal.records.values())
+        self._before = max((record.get("spent", 0.0) for record in journal.records.values()), default=0.0)
         self._started = clock()
         self._names: set[str] = set()
 
@@ -87,69 +95,100 @@ class Search:
         return self.trials[-1]
 
     def round(self, space: SearchSpace, best: Trial, number: int) -> Trial | None:
-        """Try random changes of the best settings; return the best settings afterwards, None if nothing is left to try.
+        """Try changes of the best settings; return the best settings afterwards, None if nothing is left to try.
+
+        Each round begins with another fold, because otherwise settings that suit the first fold by chance would win.
 
         Raises:
             OutOfTimeError: the time is used up.
         """
         rng = np.random.default_rng([self.seed, number])
-        observed = [(trial.values, self._loss(trial, 1)) for trial in self.trials if trial.folds]
-        found = space.neighbours(best.values, self._names, observed, rng, _CANDIDATES)
+        observed = [(trial.values, self._difference(trial, self.trials[0])) for trial in self.trials if trial.folds]
+        found = space.usual(best.values, self._names) if number == 0 else []
+        found = found or space.neighbours(best.values, self._names, observed, rng, _CANDIDATES)
         candidates = [self.trial(values) for values in found]
         if not candidates:
             return None
-        kept = len(candidates)
-        for fold in range(self.experiment.folds):
-            for trial in candidates:
-                self.step(trial)
-            candidates = [trial for trial in candidates if not trial.failure]
-            if fold:
-                candidates = [trial for trial in candidates if self._is_better(trial, best, fold + 1)]
-            kept = max(1, kept // 2)
-            candidates = sorted(candidates, key=lambda trial: self._loss(trial, len(trial.folds)))[:kept]
-        return min([best, *candidates], key=lambda trial: self._loss(trial, self.experiment.folds))
+        for folds, kept in zip(rungs(self.experiment.folds, number), (len(candidates) // 3, 1, 1), strict=False):
+            self.steps(candidates, folds)
+            gains = [(self._difference(trial, best), trial) for trial in candidates if not trial.failure]
+            better = sorted((gain for gain in gains if gain[0] < 0), key=lambda gain: gain[0])
+            candidates = [trial for _, trial in better[: max(1, kept)]]
+        return candidates[0] if candidates else best
 
-    def step(self, trial: Trial) -> None:
-        """Judge settings on the next fold.
+    def steps(self, trials: Sequence[Trial], folds: Sequence[int]) -> None:
+        """Judge settings on the next folds. The workers take one step each, with their part of the cores.
 
         Raises:
-            OutOfTimeError: the time that is left is probably too short.
+            OutOfTimeError: the time that is left is probably too short for one of the steps.
         """
-        fold = len(trial.folds)
-        name = f"fold {fold + 1}: {name_of(trial.values)}"
-        if name not in self.journal.records:
-            if self.spent >= self.seconds or self.spent + self._expected(trial) > self.seconds:
-                raise OutOfTimeError
-            self.journal.add(name, self._run(trial, fold))
+        tasks = [(trial, fold) for fold in folds for trial in trials]
+        open_tasks = [task for task in tasks if _name(*task) not in self.journal.records]
+        side_by_side = max(1, min(self.workers.jobs, len(open_tasks)))
+        each = Workers(max(1, self.workers.jobs // side_by_side), processes=self.workers.processes)
+        stopped = False
+
+        def announced() -> Iterator[tuple[int, float]]:
+            for number, (trial, fold) in enumerate(open_tasks):
+                if stopped:
+                    return
+                self._show(trial, fold, Progress("training", 0.0))
+                yield number, self._expected(trial)
+
+        def work(task: tuple[int, float]) -> dict[str, Any] | None:
+            # A step may have to wait for a worker, so the time is tested when the step starts.
+            number, expected = task
+            if self.spent >= self.seconds or self.spent + expected > self.seconds:
+                return None
+            trial, fold = open_tasks[number]
+            # Another process cannot show its progress.
+            return self._run(trial, fold, each, partial(self._show, trial, fold) if side_by_side == 1 else _ignore)
+
+        with self.workers.at_most(side_by_side) as pool:
+            computed = pool.map(work, announced(), isolated=True)
+            for trial, fold in tasks:
+                name = _name(trial, fold)
+                if name not in self.journal.records:
+                    record = next(computed, None)
+                    if record is None:
+                        stopped = True
+                        continue
+                    self.journal.add(name, {**record, "spent": round(self.spent, 3)})
+                self._read(trial, fold)
+        if stopped:
+            raise OutOfTimeError
+
+    def _read(self, trial: Trial, fold: int) -> None:
         try:
-            record = self.journal.records[name]
+            record = self.journal.records[_name(trial, fold)]
             trial.seconds += float(record["seconds"])
-            trial.failure = str(record["failure"])
-            if not trial.failure:
-                trial.folds.append(Measures(**record["measures"]))
+            trial.failure = trial.failure or str(record["failure"])
+            if not record["failure"]:
+                trial.folds[fold] = Measures(**record["measures"])
         except (KeyError, TypeError, ValueError) as error:
             hint = "Leave out `resume` to start over."
             raise ArtifactError(f"a record is damaged: {error}", where=str(self.journal.path), hint=hint) from error
 
-    def _run(self, trial: Trial, fold: int) -> dict[str, Any]:
+    def _run(
+        self, trial: Trial, fold: int, workers: Workers, on_progress: Callable[[Progress], None]
+    ) -> dict[str, Any]:
         started = self.clock()
-        number = next(number for number, each in enumerate(self.trials, 1) if each is trial)
-        title = f"settings {number}, fold {fold + 1} of {self.experiment.folds}"
-
-        def show(progress: Progress) -> None:
-            self.on_step(f"{title}  {progress.title}", self.spent / self.seconds)
-
-        show(Progress("training", 0.0))
         measures, failure = {}, ""
         try:
             recipe = with_values(self.recipe, trial.values)
-            result = run_fold(self.experiment, recipe, self.seed, fold, self.workers, show)
-            measures = result.measures._asdict()
+            measures = run_fold(
+                self.experiment, recipe, self.seed, fold, workers, on_progress, feature_cache=self.feature_cache
+            ).measures._asdict()
         except (DataError, DivergenceError, SettingsError) as error:
-            if trial is self.trials[0]:
+            if trial.values == self.trials[0].values:
                 raise
             failure = error.message
         return {"measures": measures, "failure": failure, "seconds": round(self.clock() - started, 3)}
+
+    def _show(self, trial: Trial, fold: int, progress: Progress) -> None:
+        number = next(number for number, each in enumerate(self.trials, 1) if each is trial)
+        title = f"settings {number}, fold {fold + 1} of {self.experiment.folds}"
+        self.on_step(f"{title}  {progress.title}", self.spent / self.seconds if self.seconds > 0 else 1.0)
 
     def _expected(self, trial: Trial) -> float:
         """Return the expected time of the next step: that of these settings so far, or else of all settings so far."""
@@ -158,9 +197,21 @@ class Search:
                 return sum(each.seconds for each in trials) / steps
         return 0.0
 
-    def _loss(self, trial: Trial, folds: int) -> float:
-        value = trial.mean(self.measure, folds)
-        return -value if MEASURES[self.measure] else value
+    def _difference(self, trial: Trial, other: Trial) -> float:
+        """Return how much worse the mean of settings is than that of others, on the folds that they were tested on."""
+        difference = trial.mean(self.measure) - other.mean(self.measure, trial.folds)
+        return -difference if MEASURES[self.measure] else difference
 
-    def _is_better(self, trial: Trial, best: Trial, folds: int) -> bool:
-        return self._loss(trial, folds) < self._loss(best, folds)
+
+def rungs(folds: int, first: int = 0) -> list[list[int]]:
+    """Return the folds that are tested together: the first, the next two, and the others."""
+    order = [(first + number) % folds for number in range(folds)]
+    return [part for part in (order[:1], order[1:3], order[3:]) if part]
+
+
+def _name(trial: Trial, fold: int) -> str:
+    return f"fold {fold + 1}: {name_of(trial.values)}"
+
+
+def _ignore(progress: Progress) -> None:
+    """Report no progress."""

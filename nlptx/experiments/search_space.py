@@ -22,17 +22,34 @@ _CHOICES: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]] = {
     ("pca.standardize", "pca.eigenvalue_weight"): ((False, 0.5), (False, 0.0), (False, 1.0), (True, 0.0), (True, 0.5)),
     ("train.ngram_min_texts",): ((0,), (1,), (3,)),
     ("train.lsa_components",): ((0,), (100,), (300,)),
-    ("train.label_order",): (("auto",), ("none",)),
     ("train.width",): ((32,), (64,), (128,)),
     ("train.blocks",): ((1,), (2,)),
-    ("train.epochs",): ((1,), (2,), (3,), (4,), (6,)),
-    ("train.lr",): ((5e-4,), (1e-3,), (2e-3,)),
-    ("train.word_dropout",): ((0.0,), (0.1,), (0.2,), (0.3,)),
-    ("train.dropout",): ((0.0,), (0.1,), (0.2,)),
-    ("train.valid_share",): ((0.0,), (0.05,), (0.1,)),
+    ("train.epochs",): ((1,), (2,), (3,), (4,), (5,), (6,)),
+    ("train.lr",): ((5e-4,), (1e-3,), (2e-3,), (4e-3,)),
+    ("train.word_dropout",): ((0.0,), (0.1,), (0.2,), (0.3,), (0.4,)),
+    ("train.dropout",): ((0.0,), (0.1,), (0.2,), (0.3,)),
+    ("train.valid_share",): ((0.0,), (0.1,)),
 }
+# Changes that often help together, which are tried first. Few texts need more epochs, more dropout, and every text for
+# training; because the steps are few, a higher learning rate may help. Rare n-grams help if texts are few and short. If
+# all texts are short, LSA finds few topics, and narrow windows and whitening stress how words are used. Many or long
+# texts need fewer epochs and fewer n-grams.
+_FEW = {"train.epochs": 4, "train.word_dropout": 0.2, "train.valid_share": 0.0}
+_FAST = {"train.lr": 2e-3}
+_RARE = {"train.ngram_min_texts": 1}
+_SHORT = {"train.lsa_components": 0}
+_USE = {"cooccur.window": 5, "pca.smoothing": 0.75, "pca.standardize": True, "pca.eigenvalue_weight": 0.0}
+_LARGE = {"train.width": 128, "train.blocks": 2}
+_USUAL = (
+    _FEW,
+    _FEW | _FAST,
+    _FEW | _FAST | _RARE,
+    _FEW | _FAST | _SHORT | _LARGE,
+    _FEW | _RARE | _SHORT | _USE | _LARGE,
+    {"train.epochs": 1, "train.ngram_min_texts": 3},
+)
 # Mean number of groups of settings that a random change alters.
-_CHANGES = 5
+_CHANGES = 2
 # Number of random changes among which the additive model chooses, and the strength of its regularisation.
 _POOL, _RIDGE = 50, 0.3
 # Settings by name, as stage.setting -> value.
@@ -45,14 +62,13 @@ class SearchSpace(NamedTuple):
     groups: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]]
 
     @classmethod
-    def of(cls, recipe: Recipe, fixed: Collection[str] = (), scale: bool = True) -> SearchSpace:
+    def of(cls, recipe: Recipe, fixed: Collection[str] = ()) -> SearchSpace:
         """Return the settings that may change.
 
         Args:
             recipe: recipe to start from. Settings for making word vectors change only if it makes them; the shape of
                 the network and the n-gram features change only if it starts from no model.
             fixed: names of settings that must not change, as ``stage.setting``.
-            scale: whether the labels form a scale; otherwise ``label_order`` has no effect.
         """
         excluded = set(fixed)
         if not isinstance(recipe.vectors, OwnEmbeddings):
@@ -62,9 +78,13 @@ class SearchSpace(NamedTuple):
             excluded |= {"train.ngram_min_texts", "train.lsa_components"}
         if not recipe.train.ngrams:
             excluded |= {"train.ngram_min_texts", "train.lsa_components"}
-        if not scale:
-            excluded.add("train.label_order")
         return cls({names: values for names, values in _CHOICES.items() if not excluded & set(names)})
+
+    def usual(self, center: Values, tried: Collection[str]) -> list[Values]:
+        """Return changes that often help and have not been tried, as far as their settings may change."""
+        names = {name for group in self.groups for name in group}
+        changed = (center | {name: value for name, value in of.items() if name in names} for of in _USUAL)
+        return [values for name, values in {name_of(each): each for each in changed}.items() if name not in tried]
 
     def neighbours(
         self,

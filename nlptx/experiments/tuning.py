@@ -1,12 +1,15 @@
 """``tune``: search for better settings within a time limit, by successive halving over paired folds.
 
-The search goes in rounds. In each round, random changes of the best settings so far are judged on the first fold; the
-better half is judged on the second fold, and so on. From the second fold on, a candidate continues only if it is better
-than the best settings so far on the same folds. A candidate that completes all folds and is better than the best
-settings replaces them. Losing candidates therefore cost one or two folds. All candidates are judged on the same folds,
-so that the differences between folds cancel.
+The search goes in rounds. The candidates of the first round are changes that often help together; those of later rounds
+are random changes of the best settings so far. All are judged on one fold, the best third on two more folds, and the
+best of these on the others. After each of these steps, a candidate continues only if it is better than the best
+settings so far on the same folds. A candidate that completes all folds replaces them. All candidates are judged on the
+same folds, so that the differences between folds cancel. Each round begins with another fold.
 
-Except for one candidate per round, the changes are chosen by an additive model of the results on the first fold; see
+The steps of a round, each of which trains and tests one model, run side by side. N-gram features are computed once for
+all candidates that have the same ones, see :class:`nlptx.training.feature_cache.FeatureCache`.
+
+Except for one candidate per round, the random changes are chosen by an additive model of the results so far; see
 :class:`nlptx.experiments.search_space.AdditiveModel`. This model changes nothing about how candidates are judged.
 
 Source of successive halving: Li et al., "Hyperband: a novel bandit-based approach to hyperparameter optimization",
@@ -15,6 +18,7 @@ JMLR 18, 2018.
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -26,8 +30,8 @@ from nlptx.experiments.journal import Journal
 from nlptx.experiments.search_space import SearchSpace, values_of
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import SEED
+from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.fingerprint import Fingerprint
-from nlptx.training.labels import order_labels
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,11 @@ class Tuning:
     def default(self) -> Trial:
         """The settings that the search started from."""
         return self.trials[0]
+
+    @property
+    def compared(self) -> bool:
+        """Whether the time was enough to test any other settings."""
+        return any(trial.folds for trial in self.trials[1:])
 
 
 def tune(
@@ -80,7 +89,8 @@ def tune(
         measure: measure to optimise, a key of MEASURES.
         fixed: names of settings that must not change, as ``stage.setting``.
         seed: seed of the folds, of training and of the candidates.
-        workers: threads or processes; they do not change the result of a step.
+        workers: threads or processes. Steps run side by side, each with its part of the workers. The workers
+            change only how many steps the time allows.
         journal: journal of an open ``with`` block, from which finished steps are read; none by default.
         on_step: called before and during each step, with its description and the used fraction of the time.
         on_best: called with settings that are better than all before.
@@ -97,21 +107,21 @@ def tune(
     fingerprint = experiment.fingerprint(recipe)
     more = {"measure": measure, "fixed": sorted(fixed)}
     journal.begin(Fingerprint(fingerprint.settings | more, seed, fingerprint.digests))
-    search = Search(experiment, recipe, seconds, measure, seed, workers, journal, on_step, clock)
-    scale = order_labels(experiment.label_names)[1] is not None and len(experiment.label_names) > 2
-    space = SearchSpace.of(recipe, fixed, scale and experiment.separator is None)
-    best = search.trial(values_of(recipe))
+    space = SearchSpace.of(recipe, fixed)
     rounds = 0
-    try:
-        while len(best.folds) < experiment.folds:
-            search.step(best)
-        on_best(best)
-        while (winner := search.round(space, best, rounds)) is not None:
-            rounds += 1
-            if winner is not best:
-                best = winner
-                on_best(best)
-    except OutOfTimeError:
-        pass
+    with tempfile.TemporaryDirectory(prefix="nlptx-") as folder:
+        cache = FeatureCache(folder)
+        search = Search(experiment, recipe, seconds, measure, seed, workers, journal, on_step, clock, cache)
+        best = search.trial(values_of(recipe))
+        try:
+            search.steps([best], range(experiment.folds))
+            on_best(best)
+            while (winner := search.round(space, best, rounds)) is not None:
+                rounds += 1
+                if winner is not best:
+                    best = winner
+                    on_best(best)
+        except OutOfTimeError:
+            pass
     tried = [trial for trial in search.trials if trial.folds or trial.failure or trial is search.trials[0]]
     return Tuning(measure, best, tried, rounds, search.spent)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from nlptx.runtime.workers import Workers
 from nlptx.training.checkpoint import Checkpoint
+from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.progress import Progress
 
 
@@ -23,6 +24,7 @@ class TrainingContext:
         stop: function called before every optimiser step; training ends when it returns True.
         checkpoint: checkpoint that stores the state, so that a stopped training run can be resumed.
         on_note: callback for remarks.
+        feature_cache: n-gram features of earlier training runs.
 
     Attributes:
         interrupted: whether ``stop`` has returned True.
@@ -34,6 +36,7 @@ class TrainingContext:
     stop: Callable[[], bool]
     checkpoint: Checkpoint
     on_note: Callable[[str], None] = lambda note: None
+    feature_cache: FeatureCache = field(default_factory=FeatureCache)
     interrupted: bool = field(default=False, init=False)
 
     def stop_requested(self) -> bool:

@@ -20,6 +20,7 @@ from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, split
 from nlptx.training.distillation import distill
 from nlptx.training.encoding import encode
+from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.fingerprint import Fingerprint
 from nlptx.training.initialization import initial_model
 from nlptx.training.label_set_settings import fitting_loss, initial_label_sets
@@ -56,6 +57,7 @@ def fit(
     on_note: Callable[[str], None] = lambda note: None,
     stop: Callable[[], bool] = lambda: False,
     checkpoint: Checkpoint | None = None,
+    feature_cache: FeatureCache | None = None,
 ) -> Model:
     """Train a classifier.
 
@@ -88,6 +90,7 @@ def fit(
         stop: function called before every optimiser step; if it returns True, training ends with the best weights so
             far.
         checkpoint: checkpoint to write during training and to resume from; none by default.
+        feature_cache: n-gram features that several training runs share; none by default. It does not change the result.
 
     Raises:
         ArtifactError: the checkpoint to resume from belongs to another training run, or is damaged.
@@ -129,7 +132,9 @@ def fit(
     checkpoint = checkpoint or Checkpoint(None)
     checkpoint.begin(lambda: Fingerprint.of(given, origin, settings, seed))
     with Workers.of(jobs) as workers:
-        context = TrainingContext(seed, workers, on_progress, stop, checkpoint, on_note)
+        context = TrainingContext(
+            seed, workers, on_progress, stop, checkpoint, on_note, feature_cache or FeatureCache()
+        )
         encoded = encode(given, vectors, settings, context)
         data = split(encoded, settings, context)
         distinct_labels = [given.labels[name] for name in encoded.labels]

@@ -8,7 +8,7 @@ import numpy as np
 
 from nlptx.classifier.model import Model
 from nlptx.errors import SettingsError
-from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures
+from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures, TextFeatures
 from nlptx.ngrams.cross_fit import FeatureSettings, fit_ngram_features
 from nlptx.ngrams.sparse_cross_fit import fit_sparse_features
 from nlptx.sampling.rng_streams import Stream, generator
@@ -50,12 +50,16 @@ def add_ngram_features(
         components=settings.lsa_components,
         folds=FOLDS if settings.epochs else linear_combination.FOLDS,
     )
-    given = texts.ids, texts.targets, shape, generator(context.seed, Stream.FOLDS)
-    more = context.workers, data.passages, context.report, texts.weights
-    if shape.classes > MAX_LABELS:
-        ngram_features, of_examples = fit_sparse_features(*given, *more)
-    else:
-        ngram_features, of_examples = fit_ngram_features(*given, encoded.unlabelled, *more, encoded.lexicon)
+    inputs = texts.ids, texts.targets, shape, context.seed, encoded.unlabelled, data.passages, texts.weights
+
+    def fit() -> tuple[NgramFeatures, list[TextFeatures]]:
+        given = texts.ids, texts.targets, shape, generator(context.seed, Stream.FOLDS)
+        more = context.workers, data.passages, context.report, texts.weights
+        if shape.classes > MAX_LABELS:
+            return fit_sparse_features(*given, *more)
+        return fit_ngram_features(*given, encoded.unlabelled, *more, encoded.lexicon)
+
+    ngram_features, of_examples = context.feature_cache.get((*inputs, encoded.lexicon), fit)
     return replace(data, train=replace(data.train, ngram_features=of_examples)), ngram_features
 
 

@@ -7,7 +7,7 @@ import pytest
 from calling import call, failure
 from command import Running, header_of
 
-FAST = ("--folds", "2", "--heads", "2", "--minutes", "0.03")
+FAST = ("--folds", "2", "--heads", "2", "--minutes", "0.1")
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_the_settings_file_is_accepted_by_train(here):
 
 
 def test_json_and_given_settings_are_not_changed(here):
-    words = ("--folds", "2", "--minutes", "0.05", "--epochs", "1", "--measure", "accuracy")
+    words = ("--folds", "2", "--minutes", "0.1", "--epochs", "1", "--measure", "accuracy")
     report = call("tune", here / "train.tsv", *words, "--json", "-q").json
     assert report["measure"] == "accuracy"
     assert len(report["trials"]) > 1
@@ -52,6 +52,14 @@ def test_an_interrupted_search_is_resumed(here):
     assert "finished parts: " in resumed.stderr
     code, message = failure(*words[:4], "--minutes", "0.001", "--epochs", "2", "--resume")
     assert (code, "--epochs was 1 and is 2" in message) == (4, True)
+
+
+def test_a_time_that_is_too_short_to_compare_anything(here):
+    result = call("tune", here / "train.tsv", "--folds", "2", "--minutes", "0.000001", "--epochs", "1")
+    assert "the time was too short to compare any other settings; tuned.toml holds those at the start" in result.stderr
+    assert "best of" not in result.text
+    with open("tuned.toml", "rb") as file:
+        assert tomllib.load(file) == {"train": {"epochs": 1}}
 
 
 def test_a_sample_of_the_texts(here):

@@ -1,0 +1,76 @@
+"""N-gram features that several training runs share, in a folder of files.
+
+Training runs on the same texts whose settings differ only elsewhere have the same n-gram features, and computing these
+takes more than half of the time of training on short texts.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, TypeVar
+
+from nlptx.io.paths import FilePath
+
+T = TypeVar("T")
+# Maximum size of all files, in bytes.
+_MAX_BYTES = 1 << 30
+
+
+class FeatureCache:
+    """Keeps results in files, which several processes may use at the same time.
+
+    The files are read by pickle, which can run code, so the folder must be a private one that is made for the purpose.
+
+    Args:
+        folder: existing folder; None: keep nothing.
+        max_bytes: maximum size of all files; those that were not used for the longest time are removed.
+    """
+
+    def __init__(self, folder: FilePath | None = None, max_bytes: int = _MAX_BYTES) -> None:
+        self.folder = None if folder is None else Path(folder)
+        self.max_bytes = max_bytes
+
+    def get(self, inputs: Any, make: Callable[[], T]) -> T:
+        """Return ``make()``, or the result that was kept for equal inputs.
+
+        Args:
+            inputs: everything that determines the result; it must be possible to pickle it.
+            make: function that computes the result.
+        """
+        if self.folder is None:
+            return make()
+        path = self.folder / blake2b(pickle.dumps(inputs), digest_size=16).hexdigest()
+        # The file may be missing or may be removed by another process. Results can always be computed again.
+        with suppress(OSError), open(path, "rb") as file:
+            _mark_as_used(path)
+            return pickle.load(file)
+        result = make()
+        with suppress(OSError):  # the disk may be full
+            self._keep(path, result)
+        return result
+
+    def _keep(self, path: Path, result: Any) -> None:
+        part = path.with_name(f"{path.name}.{os.getpid()}")  # so that no other process reads an incomplete file
+        try:
+            part.write_bytes(pickle.dumps(result, pickle.HIGHEST_PROTOCOL))
+            _mark_as_used(part)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+        files = sorted(((file.stat(), file) for file in path.parent.iterdir()), key=lambda entry: -entry[0].st_mtime_ns)
+        total = 0
+        for stat, file in files:
+            total += stat.st_size
+            if total > self.max_bytes:
+                file.unlink(missing_ok=True)
+
+
+def _mark_as_used(path: Path) -> None:
+    now = time.time_ns()  # more exact than the time that the system would set
+    os.utime(path, ns=(now, now))
