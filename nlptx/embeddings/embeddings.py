@@ -56,7 +56,7 @@ class Embeddings:
         """Return the ``top`` words with the largest cosine similarity to ``word``, and these similarities.
 
         Raises:
-            DataError: the word is unknown.
+            DataError: the word is unknown, or all vectors are 0.
             InputTypeError: the word is not a str.
 
         >>> from nlptx import Model
@@ -89,7 +89,15 @@ class Embeddings:
             raise DataError(f"{word!r} is not among the {len(self.vocabulary)} words of these embeddings")
         return index
 
+    def check_has_vectors(self) -> None:
+        """Raise DataError if there are words, but all their vectors are 0, as in a model without a network."""
+        if len(self.vectors) and not self.vectors.any():
+            raise DataError(
+                "all word vectors are 0", hint="A model trained with `epochs=0` (--effort fast) has no word vectors."
+            )
+
     def _unit_vectors(self) -> NDArray[np.float32]:
+        self.check_has_vectors()
         # The squares are summed in float64, because the square of a large float32 overflows.
         squares = np.einsum("vr,vr->v", self.vectors, self.vectors, dtype=np.float64)
         lengths = np.sqrt(squares)[:, None]

@@ -28,7 +28,7 @@ from nlptx.pca.power_iteration import power_iteration
 from nlptx.runtime.workers import Workers
 
 # Maximum relative residual of an eigenpair. Coarse components distinguish texts as well as accurate ones.
-_TOLERANCE = 0.05
+_TOLERANCE = 0.1
 # Minimum number of texts per component.
 _TEXTS_PER_COMPONENT = 4
 # A float32 result of a smaller relative size may be only a rounding error.

@@ -185,6 +185,8 @@ def _resolve_vectors(
         raise SettingsError(f"`cooccur` and `pca` are settings for making word vectors, but {given} given")
     if not isinstance(embeddings, OwnEmbeddings):
         check_type(embeddings, Embeddings, "embeddings")
+        if start is None:
+            embeddings.check_has_vectors()
     return embeddings
 
 

@@ -111,3 +111,13 @@ def test_impossible_combinations_are_refused():
         nlptx.fit(TEXTS, LABELS, settings=SETTINGS, start=model)
     with pytest.raises(DataError, match="n-gram features"):
         nlptx.fit(["good", "bad"], ["pos", "neg"], settings=TrainSettings(epochs=0, new_word_min_count=1))
+
+
+def test_a_model_without_a_network_has_no_word_vectors_but_can_be_continued():
+    model = nlptx.fit(TEXTS, LABELS, settings=SETTINGS)
+    with pytest.raises(DataError, match="all word vectors are 0"):
+        model.embeddings().nearest("good1")
+    with pytest.raises(DataError, match="all word vectors are 0"):
+        nlptx.fit(TEXTS, LABELS, model.embeddings())
+    continued = nlptx.fit(NEW_TEXTS, NEW_LABELS, start=model, settings=TrainSettings(epochs=1))
+    assert accuracy(continued, TEXTS, LABELS) > 0.8

@@ -1,0 +1,63 @@
+"""``train --effort`` chooses the settings for the time that training may take."""
+
+import json
+
+import pytest
+from calling import call, failure
+from sample_data import make_rows, write_tsv
+
+from nlptx import Model
+
+SMALL = ("--lsa-components", "8", "-q")
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return write_tsv(tmp_path / "data.tsv", make_rows(("neg", "pos"), 60, seed=1))
+
+
+def settings_of(*words):
+    call("train", *words, *SMALL, "-o", "m.npz")
+    return Model.load("m.npz").settings
+
+
+def test_fast_trains_no_network_and_makes_no_word_vectors(table):
+    call("train", table, "--effort", "fast", *SMALL, "-o", "m.npz")
+    model = Model.load("m.npz")
+    assert model.settings.epochs == model.settings.blocks == 0
+    assert not model.table.any()
+    assert call("predict", "-m", "m.npz", stdin="great lovely superb film\n").rows[0][0] == "pos"
+    evaluated = json.loads(call("evaluate", table, "-m", "m.npz", "--json").stdout)
+    assert evaluated["accuracy"] > 0.9
+    assert call("explain", "-m", "m.npz", "a great film").stdout
+    assert "n-grams" in call("info", "m.npz").stdout
+    code, message = failure("neighbors", "-m", "m.npz", "great")
+    assert (code, "all word vectors are 0" in message) == (1, True)
+
+
+def test_fast_does_not_announce_counting_and_pca(table):
+    assert "PCA" not in call("train", table, "--effort", "fast", "--lsa-components", "8", "-o", "m.npz").stderr
+
+
+def test_default_is_the_default(table):
+    assert settings_of(table, "--effort", "default") == settings_of(table)
+
+
+def test_best_makes_more_passes_and_explicit_options_take_precedence(table):
+    best, changed = settings_of(table, "--effort", "best"), settings_of(table, "--effort", "best", "--epochs", "1")
+    assert best.epochs > settings_of(table).epochs
+    assert (changed.epochs, changed.distill) == (1, best.distill)
+
+
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        (("--preset", "bloem"), "--preset and --effort"),
+        (("--start", "bundled"), "--start"),
+        (("--ngrams", "0"), "--ngrams"),
+    ],
+)
+def test_contradictions_are_usage_errors(table, more, named):
+    code, message = failure("train", table, "--effort", "fast", *more)
+    assert (code, named in message) == (2, True)
