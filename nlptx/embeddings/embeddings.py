@@ -92,9 +92,7 @@ class Embeddings:
     def check_has_vectors(self) -> None:
         """Raise DataError if there are words, but all their vectors are 0, as in a model without a network."""
         if len(self.vectors) and not self.vectors.any():
-            raise DataError(
-                "all word vectors are 0", hint="A model trained with `epochs=0` (--effort fast) has no word vectors."
-            )
+            raise DataError("all word vectors are 0", hint="A model trained with `epochs=0` has no word vectors.")
 
     def _unit_vectors(self) -> NDArray[np.float32]:
         self.check_has_vectors()

@@ -30,8 +30,8 @@ def test_fast_trains_no_network_and_makes_no_word_vectors(table):
     assert call("predict", "-m", "m.npz", stdin="great lovely superb film\n").rows[0][0] == "pos"
     evaluated = json.loads(call("evaluate", table, "-m", "m.npz", "--json").stdout)
     assert evaluated["accuracy"] > 0.9
-    assert call("explain", "-m", "m.npz", "a great film").stdout
-    assert "n-grams" in call("info", "m.npz").stdout
+    assert b"great" in call("explain", "-m", "m.npz", "a great film").stdout
+    assert b"distill" in call("info", "m.npz").stdout
     code, message = failure("neighbors", "-m", "m.npz", "great")
     assert (code, "all word vectors are 0" in message) == (1, True)
 

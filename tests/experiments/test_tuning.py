@@ -237,7 +237,7 @@ def test_changes_that_often_help_are_tried_first(world):
     assert [trial.values for trial in result.trials[1 : 1 + len(usual)]] == usual
     assert space.usual(usual[0], [name_of(usual[0])]) != usual
     given = SearchSpace.of(replace(Recipe(), vectors=None), ["train.epochs"]).usual(start, [])
-    assert all((values["train.epochs"], values["cooccur.window"]) == (2, 10) for values in given)
+    assert all((values["train.epochs"], values["cooccur.window"]) == (TrainSettings.epochs, 10) for values in given)
 
 
 def test_rungs_hold_every_fold_once():
