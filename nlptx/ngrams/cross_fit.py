@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, compress, count
+from itertools import chain, compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nlptx.ngrams.extension import with_ngrams
 from nlptx.ngrams.features import NgramFeatures, TextFeatures
 from nlptx.ngrams.lexicon import LexiconPrior
-from nlptx.ngrams.logistic_regression import MAX_ITERATIONS, fit_dense
+from nlptx.ngrams.logistic_regression import fit_dense
 from nlptx.ngrams.lsa import TextComponents, find_components, importance, weighted_rows
 from nlptx.ngrams.naive_bayes import feature_width
 from nlptx.ngrams.occurrences import count_occurrences, divided_by_root, ngrams_of_texts, presence
@@ -101,11 +101,6 @@ def fit_ngram_features(
     scaled = divided_by_root(presence(_look_up(distinct, on_progress), known, workers), texts)
     of_lexicon = None if lexicon is None else lexicon.rows(distinct, texts)
     width = feature_width(shape.classes, independent=targets.ndim == 2)
-    iterations = count(1)
-
-    def on_iteration() -> None:
-        done, models = next(iterations), folds + 1
-        on_progress("linear models", min(done / (models * MAX_ITERATIONS), 1), f"{models} models, {done} iterations")
 
     def fit(rows: NDArray[np.intp]) -> tuple[NgramFeatures, NDArray[np.float32]]:
         """Return features fitted on texts ``rows``, and the influence of each text on its own outputs, (texts, M E)."""
@@ -117,7 +112,6 @@ def fit_ngram_features(
             shape.min_texts,
             None if of_lexicon is None else of_lexicon[rows],
             of_rows,
-            on_iteration,
         )
         features = NgramFeatures(shape.order, shape.words, known, model.ratios, model.slopes, model.bias)
         self_outputs = np.zeros((len(texts), width), np.float32)
@@ -151,7 +145,9 @@ def fit_ngram_features(
         of_text = components.rows[row_of[[passage.text for passage in passages]]]
         return np.asarray(weighted_rows(rows, weights).multiply(of_text).sum(axis=1), np.float32).ravel()
 
-    (final, _), *out_of_fold = workers.map(fit, training_parts(fold, folds))
+    # L-BFGS holds the interpreter lock, so processes are faster than threads.
+    fitted = workers.map(fit, training_parts(fold, folds), isolated=True)
+    (final, _), *out_of_fold = counted(fitted, _counter("linear models", folds + 1, on_progress, "models"), every=1)
 
     def features_of(group: NDArray[np.intp]) -> list[TextFeatures]:
         """Return the features of texts of one fold, computed without this fold."""
@@ -210,9 +206,9 @@ def _components(
     return known, weights, components, row_of
 
 
-def _counter(step: str, total: int, on_progress: OnProgress) -> Callable[[int], None]:
-    """Return a function that reports how many of ``total`` texts are done."""
-    return lambda done: on_progress(step, done / total, f"{done:,} of {total:,} texts")
+def _counter(step: str, total: int, on_progress: OnProgress, things: str = "texts") -> Callable[[int], None]:
+    """Return a function that reports how many of ``total`` things are done."""
+    return lambda done: on_progress(step, done / total, f"{done:,} of {total:,} {things}")
 
 
 def _look_up(distinct: list[NDArray[np.int64]], on_progress: OnProgress) -> Iterable[NDArray[np.int64]]:

@@ -30,7 +30,6 @@ def fit_linear(
     rows: sp.csr_matrix,
     ratios: NDArray[np.float32],
     targets: NDArray,
-    on_iteration: Callable[[], None] = lambda: None,
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Fit the model on the n-gram ratios.
@@ -39,7 +38,6 @@ def fit_linear(
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
         ratios: (G, E) ratios. E = 1 means two classes and the logistic loss; E > 1 means softmax over E classes.
         targets: (texts,) class of each text; or (texts, E), whether the text has each class, for E logistic losses.
-        on_iteration: callback after each iteration; there are at most MAX_ITERATIONS.
         text_weights: (texts,) weight of the loss of each text, or None.
 
     Returns:
@@ -52,7 +50,6 @@ def fit_linear(
         ratios.shape,
         targets,
         INVERSE_PENALTY,
-        on_iteration,
         text_weights,
     )
     return (weights * ratios).astype(np.float32), bias.astype(np.float32)
@@ -88,7 +85,6 @@ def _minimise(
     shape: tuple[int, ...],
     targets: NDArray,
     inverse_penalty: float,
-    on_iteration: Callable[[], None] = lambda: None,
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the weights (G, E) and bias (E,) that minimise the log-loss plus the penalty, found by L-BFGS.
@@ -99,7 +95,6 @@ def _minimise(
         shape: shape of the weights, (G, E).
         targets: class or classes of each text, as for :func:`fit_linear`.
         inverse_penalty: C, see INVERSE_PENALTY.
-        on_iteration: callback after each iteration.
         text_weights: (texts,) weight of the loss of each text, or None.
     """
     from scipy.optimize import minimize  # slow to import, so import it only after the data has been checked
@@ -128,7 +123,6 @@ def _minimise(
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": MAX_ITERATIONS, "ftol": _TOLERANCE},
-        callback=lambda _: on_iteration(),
     ).x
     return solution[:-width].reshape(shape), solution[-width:]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +35,6 @@ def fit_ratio_model(
     min_texts: int,
     of_lexicon: sp.csr_matrix | None = None,
     text_weights: NDArray[np.float64] | None = None,
-    on_iteration: Callable[[], None] = lambda: None,
 ) -> RatioModel:
     """Compute the ratios and fit their weights.
 
@@ -47,7 +45,6 @@ def fit_ratio_model(
         min_texts: minimum number of texts that an n-gram must occur in.
         of_lexicon: (texts, 1) feature of the lexicon, or None.
         text_weights: (texts,) weight of each text, or None.
-        on_iteration: callback after each iteration of the fit.
     """
     independent = targets.ndim == 2
     has_class = targets if independent else targets[:, None] == np.arange(classes)
@@ -60,7 +57,7 @@ def fit_ratio_model(
     if of_lexicon is not None:
         columns = sp.hstack([columns, of_lexicon], format="csr")
         scales = np.concatenate([scales, np.ones((1, ratios.shape[1]), np.float32)])
-    products, bias = fit_linear(columns, scales, targets, on_iteration, text_weights)
+    products, bias = fit_linear(columns, scales, targets, text_weights)
     slopes = np.zeros_like(ratios)
     slopes[informative] = products[: len(informative)]
     lexicon_slope = np.zeros_like(bias) if of_lexicon is None else products[-1]
