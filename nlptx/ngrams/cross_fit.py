@@ -145,9 +145,11 @@ def fit_ngram_features(
         of_text = components.rows[row_of[[passage.text for passage in passages]]]
         return np.asarray(weighted_rows(rows, weights).multiply(of_text).sum(axis=1), np.float32).ravel()
 
+    on_model = _counter("linear models", folds + 1, on_progress, "models")
+    on_model(0)
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
     fitted = workers.map(fit, training_parts(fold, folds), isolated=True)
-    (final, _), *out_of_fold = counted(fitted, _counter("linear models", folds + 1, on_progress, "models"), every=1)
+    (final, _), *out_of_fold = counted(fitted, on_model, already=1, every=1)
 
     def features_of(group: NDArray[np.intp]) -> list[TextFeatures]:
         """Return the features of texts of one fold, computed without this fold."""
