@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
     from nlptx.runtime.workers import Workers
 
+# The keys of nlptx.data_quality.findings.KINDS, without the time to import them.
 _KINDS = (
     *("unreadable-rows", "empty-texts", "missing-labels", "duplicates", "near-duplicates", "conflicting-labels"),
     *("near-conflicts", "overlap", "near-overlap", "mojibake", "lost-characters", "control-characters", "markup"),
@@ -179,5 +180,5 @@ def _fail(result: Check, fail_on: tuple[str, ...]) -> None:
 
     kinds = {kind for kind in KINDS if kind in fail_on or ("any" in fail_on and KINDS[kind].certain)}
     counts = {kind: result.number_of(kind) for kind in KINDS if kind in kinds}
-    if found := [f"{count:,} {KINDS[kind].title}" for kind, count in counts.items() if count]:
-        raise QualityGateError(f"the data has {', '.join(found)}")
+    if found := [f"{KINDS[kind].title} ({count:,})" for kind, count in counts.items() if count]:
+        raise QualityGateError(f"the data has faults: {', '.join(found)}")

@@ -34,10 +34,11 @@ def peer(train: Path, test: Path) -> dict[str, float]:
     from nlptx.corpus.training_data import read_training_data
     from nlptx.metrics import log_loss
 
-    parts = {"train": {}, "test": {}}
-    if train == test:  # an archive
-        parts = {name: {"options": ReadOptions(splits=(name,))} for name in parts}
-    known, new = read_training_data(str(train), **parts["train"]), read_training_data(str(test), **parts["test"])
+    archive = train == test
+    known, new = (
+        read_training_data(str(path), options=ReadOptions(splits=(part,))) if archive else read_training_data(str(path))
+        for part, path in (("train", train), ("test", test))
+    )
     vectorizer = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)
     model = LogisticRegression(max_iter=1000).fit(vectorizer.fit_transform(known.texts), known.labels)
     p = model.predict_proba(vectorizer.transform(new.texts))

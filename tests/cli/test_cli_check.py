@@ -64,7 +64,7 @@ def test_the_quality_gate(data):
     assert failure("check", "data.tsv", "--fail-on", "duplicates")[0] == 5
     assert failure("check", "data.tsv", "--fail-on", "any")[0] == 5
     call("check", "data.tsv", "--fail-on", "overlap", "--fail-on", "markup")
-    assert "1 copies of an earlier text" in failure("check", "data.tsv", "--fail-on", "duplicates")[1]
+    assert "faults: copies of an earlier text (1)" in failure("check", "data.tsv", "--fail-on", "duplicates")[1]
 
 
 def test_overlap_with_test_data(data, tmp_path):
@@ -163,3 +163,10 @@ def test_usage_errors(data):
     assert refused("check", "data.tsv", "--suggestions", "-", code=2)
     assert refused("check", "data.tsv", "--suggestions", "rows.npz", code=2)
     assert refused("check", "data.tsv", "--fail-on", "nothing", code=2)
+
+
+def test_every_kind_of_fault_can_be_named():
+    from nlptx.cli import check
+    from nlptx.data_quality.findings import KINDS
+
+    assert list(check._KINDS) == list(KINDS)
