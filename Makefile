@@ -282,7 +282,8 @@ results: $(foreach name,imdb sst2 sst5,$(SEEDS:%=build/$(name)/seed-%/evaluate.j
 
 # The bundled model is trained on all available labelled texts, and is small enough for the wheel. The accuracies on its
 # card were measured with a model that was trained in the same way but without the test part (sister.npz).
-default_TRAIN = --passages 1 --new-word-min-count 0 --ngram-min-texts 4 --float16 --valid-share 0.04 --valid-max 10000
+default_TRAIN = --epochs 2 --crop 0 --attention-window 128 --passages 1 --new-word-min-count 0 --ngram-min-texts 4 \
+  --float16 --valid-share 0.04 --valid-max 10000
 default_TEXTS = $(DATA) data/train.tsv data/opinions.tsv data/kinds_train.tsv
 # The lexicon of VADER (Hutto and Gilbert 2014; MIT licence), from its package, and values of emoji and ratings.
 default_LEXICONS = $(shell $(VENV)/bin/python -c 'import importlib.util as u; print(u.find_spec("vaderSentiment").submodule_search_locations[0])')/vader_lexicon.txt data/emoji.tsv
