@@ -15,6 +15,7 @@ from itertools import chain, compress
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.ngrams.array_bytes import arrays_to_bytes, bytes_to_arrays
 from nlptx.ngrams.extension import with_ngrams
 from nlptx.ngrams.features import NgramFeatures, TextFeatures
 from nlptx.ngrams.lexicon import LexiconPrior
@@ -101,9 +102,11 @@ def fit_ngram_features(
     scaled = divided_by_root(presence(_look_up(distinct, on_progress), known, workers), texts)
     of_lexicon = None if lexicon is None else lexicon.rows(distinct, texts)
     width = feature_width(shape.classes, independent=targets.ndim == 2)
+    parts = training_parts(fold, folds)
 
-    def fit(rows: NDArray[np.intp]) -> tuple[NgramFeatures, NDArray[np.float32]]:
-        """Return features fitted on texts ``rows``, and the influence of each text on its own outputs, (texts, M E)."""
+    def fit(part: int) -> bytes:
+        """Fit both linear models on a part of the texts; return their arrays, which :func:`built` reads, as bytes."""
+        rows = parts[part]
         of_rows = None if text_weights is None else text_weights[rows]
         model = fit_ratio_model(
             scaled[rows],
@@ -113,43 +116,49 @@ def fit_ngram_features(
             None if of_lexicon is None else of_lexicon[rows],
             of_rows,
         )
-        features = NgramFeatures(shape.order, shape.words, known, model.ratios, model.slopes, model.bias)
-        self_outputs = np.zeros((len(texts), width), np.float32)
+        second: tuple[NDArray, ...] = (np.zeros(0),) * 3
         if components is not None:
-            features, of_components = with_components(features, components, rows)
-            self_outputs = np.hstack([self_outputs, of_components])
-        if lexicon is not None:
-            features = with_ngrams(features, lexicon.keys, lexicon.values[:, None] * model.lexicon_slope)
-        return features, self_outputs
+            second = fit_components(components, rows)
+        return arrays_to_bytes([*model, *second])
 
-    def with_components(
-        features: NgramFeatures, components: TextComponents, rows: NDArray[np.intp]
-    ) -> tuple[NgramFeatures, NDArray[np.float32]]:
-        """Return features with the second model, and what each text contributes to its own output, (texts, E)."""
+    def fit_components(components: TextComponents, rows: NDArray[np.intp]) -> tuple[NDArray, ...]:
+        """Fit the second model; return its weights (G, E) and bias (E,), and what each text adds to its own output."""
         long = rows[row_of[rows] >= 0]
         of_long = None if text_weights is None else text_weights[long]
         slopes, start = fit_dense(components.scores[row_of[long]], targets[long], width, of_long)
         slopes = slopes.astype(np.float32)
         latent, offset = components.to_ngrams(slopes)
-        bias = np.concatenate([features.bias, start + offset]).astype(np.float32)
+        own = np.zeros((len(texts), width), np.float32)
+        own[row_of >= 0] = components.self_outputs(slopes)[row_of[row_of >= 0]]
+        return latent * weights[:, None], start + offset, own
+
+    def built(arrays: bytes) -> tuple[NgramFeatures, NDArray[np.float32]]:
+        """Return the fitted features, and what each text contributes to its own outputs, (texts, M E)."""
+        ratios, slopes, bias, lexicon_slope, latent, latent_bias, own = bytes_to_arrays(arrays)
+        features = NgramFeatures(shape.order, shape.words, known, ratios, slopes, bias)
         self_outputs = np.zeros((len(texts), width), np.float32)
-        self_outputs[row_of >= 0] = components.self_outputs(slopes)[row_of[row_of >= 0]]
-        return replace(features, bias=bias, latent=latent * weights[:, None], importance=weights), self_outputs
+        if components is not None:
+            bias = np.concatenate([bias, latent_bias]).astype(np.float32)
+            features = replace(features, bias=bias, latent=latent, importance=weights)
+            self_outputs = np.hstack([self_outputs, own])
+        if lexicon is not None:
+            features = with_ngrams(features, lexicon.keys, lexicon.values[:, None] * lexicon_slope)
+        return features, self_outputs
 
     def overlaps() -> NDArray[np.float32]:
         """Return (passages,) the dot product of the row of each passage with the row of its text."""
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)
-        parts = ngrams_of_texts((passage.ids for passage in passages), shape.order, shape.words, workers)
-        rows = presence(_look_up(list(parts), on_progress), known, workers)
+        passage_ngrams = ngrams_of_texts((passage.ids for passage in passages), shape.order, shape.words, workers)
+        rows = presence(_look_up(list(passage_ngrams), on_progress), known, workers)
         of_text = components.rows[row_of[[passage.text for passage in passages]]]
         return np.asarray(weighted_rows(rows, weights).multiply(of_text).sum(axis=1), np.float32).ravel()
 
     on_model = _counter("linear models", folds + 1, on_progress, "models")
     on_model(0)
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
-    fitted = workers.map(fit, training_parts(fold, folds), isolated=True)
-    (final, _), *out_of_fold = counted(fitted, on_model, already=1, every=1)
+    fitted = workers.map(fit, range(len(parts)), isolated=True)
+    (final, _), *out_of_fold = map(built, counted(fitted, on_model, already=1, every=1))
 
     def features_of(group: NDArray[np.intp]) -> list[TextFeatures]:
         """Return the features of texts of one fold, computed without this fold."""
