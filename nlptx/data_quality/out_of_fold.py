@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from nlptx.data_quality.words import TextWords
 from nlptx.errors import DataError
 from nlptx.ngrams import LARGEST_VOCABULARY
-from nlptx.ngrams.naive_bayes import find, ngram_keys
+from nlptx.ngrams.key_index import KeyIndex
+from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.ngrams.one_vs_rest import fit_labels
 from nlptx.ngrams.ratio_model import fit_ratio_model
 from nlptx.nn.activations import sigmoid
@@ -51,7 +52,7 @@ def ngram_rows(words: TextWords) -> sp.csr_matrix:
     keys, text = keys[new], text[new]
     known, seen = np.unique(keys, return_counts=True)
     known = known[seen >= _MIN_TEXTS]
-    column = find(keys, known)
+    column = KeyIndex(known).find(keys)
     kept = column < len(known)
     column, text = column[kept], text[kept]
     values = 1 / np.sqrt(np.maximum(lengths, 1))[text]

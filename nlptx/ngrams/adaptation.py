@@ -81,13 +81,13 @@ def ngram_rows(
         min_texts: minimum number of texts that an n-gram must occur in.
         text_weights: (counted,) weight of each of these texts (a text of weight 2 counts as two), or None.
     """
-    distinct = list(ngrams_of_texts(texts, order, words))
-    known, seen = count_occurrences(distinct[:counted], text_weights)
+    first, more = ngrams_of_texts(texts[:counted], order, words), ngrams_of_texts(texts[counted:], order, words)
+    known, seen = count_occurrences(first, text_weights)
     known, seen = known[seen >= min_texts], seen[seen >= min_texts]
     total = counted if text_weights is None else text_weights.sum()
     importance = np.log((total + 1) / (seen + 1)) + 1
     importance = (importance / importance.mean() if len(known) else importance).astype(np.float32)
-    rows = divided_by_root(presence(distinct, known), texts)
+    rows = divided_by_root(presence(first + more, known), texts)
     return NgramRows(known, rows, importance)
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, compress
+from itertools import chain
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.ngrams.array_bytes import arrays_to_bytes, bytes_to_arrays
@@ -20,9 +21,17 @@ from nlptx.ngrams.extension import with_ngrams
 from nlptx.ngrams.features import NgramFeatures, TextFeatures
 from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.logistic_regression import fit_dense
-from nlptx.ngrams.lsa import TextComponents, find_components, importance, weighted_rows
+from nlptx.ngrams.lsa import TextComponents, find_components, importance, unit_length
 from nlptx.ngrams.naive_bayes import feature_width
-from nlptx.ngrams.occurrences import count_occurrences, divided_by_root, ngrams_of_texts, presence
+from nlptx.ngrams.occurrences import (
+    NgramSets,
+    count_occurrences,
+    divided_by_root,
+    frequent_ngrams,
+    ngrams_of_texts,
+    presence,
+    sizes_of,
+)
 from nlptx.ngrams.ratio_model import fit_ratio_model
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
@@ -94,13 +103,13 @@ def fit_ngram_features(
         features of each passage, all computed without the fold that the text belongs to.
     """
     on_count = _counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
-    distinct = list(ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers))
+    sets = ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers)
     folds = min(shape.folds, len(texts))
     fold = assign_folds(len(texts), folds, rng)
     unread = counted(unlabelled, on_count, len(texts))
-    known, weights, components, row_of = _components(distinct, unread, shape, rng, workers, on_progress, text_weights)
-    scaled = divided_by_root(presence(_look_up(distinct, on_progress), known, workers), texts)
-    of_lexicon = None if lexicon is None else lexicon.rows(distinct, texts)
+    known, weights, components, row_of = _components(sets, unread, shape, rng, workers, on_progress, text_weights)
+    scaled = divided_by_root(presence(_look_up(sets, on_progress), known, workers), texts)
+    of_lexicon = None if lexicon is None else lexicon.rows(sets, texts)
     width = feature_width(shape.classes, independent=targets.ndim == 2)
     parts = training_parts(fold, folds)
 
@@ -130,7 +139,9 @@ def fit_ngram_features(
         latent, offset = components.to_ngrams(slopes)
         own = np.zeros((len(texts), width), np.float32)
         own[row_of >= 0] = components.self_outputs(slopes)[row_of[row_of >= 0]]
-        return latent * weights[:, None], start + offset, own
+        spread = np.zeros((len(known), width), np.float32)
+        spread[weights > 0] = latent * weights[weights > 0, None]
+        return spread, start + offset, own
 
     def built(arrays: bytes) -> tuple[NgramFeatures, NDArray[np.float32]]:
         """Return the fitted features, and what each text contributes to its own outputs, (texts, M E)."""
@@ -149,10 +160,10 @@ def fit_ngram_features(
         """Return (passages,) the dot product of the row of each passage with the row of its text."""
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)
-        passage_ngrams = ngrams_of_texts((passage.ids for passage in passages), shape.order, shape.words, workers)
-        rows = presence(_look_up(list(passage_ngrams), on_progress), known, workers)
+        of_passages = ngrams_of_texts((passage.ids for passage in passages), shape.order, shape.words, workers)
+        rows = _rows(of_passages, known, weights, workers, on_progress)
         of_text = components.rows[row_of[[passage.text for passage in passages]]]
-        return np.asarray(weighted_rows(rows, weights).multiply(of_text).sum(axis=1), np.float32).ravel()
+        return np.asarray(rows.multiply(of_text).sum(axis=1), np.float32).ravel()
 
     on_model = _counter("linear models", folds + 1, on_progress, "models")
     on_model(0)
@@ -179,7 +190,7 @@ def fit_ngram_features(
 
 
 def _components(
-    distinct: list[NDArray[np.int64]],
+    sets: list[NgramSets],
     unlabelled: Iterable[NDArray[np.integer]],
     shape: FeatureSettings,
     rng: np.random.Generator,
@@ -192,29 +203,37 @@ def _components(
     The row numbers refer to the rows of the components, where labelled texts come first. A text that is too short for
     the components has row number -1.
     """
-    known, seen = count_occurrences(distinct, text_weights, workers)
-    frequent = known[seen >= shape.min_texts]
+    labelled = count_occurrences(sets, text_weights, workers)
     if not shape.components:
-        return frequent, np.zeros(len(frequent), np.float32), None, np.full(len(distinct), -1)
-    all_distinct = distinct + list(ngrams_of_texts(unlabelled, shape.order, shape.words, workers))
-    if text_weights is not None:  # texts without a label have weight 1
-        text_weights = np.append(text_weights, np.ones(len(all_distinct) - len(distinct)))
-    if len(all_distinct) > len(distinct):
-        known, seen = count_occurrences(all_distinct, text_weights, workers)
-    total = len(all_distinct) if text_weights is None else text_weights.sum()
+        frequent = labelled[0][labelled[1] >= shape.min_texts]
+        return frequent, np.zeros(len(frequent), np.float32), None, np.full(len(sizes_of(sets)), -1)
+    more = ngrams_of_texts(unlabelled, shape.order, shape.words, workers)
+    texts, others = len(sizes_of(sets)), len(sizes_of(more))
+    total = others + (texts if text_weights is None else text_weights.sum())  # texts without a label have weight 1
     min_texts = max(2, int(total) // _TEXTS_PER_OCCURRENCE)
-    kept = seen >= min_texts
-    kept[np.searchsorted(known, frequent)] = True
-    known, seen = known[kept], seen[kept]
+    known, seen = frequent_ngrams(labelled, count_occurrences(more, None, workers), shape.min_texts, min_texts)
     weights = importance(seen, total, min_texts)
-    sizes = np.array([len(part) for part in all_distinct])
+    sizes = sizes_of([*sets, *more])
     long = sizes >= min(_MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN * np.median(sizes))
-    rows = weighted_rows(presence(_look_up(list(compress(all_distinct, long)), on_progress), known, workers), weights)
-    row_of = np.where(long, np.cumsum(long) - 1, -1)[: len(distinct)]
+    rows = _rows([*sets, *more], known, weights, workers, on_progress)
+    row_of = np.where(long, np.cumsum(long) - 1, -1)[:texts]
     report = partial(on_progress, "components of texts (LSA)")
-    of_long = None if text_weights is None else text_weights[long]
-    components = find_components(rows, shape.components, rng, workers, report, of_long)
-    return known, weights, components, row_of
+    of_long = None if text_weights is None else np.append(text_weights, np.ones(others))[long]
+    rows = rows if long.all() else rows[long]
+    return known, weights, find_components(rows, shape.components, rng, workers, report, of_long), row_of
+
+
+def _rows(
+    sets: list[NgramSets],
+    known: NDArray[np.int64],
+    weights: NDArray[np.float32],
+    workers: Workers,
+    on_progress: OnProgress,
+) -> sp.csr_matrix:
+    """Return rows of length 1 with the importance of the n-grams of each text, for n-grams that have an importance."""
+    important = weights > 0
+    values = unit_length(weights[important])
+    return presence(_look_up(sets, on_progress), known[important], workers, values)
 
 
 def _counter(step: str, total: int, on_progress: OnProgress, things: str = "texts") -> Callable[[int], None]:
@@ -222,6 +241,6 @@ def _counter(step: str, total: int, on_progress: OnProgress, things: str = "text
     return lambda done: on_progress(step, done / total, f"{done:,} of {total:,} {things}")
 
 
-def _look_up(distinct: list[NDArray[np.int64]], on_progress: OnProgress) -> Iterable[NDArray[np.int64]]:
-    """Iterate over the n-grams of the texts, and report progress."""
-    return counted(distinct, _counter("looking up n-grams", len(distinct), on_progress))
+def _look_up(sets: list[NgramSets], on_progress: OnProgress) -> Iterable[NgramSets]:
+    """Iterate over groups of texts, and report progress."""
+    return counted(sets, _counter("looking up n-grams", len(sets), on_progress, "groups of texts"), every=1)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.ngrams.naive_bayes import find, ngram_keys
+from nlptx.ngrams.key_index import KeyIndex
+from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.runtime.radix_sort import radix_argsort
 
 Lengths = Sequence[int] | NDArray[np.integer]
@@ -63,6 +65,10 @@ class NgramFeatures:
     def __repr__(self) -> str:
         return f"<NgramFeatures: {len(self.keys):,} n-grams of up to {self.order} words>"
 
+    @cached_property
+    def _index(self) -> KeyIndex:
+        return KeyIndex(self.keys)
+
     @property
     def width(self) -> int:
         """Number of ratios per n-gram: E, or as many as in the model that training started from."""
@@ -86,7 +92,7 @@ class NgramFeatures:
             ids: (N,) word ids of the texts, concatenated.
             lengths: (B,) number of words in each text.
         """
-        return find(ngram_keys(ids, self.order, self.words, lengths), self.keys)
+        return self._index.find(ngram_keys(ids, self.order, self.words, lengths))
 
     def token_features_of(self, found: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the ratios (N, order E) of n-grams (N, order) from :meth:`find`; 0 for unknown n-grams."""

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.ngrams.naive_bayes import ngram_keys
-from nlptx.ngrams.occurrences import divided_by_root, presence
+from nlptx.ngrams.occurrences import NgramSets, divided_by_root, presence
 from nlptx.text.vocabulary import Vocabulary
 
 
@@ -53,9 +53,9 @@ class LexiconPrior:
         values = np.array([found[key] for key in keys.tolist()])
         return cls(keys, (values / np.sqrt(np.mean(values**2))).astype(np.float32))
 
-    def rows(self, distinct: Sequence[NDArray[np.int64]], texts: Sequence[NDArray[np.integer]]) -> sp.csr_matrix:
-        """Return the (texts, 1) float32 feature of each text, given its distinct n-grams and the ids of its words."""
-        return sp.csr_matrix(divided_by_root(presence(distinct, self.keys), texts) @ self.values[:, None])
+    def rows(self, sets: Sequence[NgramSets], texts: Sequence[NDArray[np.integer]]) -> sp.csr_matrix:
+        """Return the (texts, 1) float32 feature of texts, given their distinct n-grams and word ids."""
+        return sp.csr_matrix(divided_by_root(presence(sets, self.keys), texts) @ self.values[:, None])
 
 
 def lexicon_words(entries: Mapping[str, float], vocabulary: Vocabulary, order: int) -> list[str]:

@@ -83,16 +83,21 @@ def importance(seen: NDArray, texts: float, min_texts: int) -> NDArray[np.float3
     return np.where(seen >= min_texts, weights, 0).astype(np.float32)
 
 
-def weighted_rows(presence: sp.csr_matrix, weights: NDArray[np.float32]) -> sp.csr_matrix:
-    """Return (T, G) float32 rows: the weighted n-grams of each text, scaled to length 1; rows of zeros stay zero."""
-    data = weights[presence.indices]
-    lengths = np.sqrt(np.add.reduceat(np.append(data * data, 0), presence.indptr[:-1]))
-    counts = np.diff(presence.indptr)
-    lengths[(counts == 0) | (lengths == 0)] = 1
-    scaled = data / np.repeat(lengths, counts)
-    rows = sp.csr_matrix((scaled.astype(np.float32), presence.indices, presence.indptr), presence.shape, copy=True)
-    rows.eliminate_zeros()
-    return rows
+def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], NDArray[np.float32]]:
+    """Return the ``values`` argument of :func:`.occurrences.presence` for rows of length 1.
+
+    Args:
+        weights: (G,) importance of each n-gram; none is 0.
+    """
+
+    def values(columns: NDArray, counts: NDArray) -> NDArray[np.float32]:
+        data = weights[columns]
+        # Texts without n-grams have no entries, and `reduceat` would not return 0 for them.
+        some = counts[counts > 0]
+        lengths = np.sqrt(np.add.reduceat(data * data, np.cumsum(some) - some)) if len(some) else np.ones(0)
+        return (data / np.repeat(lengths, some)).astype(np.float32)
+
+    return values
 
 
 def find_components(

@@ -54,20 +54,6 @@ def ngram_keys(
     return keys
 
 
-def find(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the index of each key in the sorted array ``known``, or ``len(known)`` if it is not found."""
-    if not len(known):
-        return np.zeros(keys.shape, np.int64)
-    # Search for the keys in approximately ascending order, which accesses ``known`` almost sequentially. Sorting by the
-    # first 16 bits after the sign bit of a float32 is precise enough for this.
-    heads = keys.astype(np.float32).view(np.uint32).ravel() >> 15
-    order = np.argsort(heads.astype(np.uint16), kind="stable")
-    index = np.empty(keys.shape, np.int64)
-    index.reshape(-1)[order] = np.searchsorted(known, keys.reshape(-1)[order])
-    present = known[np.minimum(index, len(known) - 1)] == keys
-    return np.where(present, index, len(known))
-
-
 def feature_width(classes: int, independent: bool = False) -> int:
     """Return E, the number of ratios per n-gram: 1 for two classes (second versus first), otherwise one per class.
 

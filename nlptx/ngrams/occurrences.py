@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.ngrams.naive_bayes import find, ngram_keys
+from nlptx.ngrams.key_index import KeyIndex
+from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.runtime.workers import SERIAL, Workers
 
-# Number of texts processed together: enough for NumPy to work without the interpreter lock most of the time.
-_TOGETHER = 64
+# Number of words processed together: enough for NumPy to work without the interpreter lock most of the time, and few
+# enough for the processor's cache.
+_TOGETHER = 1 << 14
+
+
+@dataclass(frozen=True)
+class NgramSets:
+    """The distinct n-grams of consecutive texts.
+
+    Args:
+        keys: (N,) int64 n-grams, sorted within each text; see :func:`.naive_bayes.ngram_keys`.
+        sizes: (texts,) number of distinct n-grams of each text.
+    """
+
+    keys: NDArray[np.int64]
+    sizes: NDArray[np.int64]
 
 
 def ngrams_of_texts(
     texts: Iterable[NDArray[np.integer]], order: int, words: int, workers: Workers = SERIAL
-) -> Iterator[NDArray[np.int64]]:
-    """Yield the distinct n-grams of each text, sorted.
+) -> list[NgramSets]:
+    """Return the distinct n-grams of the texts, in groups of consecutive texts.
 
     Args:
         texts: word ids of each text.
@@ -28,82 +43,127 @@ def ngrams_of_texts(
         words: V; see :func:`.naive_bayes.ngram_keys`.
         workers: threads to use; they do not change the result.
     """
-    for part in workers.map(partial(_distinct_ngrams, order=order, words=words), in_groups(texts)):
-        yield from part
+    base = (words + 2) ** order
+    groups = _in_groups(texts, max_texts=((1 << 63) - 1) // base)
+    return list(workers.map(partial(_distinct_ngrams, order=order, words=words, base=base), groups))
 
 
-def in_groups(items: Iterable[NDArray]) -> Iterator[list[NDArray]]:
-    """Yield the items in lists, each of as many items as are processed together."""
-    iterator = iter(items)
-    while group := list(islice(iterator, _TOGETHER)):
+def _in_groups(texts: Iterable[NDArray[np.integer]], max_texts: int) -> Iterator[list[NDArray[np.integer]]]:
+    """Yield the texts in lists of at most ``max_texts`` texts, each with about as many words as are read together."""
+    group, words = [], 0
+    for ids in texts:
+        group.append(ids)
+        words += len(ids)
+        if words >= _TOGETHER or len(group) >= min(max_texts, _TOGETHER):
+            yield group
+            group, words = [], 0
+    if group:
         yield group
 
 
-def _distinct_ngrams(texts: list[NDArray[np.integer]], order: int, words: int) -> list[NDArray[np.int64]]:
+def _distinct_ngrams(texts: list[NDArray[np.integer]], order: int, words: int, base: int) -> NgramSets:
     lengths = [len(ids) for ids in texts]
     keys = ngram_keys(np.concatenate(texts), order, words, lengths)
-    largest = (words + 2) ** order
-    if largest * len(texts) >= 1 << 63:  # the number of the text does not fit beside the key
-        return [distinct_ngrams(part) for part in np.split(keys, np.cumsum(lengths)[:-1])]
-    numbered = (keys + np.repeat(np.arange(len(texts)) * largest, lengths)[:, None])[keys >= 0]
+    # With the number of the text as another digit, one sort suffices for all texts.
+    numbered = (keys + np.repeat(np.arange(len(texts)) * base, lengths)[:, None])[keys >= 0]
     numbered.sort()
     numbered = numbered[np.diff(numbered, prepend=-1) > 0]
-    ends = np.searchsorted(numbered, np.arange(1, len(texts)) * largest)
-    return [part - number * largest for number, part in enumerate(np.split(numbered, ends))]
+    starts = np.searchsorted(numbered, np.arange(len(texts)) * base)
+    sizes = np.diff(starts, append=len(numbered))
+    return NgramSets(numbered - np.repeat(np.arange(len(texts)) * base, sizes), sizes)
 
 
-def distinct_ngrams(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the distinct n-grams of a text, sorted; ``keys`` is the result of :func:`.naive_bayes.ngram_keys`."""
-    return np.unique(keys[keys >= 0])
+def sizes_of(sets: Sequence[NgramSets]) -> NDArray[np.int64]:
+    """Return (texts,) the number of distinct n-grams of each text."""
+    return np.concatenate([np.zeros(0, np.int64), *(group.sizes for group in sets)])
 
 
 def count_occurrences(
-    distinct: list[NDArray[np.int64]], text_weights: NDArray[np.float64] | None, workers: Workers = SERIAL
+    sets: Sequence[NgramSets], text_weights: NDArray[np.float64] | None, workers: Workers = SERIAL
 ) -> tuple[NDArray[np.int64], NDArray]:
     """Return the sorted distinct n-grams of all texts, and the number (or total weight) of texts with each n-gram."""
-    if not distinct:
+    if not sum(len(group.keys) for group in sets):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     if text_weights is not None:
-        known, index = np.unique(np.concatenate(distinct), return_inverse=True)
-        return known, np.bincount(index, np.repeat(text_weights, [len(part) for part in distinct]), len(known))
-    every = _sorted(np.concatenate(distinct), workers)
-    first = np.flatnonzero(np.diff(every, prepend=-1))
-    return every[first], np.diff(np.append(first, len(every)))
+        known, index = np.unique(np.concatenate([group.keys for group in sets]), return_inverse=True)
+        return known, np.bincount(index, np.repeat(text_weights, sizes_of(sets)), len(known))
+    # Each worker counts the keys of one range. A sample of the keys gives ranges of about equal size.
+    sample = np.concatenate([group.keys[:: len(sets)] for group in sets])
+    bounds = np.quantile(sample, np.arange(1, workers.jobs) / workers.jobs, method="nearest").tolist()
+
+    def count(bounds: tuple[int, float]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        low, high = bounds
+        every = np.concatenate([group.keys[(group.keys >= low) & (group.keys < high)] for group in sets])
+        every.sort()
+        first = np.flatnonzero(np.diff(every, prepend=-1))
+        return every[first], np.diff(first, append=len(every))
+
+    parts = list(workers.map(count, zip([0, *bounds], [*bounds, np.inf], strict=True)))
+    return np.concatenate([known for known, _ in parts]), np.concatenate([seen for _, seen in parts])
 
 
-def _sorted(numbers: NDArray[np.int64], workers: Workers) -> NDArray[np.int64]:
-    """Return the numbers, sorted: one part per worker, and then the parts together."""
-    parts = np.array_split(numbers, workers.jobs)
-    joined = np.concatenate(list(workers.map(np.sort, parts)))
-    if len(parts) > 1:
-        joined.sort(kind="stable")  # merges sorted parts in linear time
-    return joined
+def frequent_ngrams(
+    labelled: tuple[NDArray[np.int64], NDArray],
+    unlabelled: tuple[NDArray[np.int64], NDArray],
+    min_labelled: float,
+    min_total: float,
+) -> tuple[NDArray[np.int64], NDArray]:
+    """Return the n-grams that enough labelled texts or enough texts contain, sorted, and their number in all texts.
+
+    Args:
+        labelled: n-grams of the texts with labels and their counts, from :func:`count_occurrences`.
+        unlabelled: n-grams of the texts without labels and their counts.
+        min_labelled: minimum number of labelled texts.
+        min_total: minimum number of texts in all, which is enough even without any labelled text.
+    """
+    # An n-gram in fewer than `low` labelled texts must occur in more than `min_total - low` of the others.
+    low = min(min_labelled, min_total)
+    keys = np.union1d(labelled[0][labelled[1] >= low], unlabelled[0][unlabelled[1] > min_total - low])
+    with_label = _counts_of(keys, *labelled)
+    total = with_label + _counts_of(keys, *unlabelled)
+    kept = (with_label >= min_labelled) | (total >= min_total)
+    return keys[kept], total[kept]
+
+
+def _counts_of(keys: NDArray[np.int64], known: NDArray[np.int64], seen: NDArray) -> NDArray:
+    """Return the entries of ``seen`` that belong to the keys, or 0 for keys that are not known."""
+    if not len(known):
+        return np.zeros(len(keys), seen.dtype)
+    index = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.where(known[index] == keys, seen[index], 0)
 
 
 def presence(
-    distinct: Iterable[NDArray[np.int64]], known: NDArray[np.int64], workers: Workers = SERIAL
+    sets: Iterable[NgramSets],
+    known: NDArray[np.int64],
+    workers: Workers = SERIAL,
+    values: Callable[[NDArray[np.int32], NDArray[np.int64]], NDArray[np.float32]] | None = None,
 ) -> sp.csr_matrix:
     """Return a (texts, G) float32 matrix that is 1 where a text contains an n-gram and 0 elsewhere.
 
     Args:
-        distinct: distinct n-grams of each text.
+        sets: distinct n-grams of the texts.
         known: (G,) sorted n-grams, one per column; other n-grams are ignored.
         workers: threads to use; they do not change the result.
+        values: function that returns other entries than 1 for some texts, given the columns (N,) of the entries, and
+            the number of entries in the row of each text.
     """
+    index = KeyIndex(known)
 
-    def columns_of(group: list[NDArray[np.int64]]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the columns of a group of texts, concatenated, and the number of columns of each text."""
-        indices = find(np.concatenate(group), known)
-        found = indices < len(known)
-        ends = np.cumsum([len(part) for part in group])
-        return indices[found].astype(np.int32), np.diff(np.append(0, np.cumsum(found))[ends], prepend=0)
+    def rows_of(group: NgramSets) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
+        """Return the columns and values of the entries of a group of texts, and the number of entries of each text."""
+        found = index.find(group.keys)
+        is_known = found < len(known)
+        columns = found[is_known].astype(np.int32)
+        ends = np.cumsum(group.sizes)
+        counts = np.diff(np.append(0, np.cumsum(is_known))[ends], prepend=0)
+        return columns, np.ones(len(columns), np.float32) if values is None else values(columns, counts), counts
 
-    columns, counts = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
-    for indices, of_text in workers.map(columns_of, in_groups(distinct)):
-        columns.append(indices)
-        counts.append(of_text)
-    indptr, indices = np.cumsum(np.concatenate(counts)), np.concatenate(columns)
-    return sp.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), shape=(len(indptr) - 1, len(known)))
+    rows = list(workers.map(rows_of, sets))
+    columns = np.concatenate([np.zeros(0, np.int32), *(columns for columns, _, _ in rows)])
+    data = np.concatenate([np.zeros(0, np.float32), *(data for _, data, _ in rows)])
+    indptr = np.cumsum(np.concatenate([np.zeros(1, np.int64), *(counts for _, _, counts in rows)]))
+    return sp.csr_matrix((data, columns, indptr), shape=(len(indptr) - 1, len(known)))
 
 
 def divided_by_root(rows: sp.csr_matrix, texts: Sequence[NDArray[np.integer]]) -> sp.csr_matrix:

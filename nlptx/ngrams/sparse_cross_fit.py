@@ -58,10 +58,10 @@ def fit_sparse_features(
     def on_count(done: int) -> None:
         on_progress("counting n-grams", done / len(texts), f"{done:,} of {len(texts):,} texts")
 
-    distinct = list(ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers))
-    known, seen = count_occurrences(distinct, text_weights)
+    sets = ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers)
+    known, seen = count_occurrences(sets, text_weights, workers)
     known = known[seen >= shape.min_texts]
-    rows, labels = divided_by_root(presence(distinct, known, workers), texts), _label_matrix(targets, shape.classes)
+    rows, labels = divided_by_root(presence(sets, known, workers), texts), _label_matrix(targets, shape.classes)
     folds = min(shape.folds, len(texts))
     fold = assign_folds(len(texts), folds, rng)
     parts = training_parts(fold, folds)

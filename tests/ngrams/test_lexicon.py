@@ -11,6 +11,7 @@ from nlptx.corpus.lexicon import read_lexicon
 from nlptx.errors import DataError, InputTypeError, SettingsError
 from nlptx.ngrams.lexicon import LexiconPrior, lexicon_words
 from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.occurrences import ngrams_of_texts
 from nlptx.text.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(["not", "good", "bad", "film"], np.array([4, 3, 2, 1]))
@@ -37,8 +38,7 @@ def test_phrases_longer_than_the_ngrams_are_left_out():
 def test_the_feature_of_a_text_is_a_sum_over_its_ngrams():
     prior = LexiconPrior.of({"good": 1.0, "bad": -1.0}, VOCABULARY, 1)
     texts = [np.array(ids, np.int32) for ids in ([1, 3], [2, 2, 3, 0], [3])]
-    distinct = [np.unique(ngram_keys(ids, 1, 4)) for ids in texts]
-    assert_allclose(prior.rows(distinct, texts).toarray()[:, 0], [1 / 2**0.5, -1 / 2, 0], rtol=1e-6)
+    assert_allclose(prior.rows(ngrams_of_texts(texts, 1, 4), texts).toarray()[:, 0], [1 / 2**0.5, -1 / 2, 0], rtol=1e-6)
 
 
 def test_words_that_the_vocabulary_lacks():

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nlptx.ngrams.cross_fit import FeatureSettings, fit_ngram_features
 from nlptx.ngrams.logistic_regression import COMPONENT_INVERSE_PENALTY, fit_dense
-from nlptx.ngrams.lsa import find_components, importance, weighted_rows
+from nlptx.ngrams.lsa import find_components, importance, unit_length
 from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.passages import Passage
@@ -30,20 +30,23 @@ def test_importance_is_the_squared_logarithm_of_the_inverse_frequency():
     assert_allclose(importance(np.array([1, 2, 50, 99]), 99, 2), expected, rtol=1e-5)
 
 
-def test_rows_have_length_1_and_omit_ngrams_of_importance_0():
-    presence = sp.csr_matrix(np.array([[1, 1, 1], [0, 1, 0], [0, 0, 0], [1, 0, 0]], np.float32))
-    rows = weighted_rows(presence, np.array([0.0, 3.0, 4.0], np.float32))
+def unit_rows(presence, weights):
+    values = unit_length(weights)(presence.indices, np.diff(presence.indptr))
+    return sp.csr_matrix((values, presence.indices, presence.indptr), presence.shape)
+
+
+def test_rows_have_length_1():
+    presence = sp.csr_matrix(np.array([[0, 0], [1, 1], [1, 0], [0, 0]], np.float32))
+    rows = unit_rows(presence, np.array([3.0, 4.0], np.float32))
     assert rows.dtype == np.float32
-    assert_allclose(rows.toarray(), [[0, 0.6, 0.8], [0, 1, 0], [0, 0, 0], [0, 0, 0]])
-    assert rows.nnz == 3
-    assert presence.nnz == 5  # the argument is not modified
+    assert_allclose(rows.toarray(), [[0, 0], [0.6, 0.8], [1, 0], [0, 0]])
 
 
 # ---------------------------------------------------------------- the components
 
 
 def test_scores_equal_those_of_a_singular_value_decomposition():
-    rows = weighted_rows(random_presence(), np.linspace(0.5, 3, 40, dtype=np.float32))
+    rows = unit_rows(random_presence(), np.linspace(0.5, 3, 40, dtype=np.float32))
     components = components_of(rows, 5)
     left, singular, _ = np.linalg.svd(rows.toarray(), full_matrices=False)
     expected = left[:, :5] * singular[:5]
@@ -56,7 +59,7 @@ def test_scores_equal_those_of_a_singular_value_decomposition():
 
 
 def test_a_linear_model_of_the_scores_equals_one_of_the_ngrams():
-    rows = weighted_rows(random_presence(), np.ones(40, np.float32))
+    rows = unit_rows(random_presence(), np.ones(40, np.float32))
     components = components_of(rows, 8)
     slopes = np.random.default_rng(2).normal(size=(components.scores.shape[1], 3)).astype(np.float32)
     weights, bias = components.to_ngrams(slopes)
@@ -65,7 +68,7 @@ def test_a_linear_model_of_the_scores_equals_one_of_the_ngrams():
 
 
 def test_outputs_without_the_own_row_use_only_the_other_texts():
-    rows = weighted_rows(random_presence(), np.random.default_rng(5).uniform(1, 9, 40).astype(np.float32))
+    rows = unit_rows(random_presence(), np.random.default_rng(5).uniform(1, 9, 40).astype(np.float32))
     components = components_of(rows, 6)
     slopes = np.random.default_rng(2).normal(size=(components.scores.shape[1], 3)).astype(np.float32)
     weights, _ = components.to_ngrams(slopes)
@@ -78,7 +81,7 @@ def test_outputs_without_the_own_row_use_only_the_other_texts():
 
 
 def test_the_number_of_threads_does_not_change_the_components():
-    rows = weighted_rows(random_presence(200, 90), np.ones(90, np.float32))
+    rows = unit_rows(random_presence(200, 90), np.ones(90, np.float32))
     one, two = (components_of(rows, 9, jobs) for jobs in (1, 2))
     for name in ("scores", "lift", "mean"):
         assert getattr(one, name).dtype == np.float32
@@ -89,13 +92,13 @@ def test_the_number_of_threads_does_not_change_the_components():
     ("texts", "grams", "maximum", "count"), [(60, 40, 100, 15), (60, 3, 100, 3), (3, 40, 100, None)]
 )
 def test_the_number_of_components_is_limited_by_texts_and_ngrams(texts, grams, maximum, count):
-    components = components_of(weighted_rows(random_presence(texts, grams, 0.5), np.ones(grams, np.float32)), maximum)
+    components = components_of(unit_rows(random_presence(texts, grams, 0.5), np.ones(grams, np.float32)), maximum)
     assert components is None if count is None else components.scores.shape == (texts, count)
 
 
 def test_equal_texts_have_no_components():
     presence = sp.csr_matrix(np.ones((20, 5), np.float32))
-    assert components_of(weighted_rows(presence, np.ones(5, np.float32)), 4) is None
+    assert components_of(unit_rows(presence, np.ones(5, np.float32)), 4) is None
 
 
 def test_texts_without_ngrams_have_no_components():

@@ -26,7 +26,7 @@ from nlptx.errors import CorruptError
 from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures, TextFeatures, feature_width
 from nlptx.ngrams.cross_fit import FOLDS, FeatureSettings, fit_ngram_features
 from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, fit_linear
-from nlptx.ngrams.naive_bayes import find, log_count_ratios, ngram_keys
+from nlptx.ngrams.naive_bayes import log_count_ratios, ngram_keys
 from nlptx.ngrams.serialization import key_arrays, read_keys
 from nlptx.nn import Layout
 from nlptx.runtime.workers import Workers
@@ -128,15 +128,6 @@ def test_keys_of_empty_and_short_texts():
     (only,) = ngram_keys(np.array([4], np.int32), 3, 9)
     assert_array_equal(only >= 0, [True, True, False])  # the word alone; the start and the word
     assert_array_equal(ngram_keys(np.array([4, 4], np.int32), 3, 9)[1] >= 0, True)
-
-
-@settings(derandomize=True, deadline=None, max_examples=100)
-@given(st.sets(st.integers(0, 12)), st.lists(st.tuples(*[st.integers(-1, 14)] * 2)))
-def test_find_returns_the_index_of_known_keys_and_the_length_for_others(known, rows):
-    table = sorted(known)
-    expected = [[table.index(key) if key in table else len(table) for key in row] for row in rows]
-    actual = find(np.array(rows, np.int64).reshape(-1, 2), np.array(table, np.int64))
-    assert_array_equal(actual, np.array(expected).reshape(-1, 2))
 
 
 # ---------------------------------------------------------------- log-count ratios

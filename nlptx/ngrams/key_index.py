@@ -1,0 +1,72 @@
+"""Finds the n-grams of texts among many known n-grams."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Odd number that a key is multiplied by; the high bits of the product are its slot (Knuth, multiplicative hashing).
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+# The table has at least this many slots per key.
+_SLOTS_PER_KEY = 2
+# The table is made as soon as this fraction of the number of known n-grams has been looked up. Until then, a binary
+# search is faster.
+_LOOKED_UP = 1 / 8
+
+
+class KeyIndex:
+    """Index of sorted keys: a hash table with linear probing, whose operations apply to whole arrays.
+
+    Args:
+        keys: (G,) int64 keys of the known n-grams, sorted and distinct; none of them is negative.
+    """
+
+    def __init__(self, keys: NDArray[np.int64]) -> None:
+        self._known = np.append(keys, -1)  # the last entry is what an empty slot refers to
+        self._count = len(keys)
+        self._looked_up = 0
+        self._slots: NDArray[np.int32] | None = None
+
+    def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the index of each key, or G if it is unknown; the shape is that of ``keys``. -1 is unknown."""
+        self._looked_up += keys.size
+        flat = keys.ravel()
+        if self._slots is None and self._looked_up > self._count * _LOOKED_UP:
+            self._slots = _slots_of(self._known[:-1])
+        found = self._by_search(flat) if self._slots is None else self._by_hash(flat, self._slots)
+        return found.reshape(keys.shape)
+
+    def _by_search(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        index = np.searchsorted(self._known[:-1], keys)
+        return np.where(self._known[index] == keys, index, self._count)
+
+    def _by_hash(self, keys: NDArray[np.int64], slots: NDArray[np.int32]) -> NDArray[np.int64]:
+        slot = _hash(keys, len(slots))
+        found = slots[slot].astype(np.int64)
+        # Keys whose slot belongs to another key are looked for in the following slots, up to the first empty one.
+        left = np.flatnonzero((found != self._count) & (self._known[found] != keys))
+        slot = slot[left]
+        while len(left):
+            slot = (slot + 1) % len(slots)
+            found[left] = slots[slot]
+            going_on = (found[left] != self._count) & (self._known[found[left]] != keys[left])
+            left, slot = left[going_on], slot[going_on]
+        return found
+
+
+def _hash(keys: NDArray[np.int64], slots: int) -> NDArray[np.int64]:
+    """Return the slot of each key; ``slots`` is a power of two."""
+    return ((keys.view(np.uint64) * _MULTIPLIER) >> np.uint64(65 - slots.bit_length())).astype(np.int64)
+
+
+def _slots_of(keys: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return a table with the index of the key in each slot, or the number of keys in empty slots."""
+    slots = np.full(max(2, 1 << (_SLOTS_PER_KEY * len(keys) - 1).bit_length()), len(keys), np.int32)
+    waiting = np.arange(len(keys), dtype=np.int32)
+    slot = _hash(keys, len(slots))
+    while len(waiting):
+        free = slots[slot] == len(keys)
+        slots[slot[free]] = waiting[free]  # of several keys with the same slot, one gets it
+        left = slots[slot] != waiting
+        waiting, slot = waiting[left], (slot[left] + 1) % len(slots)
+    return slots
