@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.ngrams.span_lbfgs import minimise_in_span
 from nlptx.nn.activations import sigmoid
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 
@@ -43,16 +44,18 @@ def fit_linear(
     Returns:
         The products w r, (G, E), and the bias b, (E,).
     """
-    transposed = rows.T.tocsr()
-    weights, bias = _minimise(
-        lambda weights: rows @ (weights * ratios).astype(np.float32),
-        lambda error: (transposed @ error) * ratios,
-        ratios.shape,
-        targets,
+    transposed, squared = rows.T.tocsr(), ratios * ratios
+    loss_of = _weighted(_loss_of(ratios.shape[1], targets), targets, text_weights)
+    of_texts, bias = minimise_in_span(
+        lambda of_texts: rows @ ((transposed @ of_texts.astype(np.float32)) * squared),
+        loss_of,
+        (rows.shape[0], ratios.shape[1]),
         INVERSE_PENALTY,
-        text_weights,
+        _TOLERANCE,
+        MAX_ITERATIONS,
     )
-    return (weights * ratios).astype(np.float32), bias.astype(np.float32)
+    # The model is linear in the rows times the ratios, so w = ratios * (X' a).
+    return (transposed @ of_texts.astype(np.float32)) * squared, bias.astype(np.float32)
 
 
 def fit_dense(
@@ -100,17 +103,13 @@ def _minimise(
     from scipy.optimize import minimize  # slow to import, so import it only after the data has been checked
 
     width = shape[1]
-    loss_of = _logistic_loss if width == 1 else CrossEntropy(width).value_and_gradient
-    if targets.ndim == 2:
-        loss_of = BinaryCrossEntropy(width).value_and_gradient
+    loss_of = _weighted(_loss_of(width, targets), targets, text_weights)
 
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         weights = flat[:-width].reshape(shape)
         z = forward(weights) + flat[-width:]
-        losses, error = loss_of(z, targets)
-        if text_weights is not None:
-            losses, error = losses * text_weights, error * text_weights[:, None]
-        loss, error = float(losses.sum()), error.astype(np.float32)
+        loss, error = loss_of(z)
+        error = error.astype(np.float32)
         gradient = np.empty_like(flat)
         gradient[:-width] = (backward(error) + weights / inverse_penalty).ravel()
         gradient[-width:] = error.sum(axis=0)
@@ -125,6 +124,29 @@ def _minimise(
         options={"maxiter": MAX_ITERATIONS, "ftol": _TOLERANCE},
     ).x
     return solution[:-width].reshape(shape), solution[-width:]
+
+
+def _loss_of(width: int, targets: NDArray) -> Callable[[NDArray, NDArray], tuple[NDArray, NDArray]]:
+    """Return the loss for targets of this kind, see :func:`fit_linear`: the loss of each text, and its gradient."""
+    if targets.ndim == 2:
+        return BinaryCrossEntropy(width).value_and_gradient
+    return _logistic_loss if width == 1 else CrossEntropy(width).value_and_gradient
+
+
+def _weighted(
+    loss_of: Callable[[NDArray, NDArray], tuple[NDArray, NDArray]],
+    targets: NDArray,
+    text_weights: NDArray[np.float64] | None,
+) -> Callable[[NDArray], tuple[float, NDArray]]:
+    """Return a function that returns the summed loss of outputs (texts, E), and its gradient."""
+
+    def summed(z: NDArray) -> tuple[float, NDArray]:
+        losses, error = loss_of(z, targets)
+        if text_weights is not None:
+            losses, error = losses * text_weights, error * text_weights[:, None]
+        return float(losses.sum()), error
+
+    return summed
 
 
 def _logistic_loss(z: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:

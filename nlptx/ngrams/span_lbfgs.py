@@ -1,0 +1,130 @@
+"""L-BFGS for a linear model with far more weights than texts.
+
+The loss is a function of the outputs z = X w + b, plus |w|^2 / (2 C). Its gradient is X' e + w / C, where e is the
+derivative of the loss of each text with respect to its outputs. So if the search starts at 0, all weights and
+directions that L-BFGS (Nocedal 1980) ever visits have the form X' a, with one number a for each text and output. Here
+only these numbers and their images K a, K = X X', are stored. In terms of them,
+
+- the outputs are K a + b, and |w|^2 = a' K a;
+- the gradient is X' (e + a / C), so one product with K gives its image, K e + (K a) / C;
+- the inner product of X' a and X' c is a' K c.
+
+All vectors have as many entries as there are texts, not weights, and a step along a known direction changes the outputs
+by a known amount, so the line search needs no product.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Number of earlier steps that determine the next direction.
+_REMEMBERED = 10
+# A step is accepted if the loss decreases by at least this fraction of what the gradient promises.
+_SUFFICIENT_DECREASE = 1e-4
+_MAX_HALVINGS = 30
+
+
+class Vector(NamedTuple):
+    """A vector (X' a, b) of weights and biases.
+
+    Args:
+        texts: (T, E) the numbers a.
+        image: (T, E) K a.
+        bias: (E,) b.
+    """
+
+    texts: NDArray[np.float64]
+    image: NDArray[np.float64]
+    bias: NDArray[np.float64]
+
+    def dot(self, other: Vector) -> float:
+        """Return the inner product of two vectors of weights and biases."""
+        return float(np.vdot(self.texts, other.image) + self.bias @ other.bias)
+
+    def plus(self, factor: float, other: Vector) -> Vector:
+        """Return this vector plus ``factor`` times another."""
+        return Vector(*(mine + factor * theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def times(self, factor: float) -> Vector:
+        """Return ``factor`` times this vector."""
+        return Vector(*(factor * mine for mine in self))
+
+
+def minimise_in_span(
+    gram: Callable[[NDArray[np.float64]], NDArray],
+    loss_of: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]],
+    shape: tuple[int, int],
+    inverse_penalty: float,
+    tolerance: float,
+    max_iterations: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the numbers a (T, E) and the bias (E,) that minimise a convex loss plus the penalty.
+
+    Args:
+        gram: function that returns K a, (T, E), for a (T, E).
+        loss_of: function that returns the summed loss of outputs (T, E), and its gradient (T, E).
+        shape: (T, E).
+        inverse_penalty: C.
+        tolerance: the search ends when the relative decrease of the loss in an iteration is at most this.
+        max_iterations: maximum number of iterations.
+    """
+
+    def value_at(point: Vector) -> tuple[float, NDArray[np.float64]]:
+        loss, error = loss_of(point.image + point.bias)
+        return loss + float(np.vdot(point.texts, point.image)) / (2 * inverse_penalty), error
+
+    def gradient_at(point: Vector, error: NDArray[np.float64]) -> Vector:
+        image = gram(error) + point.image / inverse_penalty
+        return Vector(error + point.texts / inverse_penalty, image, error.sum(axis=0))
+
+    point = Vector(np.zeros(shape), np.zeros(shape), np.zeros(shape[1]))
+    value, error = value_at(point)
+    gradient = gradient_at(point, error)
+    steps: deque[tuple[Vector, Vector, float]] = deque(maxlen=_REMEMBERED)
+    for _ in range(max_iterations):
+        direction = _direction(gradient, steps, inverse_penalty)
+        slope = gradient.dot(direction)
+        if slope >= 0:  # the gradient is 0 up to rounding
+            break
+        # The first direction has an arbitrary length; later ones usually have the right one.
+        length = 1.0 if steps else min(1.0, 1 / np.sqrt(-slope))
+        for _ in range(_MAX_HALVINGS):
+            new = point.plus(length, direction)
+            new_value, error = value_at(new)
+            if new_value <= value + _SUFFICIENT_DECREASE * length * slope:
+                break
+            length /= 2
+        else:
+            break  # the loss does not decrease any more, up to rounding
+        new_gradient = gradient_at(new, error)
+        step, change = direction.times(length), new_gradient.plus(-1, gradient)
+        curvature = step.dot(change)
+        if curvature > 0:
+            steps.append((step, change, curvature))
+        decrease = value - new_value
+        point, value, gradient = new, new_value, new_gradient
+        if decrease <= tolerance * max(abs(value), 1):
+            break
+    return point.texts, point.bias
+
+
+def _direction(gradient: Vector, steps: deque[tuple[Vector, Vector, float]], inverse_penalty: float) -> Vector:
+    """Return minus the gradient times the approximate inverse Hessian, by the two-loop recursion of L-BFGS."""
+    direction = gradient.times(-1)
+    factors = []
+    for step, change, curvature in reversed(steps):
+        factors.append(step.dot(direction) / curvature)
+        direction = direction.plus(-factors[-1], change)
+    if steps:
+        _, change, curvature = steps[-1]
+        # The second derivative is at least 1 / C along all weights. It can be smaller along the bias only; then numbers
+        # a that change no weight, because K a = 0, would grow without limit.
+        direction = direction.times(min(curvature / change.dot(change), inverse_penalty))
+    for (step, change, curvature), factor in zip(steps, reversed(factors), strict=True):
+        direction = direction.plus(factor - change.dot(direction) / curvature, step)
+    return direction
