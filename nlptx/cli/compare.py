@@ -23,6 +23,9 @@ from nlptx.errors import SettingsError
 if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
 
+# Column that nlptx crossvalidate adds to its predictions.
+_SEED = "seed"
+
 
 @command()
 @click.argument("inputs", nargs=-1, type=PATH, metavar="A B... [DATA]", required=True)
@@ -60,7 +63,8 @@ def compare(
     --report FILE writes a page with the differences, the calibration of each program, and texts that only one predicts
     correctly (report extra: pip install 'nlptx[report]').
 
-    With --group, texts of the same group are treated as dependent: intervals and test use whole groups of texts.
+    With --group, texts of the same group are treated as dependent: intervals and test use whole groups of texts. If a
+    table has a row for each text and seed, as from nlptx crossvalidate --seeds, the rows of a text are such a group.
     """
     check_names(*inputs, disagreements)
     if disagreements is not None:
@@ -79,7 +83,8 @@ def compare(
     keep_freed_memory()
     found, seen = _predictions(inputs, reading, run)
     predictions = align(found, run.reporter.note)
-    groups = None if group is None else group_numbers(_groups(predictions[0], group))
+    names = _texts_of_seeds(predictions[0], run) if group is None else _groups(predictions[0], group)
+    groups = None if names is None else group_numbers(names)
     comparison = compare_predictions(predictions, groups)
     verdicts = [verdict(pair) for pair in comparison.pairs]
     if disagreements is not None:
@@ -159,6 +164,20 @@ def _as_data(predictions: LabelledPredictions) -> LabelledData:
         else [tuple(name for name, has in zip(names, row, strict=True) if has) for row in targets.tolist()]
     )
     return LabelledData(predictions.documents, labels, digest(predictions.documents))
+
+
+def _texts_of_seeds(predictions: LabelledPredictions, run: Run) -> list[str] | None:
+    """Return the text of each row if there is a row for each text and seed, else None."""
+    documents = predictions.documents
+    seeds = {(document.fields or {}).get(_SEED) for document in documents}
+    if len(seeds) < 2 and len(set(map(id, documents))) == len(documents):
+        return None
+    texts = [document.text for document in documents]
+    run.reporter.note(
+        f"note: {len(texts):,} rows of {len(set(texts)):,} texts, because there are several seeds;"
+        " the rows of a text are treated as dependent"
+    )
+    return texts
 
 
 def _groups(predictions: LabelledPredictions, column: str) -> list[Any]:

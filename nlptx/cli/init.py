@@ -13,7 +13,7 @@ from nlptx.cli.options import Run, run_options
 @click.argument("folder", type=PATH, metavar="FOLDER")
 @click.argument("train", type=PATH, metavar="TRAIN")
 @click.argument("test", type=PATH, metavar="TEST")
-@run_options(json_help="Print the names of the files as one JSON object.")
+@run_options(json_help="Print the names of the files as one JSON object.", computes=False)
 def init(folder: str, train: str, test: str, run: Run) -> None:
     """Create the folder of an experiment, which is run with make.
 

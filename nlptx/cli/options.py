@@ -34,9 +34,14 @@ class Run:
 
 
 def run_options(
-    *, json_help: str = "Print the summary as one JSON object on standard output."
+    *, json_help: str = "Print the summary as one JSON object on standard output.", computes: bool = True
 ) -> Callable[[Function], Function]:
-    """Add the options that every command has; the command receives them as ``run``."""
+    """Add the options that every command has; the command receives them as ``run``.
+
+    Args:
+        json_help: help text of ``--json``.
+        computes: whether the command computes with NumPy; otherwise NumPy is not loaded.
+    """
 
     def decorate(function: Function) -> Function:
         @option("-j", "--jobs", type=click.IntRange(1), show_default="all", help="Number of cores to use.")
@@ -49,9 +54,10 @@ def run_options(
             *args: Any, json: bool, jobs: int | None, quiet: bool, verbose: bool, no_color: bool, **kwargs: Any
         ) -> Any:
             run = Run(Reporter(quiet, verbose, not no_color), jobs, json)
-            from nlptx.runtime.workers import default_jobs
+            if computes:
+                from nlptx.runtime.workers import default_jobs
 
-            load_blas("numpy", 1 + (jobs or default_jobs()))  # before the data uses up the memory that BLAS needs
+                load_blas("numpy", 1 + (jobs or default_jobs()))  # before the data uses up the memory that BLAS needs
             return function(*args, run=run, **kwargs)
 
         return wrapped

@@ -17,7 +17,10 @@ from nlptx.evaluation.text_matching import match_rows, quoted
 def align(
     predictions: Sequence[LabelledPredictions], on_note: Callable[[str], None] = lambda note: None
 ) -> list[LabelledPredictions]:
-    """Return the predictions with their texts in the order of the first ones, and with the same numbers for classes.
+    """Return the predictions with their texts in the same order, and with the same numbers for classes.
+
+    The order is that of the first predictions. If others have a row for each text and seed, it is the order of those
+    with the most rows, and the predictions of the others are repeated for each seed.
 
     Args:
         predictions: predictions for the same labelled texts.
@@ -28,9 +31,9 @@ def align(
         LabelError: a text has different true labels in two predictions, or only some of the predictions are sets of
             labels.
     """
-    first = predictions[0]
-    ordered = [first]
-    for other in predictions[1:]:
+    first = max(predictions, key=len)
+    ordered = []
+    for other in predictions:
         if other.targets.ndim != first.targets.ndim:
             raise LabelError(
                 f"only one of {first.source} and {other.source} gives a text any number of labels",
@@ -41,7 +44,7 @@ def align(
     names = first.label_names
     spelling = {name: name for name in names}
     if any(other.label_names != names for other in ordered):
-        others = [name for other in ordered[1:] for name in other.label_names]
+        others = [name for other in ordered if other is not first for name in other.label_names]
         spelling, names, _ = unite_labels(names, others, "labels", on_note)
     is_ordered = all(other.is_ordered for other in ordered)
     result = [replace(_renumbered(each, names, spelling), is_ordered=is_ordered) for each in ordered]

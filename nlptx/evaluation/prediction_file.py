@@ -12,7 +12,7 @@ The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,7 @@ def read_predictions(
     if not documents:
         raise DataError("the table has no rows", where=path)
     if data is not None:
+        data = _for_each_seed(data, len(documents))
         documents = [documents[row] for row in match_rows(documents, data.documents)]
     cells = _read_cells(path, documents, reading, data)
     labels, named = _true_and_predicted(cells, documents, reading, data, on_note)
@@ -93,6 +94,14 @@ def read_predictions(
         on_note(f"{path}: {missing:,} of {len(documents):,} texts have no answer, which counts as wrong")
     documents = documents if data is None else data.documents
     return LabelledPredictions(path, names, is_ordered, documents, targets, predicted, probabilities, confidence)
+
+
+def _for_each_seed(data: LabelledData, rows: int) -> LabelledData:
+    """Return the data as often as a table with this number of rows repeats it, because it has a row for each seed."""
+    times, rest = divmod(rows, max(len(data.documents), 1))
+    if rest or times < 2:
+        return data
+    return replace(data, documents=data.documents * times, labels=data.labels * times)
 
 
 @dataclass(frozen=True)

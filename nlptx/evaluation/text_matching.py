@@ -16,14 +16,17 @@ def match_rows(found: Sequence[Document], expected: Sequence[Document]) -> list[
     """Return the index in ``found`` of the document with the same text, for each expected document.
 
     Texts are the same if they differ only in white space. If a text occurs more than once, its occurrences are matched
-    in order.
+    in order. If ``expected`` repeats all texts, because there is a row for each seed, the found rows are used again for
+    each seed.
 
     Raises:
         DataError: a text occurs in only one of the two sequences, or more often in one of them.
     """
     rows: dict[str, deque[int]] = defaultdict(deque)
-    for row, document in enumerate(found):
-        rows[_key(document)].append(row)
+    repeats, rest = divmod(len(expected), max(len(found), 1))
+    for _ in range(1 if rest else repeats):
+        for row, document in enumerate(found):
+            rows[_key(document)].append(row)
     result = []
     for document in expected:
         if not (same := rows[_key(document)]):

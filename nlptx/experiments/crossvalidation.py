@@ -14,6 +14,7 @@ from nlptx.experiments.fold import FoldResult, run_fold
 from nlptx.experiments.intervals import Spread, corrected_interval
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.measures import Measures
+from nlptx.experiments.side_by_side import side_by_side
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import SEED
 from nlptx.training.progress import Progress
@@ -61,7 +62,8 @@ def cross_validate(
         recipe: how to train; the default settings if None.
         seeds: for each seed, the texts are split into folds anew, and all models are trained with this seed.
         workers: threads or processes. Several folds are trained at the same time, each by some of the workers, because
-            this is faster than all workers on one fold. The number of workers does not change the result.
+            this is faster than all workers on one fold. If there is too little memory for that, fewer folds are trained
+            at the same time. The number of workers does not change the result.
         journal: journal that was entered with a ``with`` statement. Folds that it contains are not computed again. None
             by default.
         on_fold: called with the result of each fold, even if the result was read from the journal.
@@ -95,18 +97,18 @@ def cross_validate(
 
     tasks = [(seed, fold) for seed in seeds for fold in range(experiment.folds)]
     open_tasks = [task for task in tasks if _name(*task) not in journal.records]
-    side_by_side = max(1, min(workers.jobs, len(open_tasks)))
-    each = Workers(max(1, workers.jobs // side_by_side), processes=workers.processes)
+    together = side_by_side(experiment, workers, len(open_tasks), note_once)
+    each = Workers(max(1, workers.jobs // together), processes=workers.processes)
 
     def work(task: tuple[int, int]) -> tuple[dict[str, Any], list[str]]:
         # A worker process returns JSON values, because unpickling them runs no code of other modules.
         notes: list[str] = []
         # Another process cannot show its progress.
-        show = on_progress if side_by_side == 1 else _ignore
+        show = on_progress if together == 1 else _ignore
         return run_fold(experiment, recipe, *task, each, show, notes.append).to_record(), notes
 
     results = []
-    with workers.at_most(side_by_side) as pool:
+    with workers.at_most(together) as pool:
         computed = pool.map(work, open_tasks, isolated=True)
         for task in tasks:
             name = _name(*task)

@@ -15,6 +15,7 @@ from nlptx.experiments.fold import run_fold
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.measures import Measures
 from nlptx.experiments.search_space import SearchSpace, Values, differences, name_of, with_values
+from nlptx.experiments.side_by_side import side_by_side
 from nlptx.runtime.workers import Workers
 from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.progress import Progress
@@ -124,8 +125,8 @@ class Search:
         """
         tasks = [(trial, fold) for fold in folds for trial in trials]
         open_tasks = [task for task in tasks if _name(*task) not in self.journal.records]
-        side_by_side = max(1, min(self.workers.jobs, len(open_tasks)))
-        each = Workers(max(1, self.workers.jobs // side_by_side), processes=self.workers.processes)
+        together = side_by_side(self.experiment, self.workers, len(open_tasks))
+        each = Workers(max(1, self.workers.jobs // together), processes=self.workers.processes)
         stopped = False
 
         def announced() -> Iterator[tuple[int, float]]:
@@ -142,9 +143,9 @@ class Search:
                 return None
             trial, fold = open_tasks[number]
             # Another process cannot show its progress.
-            return self._run(trial, fold, each, partial(self._show, trial, fold) if side_by_side == 1 else _ignore)
+            return self._run(trial, fold, each, partial(self._show, trial, fold) if together == 1 else _ignore)
 
-        with self.workers.at_most(side_by_side) as pool:
+        with self.workers.at_most(together) as pool:
             computed = pool.map(work, announced(), isolated=True)
             for trial, fold in tasks:
                 name = _name(trial, fold)

@@ -97,8 +97,10 @@ def main() -> None:
     parser.add_argument("--efforts", nargs="+", choices=EFFORTS, default=EFFORTS)
     parser.add_argument("--rounds", type=int, default=3, help="each round has another seed")
     parser.add_argument("--peer", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("options", nargs="*", help="further options of nlptx train, after --")
-    arguments = parser.parse_args()
+    parser.epilog = "Further options of nlptx train follow after --."
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    arguments, options = parser.parse_args(words[:end]), words[end + 1 :]
     test = arguments.test or arguments.train
     if arguments.peer:
         print(json.dumps(peer(arguments.train, test)))
@@ -108,7 +110,7 @@ def main() -> None:
         for number in range(arguments.rounds):
             for method, rows in results.items():
                 seed = _SEED_OF_ROUND + number
-                rows.append(run(method, arguments.train, test, arguments.options, seed, Path(folder)))
+                rows.append(run(method, arguments.train, test, options, seed, Path(folder)))
                 print(method, json.dumps(rows[-1]), file=sys.stderr, flush=True)
     print(as_markdown(results))
 

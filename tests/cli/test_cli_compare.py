@@ -53,6 +53,34 @@ def test_three_and_a_model(folder, tmp_path):
     assert run(*words, cwd=folder).stdout == result.stdout
 
 
+def test_tables_with_a_row_for_each_seed(folder, tmp_path):
+    with (folder / "bad.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    with (tmp_path / "seeds.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, ["text", "label", "predicted", "seed"])
+        writer.writeheader()
+        writer.writerows(row | {"seed": seed} for seed in (1, 2) for row in rows)
+    once = run("compare", "bad.csv", "good.jsonl", "--json", cwd=folder).json
+    for inputs in [
+        (tmp_path / "seeds.csv", "good.jsonl"),
+        (tmp_path / "seeds.csv", "good.jsonl", "data.tsv"),
+        ("bad.csv", "good.jsonl", tmp_path / "seeds.csv"),
+    ]:
+        done = run("compare", *inputs, "--json", cwd=folder)
+        result = done.json
+        assert "48 rows of 24 texts, because there are several seeds" in done.stderr
+        assert (result["texts"], result["groups"]) == (48, 24)
+        # Copies of the predictions say nothing new, so the interval is as wide as without them.
+        assert result["pairs"][0]["accuracy"] == pytest.approx(once["pairs"][0]["accuracy"], abs=0.05)
+    refused("compare", tmp_path / "seeds.csv", "half.csv", code=3, says="no row for the text", cwd=half(folder))
+
+
+def half(folder):
+    lines = (folder / "bad.csv").read_text().splitlines()
+    (folder / "half.csv").write_text("\n".join(lines[:10]) + "\n")
+    return folder
+
+
 def test_groups(folder):
     result = run("compare", "bad.csv", "good.jsonl", "data.tsv", "--group", "author", "--json", cwd=folder).json
     assert result["groups"] == 6

@@ -92,3 +92,11 @@ def test_what_cannot_be_an_experiment_is_refused(work, tmp_path):
     refused("init", "new", "train.tsv", "my reviews.tsv", code=2, says=["my reviews.tsv", "Makefile"], **options)
     refused("init", "train.tsv/new", "train.tsv", "train.tsv", code=1, says=["train.tsv"], **options)
     assert not (tmp_path / "new").exists()
+
+
+def test_numpy_is_not_loaded(work, tmp_path):
+    command = [sys.executable, "-X", "importtime", "-m", "nlptx", "init", tmp_path / "exp", *[work / "train.tsv"] * 2]
+    imported = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    names = {line.rpartition("|")[2].strip() for line in imported.splitlines()}
+    assert "nlptx.experiments.new_experiment" in names
+    assert not names & {"numpy", "scipy", "pandas"}

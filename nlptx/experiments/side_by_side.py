@@ -1,0 +1,46 @@
+"""How many folds are trained at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nlptx.experiments.experiment import Experiment
+from nlptx.runtime.memory import available_memory
+from nlptx.runtime.workers import Workers
+
+# Memory that one training run needs: a part for the program and its model, and a part for each character of its texts.
+# The largest peaks of runs on reviews and on sentences were 3/4 of this.
+_OF_PROGRAM = 250 << 20
+_PER_CHARACTER = 40
+
+
+def side_by_side(
+    experiment: Experiment,
+    workers: Workers,
+    tasks: int,
+    on_note: Callable[[str], None] = lambda note: None,
+) -> int:
+    """Return how many training runs go on at the same time: one per worker, if there is enough memory for them.
+
+    Args:
+        experiment: its texts determine how much memory a run needs. That is an estimate.
+        workers: workers to share among the runs.
+        tasks: number of training runs to come.
+        on_note: called with a remark if there is too little memory for one run per worker.
+    """
+    most = max(1, min(workers.jobs, tasks))
+    available = available_memory()
+    if most == 1 or available is None:
+        return most
+    of_run = _OF_PROGRAM + _PER_CHARACTER * sum(len(text) for part in _texts(experiment) for text in part)
+    possible = max(1, min(most, available // of_run))
+    if possible < most:
+        on_note(
+            f"{possible} of {most} folds at a time: each may need {of_run / 1e9:.1f} GB of memory, and"
+            f" {available / 1e9:.1f} GB are available"
+        )
+    return possible
+
+
+def _texts(experiment: Experiment) -> tuple[list[str], list[str]]:
+    return list(experiment.texts), list(experiment.unlabelled)

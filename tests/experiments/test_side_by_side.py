@@ -1,0 +1,39 @@
+"""Folds are trained side by side as far as the memory allows."""
+
+import pytest
+
+from nlptx.experiments import side_by_side as module
+from nlptx.experiments.experiment import Experiment
+from nlptx.experiments.side_by_side import side_by_side
+from nlptx.runtime import memory
+from nlptx.runtime.memory import available_memory
+from nlptx.runtime.workers import Workers
+
+EXPERIMENT = Experiment(["x" * 25_000_000, "good"] * 2, ["a", "b"] * 2, folds=2)
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "jobs", "tasks", "expected"),
+    [(100, 4, 9, 4), (100, 4, 3, 3), (5, 4, 9, 2), (1, 4, 9, 1), (None, 4, 9, 4), (1, 1, 9, 1), (9, 2, 0, 1)],
+)
+def test_the_number_of_folds_at_a_time(monkeypatch, gigabytes, jobs, tasks, expected):
+    monkeypatch.setattr(module, "available_memory", lambda: None if gigabytes is None else gigabytes * 10**9)
+    notes = []
+    assert side_by_side(EXPERIMENT, Workers(jobs), tasks, notes.append) == expected
+    assert bool(notes) == (expected < min(jobs, max(tasks, 1)))
+    assert all("each may need 2.3 GB of memory" in note for note in notes)
+
+
+def test_the_limit_of_a_container_counts(monkeypatch, tmp_path):
+    monkeypatch.setattr(memory, "_CONTROL_GROUP", tmp_path)
+    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "meminfo")
+    assert available_memory() is None
+    (tmp_path / "meminfo").write_text("MemTotal: 3000 kB\nMemAvailable:    2000 kB\n")
+    assert available_memory() == 2000 << 10
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "memory.current").write_text("500000\n")
+    assert available_memory() == 2000 << 10
+    (tmp_path / "memory.max").write_text("1500000\n")
+    assert available_memory() == 1_000_000
+    (tmp_path / "memory.current").write_text("1600000\n")
+    assert available_memory() == 0
