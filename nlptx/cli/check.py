@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from nlptx.cli.check_report import as_json, draw_check
+from nlptx.cli.check_suggestions import draw_suggested, suggested_as_json
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import BUNDLED, Run, run_options, seed_option
@@ -24,6 +26,9 @@ from nlptx.io.output_path import STDOUT, check_writable
 from nlptx.settings import SIMILARITY
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from nlptx.data_quality.check import Check
     from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
     from nlptx.runtime.workers import Workers
@@ -39,7 +44,10 @@ _KINDS = (
 @command()
 @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
 @option("--against", type=PATH, multiple=True, metavar="FILE", help="Test data that must not overlap with DATA.")
-@option("--suggestions", type=PATH, metavar="FILE", help="Table of rows to correct or to leave out, for --exclude.")
+@option("--bad-rows", type=PATH, metavar="FILE", help="Table of rows to correct or to leave out, for --exclude.")
+@option("--suggest", type=click.IntRange(1), metavar="N", help="List the N texts that are most worth labelling.")
+@option("--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Texts without labels, for --suggest.")
+@option("--to-label", type=PATH, metavar="FILE", help="Table of these N texts with an empty column for the labels.")
 @option(
     "--predictions", type=PATH, metavar="FILE", help="Predictions of nlptx crossvalidate, used to find wrong labels."
 )
@@ -71,7 +79,10 @@ _KINDS = (
 def check(
     data: tuple[str, ...],
     against: tuple[str, ...],
-    suggestions: str | None,
+    bad_rows: str | None,
+    suggest: int | None,
+    unlabelled: tuple[str, ...],
+    to_label: str | None,
     predictions: str | None,
     model: str | None,
     similarity: float,
@@ -85,7 +96,8 @@ def check(
 
     \b
     nlptx check reviews.csv --against test.csv
-    nlptx check reviews.csv --suggestions rows.tsv --fail-on duplicates --fail-on overlap
+    nlptx check reviews.csv --bad-rows rows.tsv --fail-on duplicates --fail-on overlap
+    nlptx check reviews.csv --suggest 50 --unlabelled more.txt --to-label next.csv
 
     The report shows the number of texts, their lengths and labels. Then it lists the faults, each with examples and
     advice: rows without text or label, copies, texts that are nearly the same, equal texts with different labels, texts
@@ -95,24 +107,32 @@ def check(
     fitted on other parts of DATA. With -m, a model with the same labels is used too, which makes the list more precise.
     With --predictions, only the given predictions are used.
 
-    --suggestions writes a table. Delete the lines of rows that are correct, and give the table to nlptx train
+    --bad-rows writes a table. Delete the lines of rows that are correct, and give the table to nlptx train
     --exclude.
+
+    --suggest N lists the N texts without a label that are most worth labelling: those that the n-gram models, or the
+    model of -m, are most uncertain about, without texts that resemble each other. --to-label writes them to a table:
+    fill in its labels, and give it to nlptx train together with DATA.
 
     The exit code is 0 even if there are faults, unless --fail-on is given.
     """
     data = inputs_or_stdin(data)
-    check_names(*data, *against, predictions, model, suggestions)
+    check_names(*data, *against, *unlabelled, predictions, model, bad_rows, to_label)
     if predictions is not None and model is not None:
         raise click.UsageError("--predictions and -m both say which labels are probable; give one of them.")
-    if suggestions is not None:
-        if suggestions == STDOUT:
-            raise click.UsageError("--suggestions writes a file; give a name instead of -.")
-        layout = format_of_table(suggestions)
-        check_writable(suggestions)
+    if suggest is None and (unlabelled or to_label is not None):
+        raise click.UsageError("--unlabelled and --to-label are for --suggest; say how many texts to suggest.")
+    for name, path in (("--bad-rows", bad_rows), ("--to-label", to_label)):
+        if path == STDOUT:
+            raise click.UsageError(f"{name} writes a file; give a name instead of -.")
+        if path is not None:
+            format_of_table(path)
+            check_writable(path)
     started = time.perf_counter()
     from nlptx.data_quality.check import check as check_rows
     from nlptx.data_quality.rows import read_rows
     from nlptx.data_quality.suspicious_rows import COLUMNS, suspicious_rows
+    from nlptx.data_quality.worth_labelling import worth_labelling
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
 
@@ -121,6 +141,7 @@ def check(
     with run.reporter.meter("reading") as meter, Workers(run.jobs, processes=True) as workers:
         rows = read_rows(data, reading, note, lambda documents: meter(None, f"{documents:,} texts"))
         others = read_rows(against, replace(reading, splits=("test",)), note) if against else None
+        more = read_rows(unlabelled, _of_unlabelled(reading), note) if unlabelled else None
 
         def predict(labelled: LabelledData) -> LabelledPredictions:
             return _predict(labelled, predictions, model, reading, workers, run)
@@ -136,18 +157,50 @@ def check(
             on_progress=lambda step, fraction: meter(fraction, "", title=step),
             on_note=note,
         )
+        suggested = None
+        if suggest is not None:
+            meter(0.0, "", title="texts worth labelling")
+            of_model = None if model is None else partial(_label_probabilities, model, workers)
+            suggested = worth_labelling(rows, more, suggest, workers, of_model)
+    candidates = rows if more is None else rows.followed_by(more)
     if run.json:
         cost = {"seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
-        print_json({"data": list(data), **as_json(result, examples), **cost})
+        print_json(
+            {"data": list(data), **as_json(result, examples), **suggested_as_json(suggested, candidates), **cost}
+        )
     else:
         draw_check(list(data), result, examples, run.reporter)
-    if suggestions is not None:
+        draw_suggested(suggested, candidates, run.reporter)
+    if bad_rows is not None:
         listed = list(suspicious_rows(result))
-        with open_table(suggestions, layout, COLUMNS) as table:
+        with open_table(bad_rows, format_of_table(bad_rows), COLUMNS) as table:
             for row in listed:
                 table.write(row)
-        note(f"{suggestions} lists {len(listed):,} rows; delete the lines of correct rows, then give `exclude`")
+        note(f"{bad_rows} lists {len(listed):,} rows; delete the lines of correct rows, then give `exclude`")
+    if to_label is not None and suggested is not None:
+        columns = (reading.text_column, reading.label_column)
+        with open_table(to_label, format_of_table(to_label), columns) as table:
+            for row in suggested.rows.tolist():
+                table.write(dict(zip(columns, (candidates.documents[row].text, ""), strict=True)))
+        note(f"{to_label}: fill in the column {columns[1]!r}, then train with both files")
     _fail(result, fail_on)
+
+
+def _of_unlabelled(reading: ReadOptions) -> ReadOptions:
+    """Return the options for reading texts whose labels do not matter."""
+    return replace(reading, splits=("unsup",), label_separator=None, label_map={}, delimiter=None)
+
+
+def _label_probabilities(path: str, workers: Workers, texts: list[str]) -> tuple[list[str], NDArray[np.float64]]:
+    """Return the labels of a model, and the probabilities of the labels of each text, (B, C)."""
+    import numpy as np
+
+    from nlptx.classifier.model import Model
+    from nlptx.classifier.scoring import score
+
+    model = Model.load(None if path == BUNDLED else path)
+    scored = score(model, ((None, text) for text in texts), workers)
+    return model.label_names, np.array([row.probabilities for batch in scored for _, row in batch])
 
 
 def _predict(

@@ -36,7 +36,7 @@ class Exclusion:
 
     @classmethod
     def read(cls, path: str) -> Exclusion:
-        """Read a table with the columns ``file``, ``line`` and ``text``, as ``nlptx check --suggestions`` writes it.
+        """Read a table with the columns ``file``, ``line`` and ``text``, as ``nlptx check --bad-rows`` writes it.
 
         Raises:
             DataError: the table lacks one of the columns, or a line is not a number.

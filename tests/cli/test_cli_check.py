@@ -76,7 +76,7 @@ def test_listed_rows_are_excluded_unless_their_line_is_deleted(work, tmp_path, m
     monkeypatch.chdir(tmp_path)
     lines = (work / "train.tsv").read_text().splitlines(keepends=True)
     (tmp_path / "data.tsv").write_text("".join([*lines, lines[1], lines[2]]))
-    call("check", "data.tsv", "--suggestions", "rows.csv")
+    call("check", "data.tsv", "--bad-rows", "rows.csv")
     with open("rows.csv", encoding="utf-8", newline="") as file:
         table = list(csv.DictReader(file))
     copies = [row for row in table if row["reason"] == "duplicates"]
@@ -97,7 +97,7 @@ def test_listed_rows_are_excluded_unless_their_line_is_deleted(work, tmp_path, m
 def test_a_changed_file_is_noticed(work, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "data.tsv", [("a good film", "pos"), ("a good film", "pos"), ("a bad film", "neg")])
-    call("check", "data.tsv", "--suggestions", "rows.tsv", "-q")
+    call("check", "data.tsv", "--bad-rows", "rows.tsv", "-q")
     write(tmp_path / "data.tsv", [("a bad film", "neg"), ("a bad film", "neg")])
     code, message = failure("evaluate", "data.tsv", "-m", work / "model.npz", "--exclude", "rows.tsv")
     assert (code, message.splitlines()[0]) == (
@@ -160,8 +160,8 @@ def test_hostile_inputs(tmp_path, monkeypatch):
 
 
 def test_usage_errors(data):
-    assert refused("check", "data.tsv", "--suggestions", "-", code=2)
-    assert refused("check", "data.tsv", "--suggestions", "rows.npz", code=2)
+    assert refused("check", "data.tsv", "--bad-rows", "-", code=2)
+    assert refused("check", "data.tsv", "--bad-rows", "rows.npz", code=2)
     assert refused("check", "data.tsv", "--fail-on", "nothing", code=2)
 
 

@@ -1,0 +1,50 @@
+"""The texts that ``nlptx check --suggest`` lists, as a table or as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nlptx.cli.reporter import Reporter, neutralised
+
+if TYPE_CHECKING:
+    from nlptx.data_quality.rows import Rows
+    from nlptx.data_quality.worth_labelling import WorthLabelling
+
+# Maximum number of texts in the table, and of characters of each text. JSON and --to-label have all of them.
+_SHOWN, _CHARACTERS = 20, 70
+_DIGITS = 4
+
+
+def suggested_as_json(suggested: WorthLabelling | None, rows: Rows) -> dict[str, Any]:
+    """Return the texts as JSON values; nothing if none were asked for."""
+    if suggested is None:
+        return {}
+    from nlptx.data_quality.copies import joined
+
+    listed = zip(suggested.rows.tolist(), suggested.labels, suggested.probabilities.tolist(), strict=True)
+    return {
+        "suggested": [
+            {
+                "where": rows.documents[row].where,
+                "text": rows.documents[row].text,
+                "probable_label": joined(labels),
+                "probability": round(probability, _DIGITS),
+            }
+            for row, labels, probability in listed
+        ]
+    }
+
+
+def draw_suggested(suggested: WorthLabelling | None, rows: Rows, reporter: Reporter) -> None:
+    """Print the first of the texts as a table, if any were asked for."""
+    if suggested is None:
+        return
+    found = suggested_as_json(suggested, rows)["suggested"]
+    more = f", the first {_SHOWN} of {len(found):,}" if len(found) > _SHOWN else ""
+    lines = []
+    for each in found[:_SHOWN]:
+        text = " ".join(each["text"].split())
+        text = text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]} ..."
+        guess = f"{each['probable_label'] or 'no label'} {each['probability']:.2f}"
+        lines.append(neutralised(f"  {each['where']}  {text}  perhaps {guess}"))
+    reporter.drawing(f"texts most worth labelling{more}", lines or ["  none"])
