@@ -12,7 +12,7 @@ DATA ?= $(NLPTX_SHARED_DATA)/aclImdb_dev.tar.gz
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help demo test torture lowest audit check format bench imdb goldstraw bloem sst2 sst5 trec cr abstention results default-model build ablations similarity pictures transfer languages faithfulness wrong-labels efforts clean FORCE
+.PHONY: help demo test torture lowest audit check format bench imdb goldstraw bloem sst2 sst5 trec cr abstention results default-model build ablations similarity pictures transfer languages faithfulness wrong-labels suggestions efforts clean FORCE
 
 help:  ## Show this help.
 	@echo "make TARGET [DATA=path/to/aclImdb.tar.gz]"; echo
@@ -217,6 +217,10 @@ $(eval $(call TABLE,cr,$$(CR)))
 wrong-labels: $(INSTALLED)  ## How many labels that were made wrong does check find, beside cleanlab (pip install cleanlab)?
 	$(VENV)/bin/python tests/benchmarks/wrong_labels.py $(CR) $(NLPTX_SHARED_DATA)/sst2/train.tsv --model bundled
 	$(VENV)/bin/python tests/benchmarks/wrong_labels.py $(TREC)
+
+suggestions: $(INSTALLED) $(DATA)  ## Are the texts that check --suggest chooses more worth labelling than random ones?
+	$(VENV)/bin/python tests/benchmarks/suggestions.py $(TREC) $(CR) $(NLPTX_SHARED_DATA)/sst2/train.tsv \
+	  $(NLPTX_SHARED_DATA)/sst5/train.tsv $(DATA)
 
 efforts: $(INSTALLED) $(DATA)  ## Accuracy and time of train --effort, beside TF-IDF with logistic regression.
 	$(VENV)/bin/python tests/benchmarks/efforts.py $(DATA)

@@ -23,8 +23,8 @@ from nlptx.runtime.workers import Workers
 
 # A text resembles another if the cosine of their n-gram rows is at least this.
 _SIMILAR = 0.5
-# Number of candidates that are compared with the chosen texts together, and number of texts that are scored together.
-_COMPARED, _SCORED = 256, 20_000
+# Number of candidates that are compared with the chosen texts together.
+_COMPARED = 256
 
 
 @dataclass(frozen=True)

@@ -170,3 +170,60 @@ def test_every_kind_of_fault_can_be_named():
     from nlptx.data_quality.findings import KINDS
 
     assert list(check._KINDS) == list(KINDS)
+
+
+@pytest.fixture
+def to_label(work, tmp_path, monkeypatch):
+    """Labelled data.tsv, and more.txt with texts without labels."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.tsv").write_text((work / "train.tsv").read_text())
+    rows = [line.split("\t") for line in (work / "test.tsv").read_text().splitlines()]
+    (tmp_path / "more.txt").write_text("".join(row[rows[0].index("text")] + "\n" for row in rows[1:]))
+    return tmp_path
+
+
+def test_suggested_texts_can_be_labelled_and_used_for_training(to_label, work):
+    words = ("check", "data.tsv", "--suggest", "5", "--unlabelled", "more.txt")
+    report = call(*words, "--json", "-q").json["suggested"]
+    assert len(report) == 5
+    assert all(each["where"].startswith("more.txt:") and 0 < each["probability"] < 1 for each in report)
+    drawn = call(*words, "--to-label", "next.csv")
+    assert "texts most worth labelling" in drawn.text
+    assert report[0]["where"] in drawn.text
+    with open("next.csv", encoding="utf-8", newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [row["text"] for row in table] == [each["text"] for each in report]
+    assert {row["label"] for row in table} == {""}
+    with open("next.csv", "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, ["text", "label"])
+        writer.writeheader()
+        writer.writerows(row | {"label": "pos"} for row in table)
+    before, after = (call("check", *names, "--json", "-q").json for names in (["data.tsv"], ["data.tsv", "next.csv"]))
+    assert after["profile"]["texts"] == before["profile"]["texts"] + 5
+    assert after["profile"]["without_label"] == 0
+    call("train", "data.tsv", "next.csv", "--epochs", "0", "-o", "m.npz", "-q")
+
+
+def test_suggestions_do_not_depend_on_jobs_and_may_come_from_a_model(to_label, work):
+    words = ("check", "data.tsv", "--suggest", "4", "--unlabelled", "more.txt", "--json", "-q")
+    assert call(*words, "-j", "1").json["suggested"] == call(*words, "-j", "2").json["suggested"]
+    of_model = call(*words, "-m", work / "model.npz").json["suggested"]
+    chances = [each["probability"] for each in of_model]
+    assert chances == sorted(chances)
+    assert chances != [each["probability"] for each in call(*words).json["suggested"]]
+    assert {each["probable_label"] for each in of_model} <= {"neg", "pos"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("--unlabelled", "more.txt"), 2, "for --suggest"),
+        (("--to-label", "next.csv"), 2, "for --suggest"),
+        (("--suggest", "2", "--unlabelled", "more.txt", "--to-label", "-"), 2, "writes a file"),
+        (("--suggest", "2", "--unlabelled", "more.txt", "--to-label", "next.npz"), 2, "next.npz"),
+        (("--suggest", "2", "--unlabelled", "none.txt"), 2, "none.txt"),
+        (("--suggest", "2"), 3, "Name texts without labels with --unlabelled"),
+    ],
+)
+def test_impossible_suggestions(to_label, words, code, says):
+    refused("check", "data.tsv", *words, code=code, says=says)
