@@ -95,8 +95,7 @@ def check(
     """Find faults in labelled data.
 
     \b
-    nlptx check reviews.csv --against test.csv
-    nlptx check reviews.csv --bad-rows rows.tsv --fail-on duplicates --fail-on overlap
+    nlptx check reviews.csv --against test.csv --bad-rows rows.tsv --fail-on overlap
     nlptx check reviews.csv --suggest 50 --unlabelled more.txt --to-label next.csv
 
     The report shows the number of texts, their lengths and labels. Then it lists the faults, each with examples and

@@ -33,6 +33,7 @@ from nlptx.ngrams.occurrences import (
     sizes_of,
 )
 from nlptx.ngrams.ratio_model import fit_ratio_model
+from nlptx.runtime.allocator import return_freed_memory
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import Passage
@@ -216,6 +217,8 @@ def _components(
     sizes = sizes_of([*sets, *more])
     long = sizes >= min(_MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN * np.median(sizes))
     rows = _rows([*sets, *more], known, weights, workers, on_progress)
+    del more, labelled
+    return_freed_memory()
     row_of = np.where(long, np.cumsum(long) - 1, -1)[:texts]
     report = partial(on_progress, "components of texts (LSA)")
     of_long = None if text_weights is None else np.append(text_weights, np.ones(others))[long]

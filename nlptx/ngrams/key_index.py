@@ -22,34 +22,37 @@ class KeyIndex:
     """
 
     def __init__(self, keys: NDArray[np.int64]) -> None:
-        self._known = np.append(keys, -1)  # the last entry is what an empty slot refers to
-        self._count = len(keys)
+        self._known = keys
         self._looked_up = 0
         self._slots: NDArray[np.int32] | None = None
 
     def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the index of each key, or G if it is unknown; the shape is that of ``keys``. -1 is unknown."""
+        count, flat = len(self._known), keys.ravel()
+        if not count:
+            return np.zeros(keys.shape, np.int64)
         self._looked_up += keys.size
-        flat = keys.ravel()
-        if self._slots is None and self._looked_up > self._count * _LOOKED_UP:
-            self._slots = _slots_of(self._known[:-1])
+        if self._slots is None and self._looked_up > count * _LOOKED_UP:
+            self._slots = _slots_of(self._known)
         found = self._by_search(flat) if self._slots is None else self._by_hash(flat, self._slots)
+        found[found < 0] = count
         return found.reshape(keys.shape)
 
     def _by_search(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        index = np.searchsorted(self._known[:-1], keys)
-        return np.where(self._known[index] == keys, index, self._count)
+        index = np.minimum(np.searchsorted(self._known, keys), len(self._known) - 1)
+        return np.where(self._known[index] == keys, index, -1)
 
     def _by_hash(self, keys: NDArray[np.int64], slots: NDArray[np.int32]) -> NDArray[np.int64]:
         slot = _hash(keys, len(slots))
         found = slots[slot].astype(np.int64)
         # Keys whose slot belongs to another key are looked for in the following slots, up to the first empty one.
-        left = np.flatnonzero((found != self._count) & (self._known[found] != keys))
+        left = np.flatnonzero((found >= 0) & (self._known[found] != keys))
         slot = slot[left]
         while len(left):
             slot = (slot + 1) % len(slots)
-            found[left] = slots[slot]
-            going_on = (found[left] != self._count) & (self._known[found[left]] != keys[left])
+            following = slots[slot]
+            found[left] = following
+            going_on = (following >= 0) & (self._known[following] != keys[left])
             left, slot = left[going_on], slot[going_on]
         return found
 
@@ -60,12 +63,12 @@ def _hash(keys: NDArray[np.int64], slots: int) -> NDArray[np.int64]:
 
 
 def _slots_of(keys: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return a table with the index of the key in each slot, or the number of keys in empty slots."""
-    slots = np.full(max(2, 1 << (_SLOTS_PER_KEY * len(keys) - 1).bit_length()), len(keys), np.int32)
+    """Return a table with the index of the key in each slot; it is -1 in empty slots."""
+    slots = np.full(max(2, 1 << (_SLOTS_PER_KEY * len(keys) - 1).bit_length()), -1, np.int32)
     waiting = np.arange(len(keys), dtype=np.int32)
     slot = _hash(keys, len(slots))
     while len(waiting):
-        free = slots[slot] == len(keys)
+        free = slots[slot] < 0
         slots[slot[free]] = waiting[free]  # of several keys with the same slot, one gets it
         left = slots[slot] != waiting
         waiting, slot = waiting[left], (slot[left] + 1) % len(slots)

@@ -95,7 +95,7 @@ def count_occurrences(
         low, high = bounds
         every = np.concatenate([group.keys[(group.keys >= low) & (group.keys < high)] for group in sets])
         every.sort()
-        first = np.flatnonzero(np.diff(every, prepend=-1))
+        first = np.flatnonzero(np.append(True, every[1:] != every[:-1])[: len(every)])
         return every[first], np.diff(first, append=len(every))
 
     parts = list(workers.map(count, zip([0, *bounds], [*bounds, np.inf], strict=True)))

@@ -40,6 +40,20 @@ def address_space_limit() -> int | None:
     return None if limit == resource.RLIM_INFINITY else limit
 
 
+def return_freed_memory() -> None:
+    """Return the memory of freed arrays to the system, after the end of a step that needed much of it.
+
+    Otherwise it would stay part of this process, in pieces that the arrays of the next step do not fit into. The
+    function does nothing with other C libraries.
+    """
+    import ctypes
+
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (AttributeError, OSError, TypeError):
+        return
+
+
 def _set(parameter: int, value: int) -> None:
     import ctypes  # slow to import, and --help does not need it
 
