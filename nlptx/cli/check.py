@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import replace
 from functools import partial
@@ -9,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nlptx.cli.check_predictions import GivenModel, predictions_of_table
 from nlptx.cli.check_report import as_json, draw_check
 from nlptx.cli.check_suggestions import draw_suggested, suggested_as_json
 from nlptx.cli.command import PATH, command, option
-from nlptx.cli.inputs import check_names, inputs_or_stdin
-from nlptx.cli.options import BUNDLED, Run, run_options, seed_option
+from nlptx.cli.inputs import check_names, check_not_an_input, inputs_or_stdin
+from nlptx.cli.options import Run, run_options, seed_option
 from nlptx.cli.out_of_fold import format_of_table
 from nlptx.cli.reading_options import reading_options
 from nlptx.cli.reporter import print_json
-from nlptx.cli.seen_data import SEEN, seen_in
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cli.table_writer import open_table
 from nlptx.corpus.document import ReadOptions
@@ -26,12 +27,7 @@ from nlptx.io.output_path import STDOUT, check_writable
 from nlptx.settings import SIMILARITY
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from nlptx.data_quality.check import Check
-    from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
-    from nlptx.runtime.workers import Workers
 
 # The keys of nlptx.data_quality.findings.KINDS, without the time to import them.
 _KINDS = (
@@ -126,31 +122,38 @@ def check(
             raise click.UsageError(f"{name} writes a file; give a name instead of -.")
         if path is not None:
             format_of_table(path)
+            check_not_an_input(path, [name for name in (*data, *against, *unlabelled, predictions, model) if name])
             check_writable(path)
+    if bad_rows is not None and to_label is not None and os.path.realpath(bad_rows) == os.path.realpath(to_label):
+        raise click.UsageError("--bad-rows and --to-label name the same file; give two names.")
     started = time.perf_counter()
     from nlptx.data_quality.check import check as check_rows
     from nlptx.data_quality.rows import read_rows
     from nlptx.data_quality.suspicious_rows import COLUMNS, suspicious_rows
-    from nlptx.data_quality.worth_labelling import worth_labelling
+    from nlptx.data_quality.worth_labelling import check_possible, worth_labelling
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
 
     keep_freed_memory()
     note = run.reporter.note
+    given = None if model is None else GivenModel(model, run)
+    if given is not None:
+        reading = given.with_separator(reading)
     with run.reporter.meter("reading") as meter, Workers(run.jobs, processes=True) as workers:
         rows = read_rows(data, reading, note, lambda documents: meter(None, f"{documents:,} texts"))
         others = read_rows(against, replace(reading, splits=("test",)), note) if against else None
         more = read_rows(unlabelled, _of_unlabelled(reading), note) if unlabelled else None
-
-        def predict(labelled: LabelledData) -> LabelledPredictions:
-            return _predict(labelled, predictions, model, reading, workers, run)
-
+        if suggest is not None:
+            check_possible(rows, more, has_model=given is not None)
+        predict = None if given is None else partial(given.predict_labelled, workers=workers)
+        if predictions is not None:
+            predict = partial(predictions_of_table, predictions, reading=reading, run=run)
         result = check_rows(
             rows,
             workers,
             others,
             similarity,
-            None if predictions is None and model is None else predict,
+            predict,
             cross_fit=predictions is None,
             seed=seed,
             on_progress=lambda step, fraction: meter(fraction, "", title=step),
@@ -159,7 +162,7 @@ def check(
         suggested = None
         if suggest is not None:
             meter(0.0, "", title="texts worth labelling")
-            of_model = None if model is None else partial(_label_probabilities, model, workers)
+            of_model = None if given is None else partial(given.predict, workers=workers)
             suggested = worth_labelling(rows, more, suggest, workers, of_model)
     candidates = rows if more is None else rows.followed_by(more)
     if run.json:
@@ -181,49 +184,14 @@ def check(
         with open_table(to_label, format_of_table(to_label), columns) as table:
             for row in suggested.rows.tolist():
                 table.write(dict(zip(columns, (candidates.documents[row].text, ""), strict=True)))
-        note(f"{to_label}: fill in the column {columns[1]!r}, then train with both files")
+        advice = "" if reading.label_separator is None else "; delete the lines that you do not label"
+        note(f"{to_label}: fill in the column {columns[1]!r}{advice}, then train with both files")
     _fail(result, fail_on)
 
 
 def _of_unlabelled(reading: ReadOptions) -> ReadOptions:
     """Return the options for reading texts whose labels do not matter."""
     return replace(reading, splits=("unsup",), label_separator=None, label_map={}, delimiter=None)
-
-
-def _label_probabilities(path: str, workers: Workers, texts: list[str]) -> tuple[list[str], NDArray[np.float64]]:
-    """Return the labels of a model, and the probabilities of the labels of each text, (B, C)."""
-    import numpy as np
-
-    from nlptx.classifier.model import Model
-    from nlptx.classifier.scoring import score
-
-    model = Model.load(None if path == BUNDLED else path)
-    scored = score(model, ((None, text) for text in texts), workers)
-    return model.label_names, np.array([row.probabilities for batch in scored for _, row in batch])
-
-
-def _predict(
-    labelled: LabelledData,
-    predictions: str | None,
-    model: str | None,
-    reading: ReadOptions,
-    workers: Workers,
-    run: Run,
-) -> LabelledPredictions:
-    """Return the predictions of a table or of a model for labelled texts."""
-    from nlptx.evaluation.labelled_predictions import predict_labelled
-
-    note = run.reporter.note
-    if predictions is not None:
-        from nlptx.evaluation.prediction_file import read_predictions
-
-        return read_predictions(predictions, replace(reading, format="auto", delimiter=None), note, labelled)
-    from nlptx.classifier.model import Model
-
-    classifier = Model.load(None if model == BUNDLED else model)
-    if seen := seen_in(classifier, labelled.sha256):
-        note(f"note: {SEEN[seen]}; it hides wrong labels")
-    return predict_labelled(classifier, model or BUNDLED, labelled, workers, note)
 
 
 def _fail(result: Check, fail_on: tuple[str, ...]) -> None:

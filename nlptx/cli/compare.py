@@ -10,7 +10,7 @@ import click
 
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.comparison_report import draw_comparison, draw_examples, write_disagreements
-from nlptx.cli.inputs import check_names
+from nlptx.cli.inputs import check_names, check_not_an_input
 from nlptx.cli.options import BUNDLED, Run, run_options
 from nlptx.cli.out_of_fold import format_of_table
 from nlptx.cli.page_options import check_page, report_option, this_command
@@ -19,6 +19,7 @@ from nlptx.cli.reporter import print_json
 from nlptx.cli.seen_data import SEEN, seen_in
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import SettingsError
+from nlptx.io.output_path import check_writable
 
 if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
@@ -69,6 +70,8 @@ def compare(
     check_names(*inputs, disagreements)
     if disagreements is not None:
         format_of_table(disagreements)
+        check_not_an_input(disagreements, inputs)
+        check_writable(disagreements)
     check_names(report)
     if report is not None:
         from nlptx.report.page import check_report_path

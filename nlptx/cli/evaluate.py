@@ -99,9 +99,9 @@ def evaluate(
 
     keep_freed_memory()
     if plot is not None:
-        from nlptx.plots import check_extension, plot_evaluation
+        from nlptx.plots import check_picture_path, plot_evaluation
 
-        check_extension(plot)
+        check_picture_path(plot)
     classifier = Model.load(model)
     threshold = abstention.threshold(classifier)
     separator = None if classifier.label_sets is None else classifier.label_sets.separator

@@ -71,9 +71,9 @@ def evaluate_table(
     read = read_labelled(data, reading, run.reporter.note) if data else None
     found = read_predictions(path, reading, run.reporter.note, read)
     if plot is not None:
-        from nlptx.plots import check_extension
+        from nlptx.plots import check_picture_path
 
-        check_extension(plot)
+        check_picture_path(plot)
         if found.confidence is None:
             raise click.UsageError("--plot needs probabilities or a column confidence.")
     report: Report | LabelSetReport

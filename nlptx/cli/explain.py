@@ -14,7 +14,7 @@ import click
 
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.explanation_writer import FORMATS, ExplanationWriter, choose_format, open_writer
-from nlptx.cli.inputs import check_names
+from nlptx.cli.inputs import check_names, check_not_an_input
 from nlptx.cli.options import Run, model_option, output_option, run_options
 from nlptx.cli.reading_options import reading_options
 from nlptx.corpus.document import ReadOptions
@@ -88,6 +88,7 @@ def explain(
     attention_shape.
     """
     check_names(*input, model)
+    check_not_an_input(output, [*input, *filter(None, [model])])
     layout = choose_format(format, run.json, output)
     if attention and layout != "jsonl":
         raise click.UsageError("--attention writes matrices only as JSON; add --json.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from nlptx.corpus.columns import matching_columns
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.label_sets import read_labels
@@ -84,11 +85,8 @@ def read_rows(
         where = corpus.left_out.first if unreadable else paths[0]
         raise DataError("there is nothing to check: no row can be read", where=where)
     separator = reading.label_separator
-    labelled = [
-        row
-        for row, document in enumerate(documents)
-        if document.label is not None or (separator is not None and reading.label_column in columns)
-    ]
+    empty_is_label = separator is not None and bool(matching_columns(reading.label_column, columns))
+    labelled = [row for row, document in enumerate(documents) if document.label is not None or empty_is_label]
     cells = [documents[row].label or "" for row in labelled]
     labels: list[Labels | None] = [None] * len(documents)
     for row, label in zip(labelled, read_labels(cells, reading, on_note) if cells else [], strict=True):

@@ -13,6 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.classifier.decision import Decision, LabelSets, OneLabel
+from nlptx.classifier.label_sets import DEFAULT_SEPARATOR
 from nlptx.data_quality.labelled_rows import LabelledRows
 from nlptx.data_quality.out_of_fold import fit_probabilities, ngram_rows
 from nlptx.data_quality.rows import Rows
@@ -33,21 +35,38 @@ class WorthLabelling:
 
     Args:
         rows: (N,) their indices among the labelled rows followed by the unlabelled ones.
-        labels: most probable label of each; with sets of labels, all labels that are more probable than not.
-        probabilities: (N,) probability of this label; with sets of labels, of the least certain decision.
+        labels: predicted label of each; if texts may have several labels, all predicted ones.
+        probabilities: (N,) probability of this label; with several labels, of the least certain decision about one.
+        obstacle: reason why there are no texts; an empty string if there are some.
     """
 
     rows: NDArray[np.int64]
     labels: list[tuple[str, ...]]
     probabilities: NDArray[np.float64]
+    obstacle: str = ""
+
+
+# Returns the names of the C labels, the probabilities (B, C) of the labels of B texts, and how labels are chosen.
+Predict = Callable[[list[str]], tuple[list[str], NDArray[np.float64], Decision]]
+
+
+def check_possible(rows: Rows, unlabelled: Rows | None, *, has_model: bool) -> None:
+    """Raise DataError if no texts can be chosen: every text has a label, or no model can be fitted.
+
+    Args:
+        rows: labelled data.
+        unlabelled: texts without labels; None for none.
+        has_model: whether a model gives the probabilities, so that none has to be fitted.
+    """
+    if unlabelled is None and None not in rows.labels:
+        raise DataError("there is no text without a label", hint="Name texts without labels with `unlabelled`.")
+    obstacle = LabelledRows.of(rows).obstacle
+    if obstacle and not has_model:
+        raise DataError(f"no model can be fitted on the labelled texts: {obstacle}")
 
 
 def worth_labelling(
-    rows: Rows,
-    unlabelled: Rows | None,
-    count: int,
-    workers: Workers,
-    predict: Callable[[list[str]], tuple[list[str], NDArray[np.float64]]] | None = None,
+    rows: Rows, unlabelled: Rows | None, count: int, workers: Workers, predict: Predict | None = None
 ) -> WorthLabelling:
     """Choose up to ``count`` of the texts without a label.
 
@@ -56,60 +75,67 @@ def worth_labelling(
         unlabelled: texts whose labels, if there are any, are ignored; None for none.
         count: maximum number of texts.
         workers: threads to use; they do not change the result.
-        predict: function that returns the labels, and the probabilities (B, C) of the labels of texts. If None, the
-            probabilities come from the n-gram model of :mod:`.out_of_fold`, fitted on the labelled rows. Then texts
-            without any n-gram of the labelled rows are no candidates, because nothing is known about them.
+        predict: gives the probabilities. If None, they come from the n-gram model of :mod:`.out_of_fold`, fitted on the
+            labelled rows. Then texts without any n-gram of the labelled rows are no candidates, because nothing is
+            known about them.
 
     Raises:
-        DataError: every text has a label, or there are too few labelled texts to fit a model.
+        DataError: as :func:`check_possible`.
     """
+    check_possible(rows, unlabelled, has_model=predict is not None)
     labelled = LabelledRows.of(rows)
     every = rows if unlabelled is None else rows.followed_by(unlabelled)
     texts = every.texts
     words = find_words(texts, workers)
-    is_candidate = (first_same(texts) == np.arange(len(texts))) & (words.lengths > 0)
-    is_candidate[labelled.indices] = False
-    if not is_candidate.any():
-        raise DataError("there is no text without a label", hint="Name texts without labels with `unlabelled`.")
-    ngrams = ngram_rows(words)
+    first = first_same(texts)
+    is_candidate = (first == np.arange(len(texts))) & (words.lengths > 0)
+    is_candidate[first[labelled.indices]] = False  # the first copy may be a row without a label
     candidates = np.flatnonzero(is_candidate)
-    if predict is not None:
-        names, probabilities = predict([texts[row] for row in candidates.tolist()])
-    else:
-        if labelled.obstacle:
-            raise DataError(f"no model can be fitted on the labelled texts: {labelled.obstacle}")
-        names = labelled.label_names
+    if not len(candidates):
+        return _none("every text without a label is empty or a copy of one with a label")
+    ngrams = ngram_rows(words)
+    if predict is None:
         known = np.zeros(ngrams.shape[1], bool)
         known[ngrams[labelled.indices].indices] = True
-        has_known = np.asarray(ngrams[candidates] @ known.astype(np.float32)).ravel() > 0
-        candidates = candidates[has_known]
-        probabilities = _probabilities(ngrams, labelled, candidates)
-    chosen = choose(probabilities, ngrams[candidates], count, sets=rows.sets)
-    of_chosen = probabilities[chosen]
-    if rows.sets:
-        sure = np.where(of_chosen > 0.5, of_chosen, 1 - of_chosen).min(axis=1, initial=1)
-        labels = [tuple(name for name, p in zip(names, row, strict=True) if p > 0.5) for row in of_chosen.tolist()]
+        candidates = candidates[np.asarray(ngrams[candidates] @ known.astype(np.float32)).ravel() > 0]
+        if not len(candidates):
+            return _none("no text without a label has a word in common with the labelled texts")
+        names, p, decision = _fitted(ngrams, labelled, candidates)
     else:
-        sure, labels = of_chosen.max(axis=1, initial=0), [(names[best],) for best in of_chosen.argmax(axis=1).tolist()]
-    return WorthLabelling(candidates[chosen], labels, sure)
+        names, p, decision = predict([texts[row] for row in candidates.tolist()])
+    chosen = choose(margins(p, decision), ngrams[candidates], count)
+    p = p[chosen]
+    predicted = decision.choose(p)
+    labels = [tuple(names[number] for number in numbers) for numbers in decision.classes(predicted)]
+    if isinstance(decision, LabelSets):
+        return WorthLabelling(candidates[chosen], labels, np.where(predicted, p, 1 - p).min(axis=1))
+    return WorthLabelling(candidates[chosen], labels, decision.confidence(p, predicted))
 
 
-def _probabilities(ngrams: sp.csr_matrix, labelled: LabelledRows, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
-    return fit_probabilities(ngrams[labelled.indices], labelled.targets, len(labelled.label_names), ngrams[candidates])
+def _none(obstacle: str) -> WorthLabelling:
+    return WorthLabelling(np.zeros(0, np.int64), [], np.zeros(0), obstacle)
 
 
-def choose(
-    probabilities: NDArray[np.float64], ngrams: sp.csr_matrix, count: int, *, sets: bool = False
-) -> NDArray[np.int64]:
+def _fitted(
+    ngrams: sp.csr_matrix, labelled: LabelledRows, candidates: NDArray[np.int64]
+) -> tuple[list[str], NDArray[np.float64], Decision]:
+    """Return labels, probabilities of the candidates, and decision, from a model fitted on the labelled rows."""
+    names, targets = labelled.label_names, labelled.targets
+    p = fit_probabilities(ngrams[labelled.indices], targets, len(names), ngrams[candidates])
+    if targets.ndim == 2:
+        return names, p, LabelSets(DEFAULT_SEPARATOR, np.full(len(names), 0.5))
+    return names, p, OneLabel(np.bincount(targets, minlength=len(names)) / len(targets), balanced=False)
+
+
+def choose(margins: NDArray[np.float64], ngrams: sp.csr_matrix, count: int) -> NDArray[np.int64]:
     """Return the indices of the most uncertain texts, the most uncertain first, without texts that resemble each other.
 
     Args:
-        probabilities: (B, C) probabilities of the labels of each text.
+        margins: (B,) how certain the prediction of each text is.
         ngrams: (B, G) n-gram rows of the texts.
         count: maximum number of indices. Texts that resemble a chosen one are used only if there are no others.
-        sets: whether a text may have any number of labels.
     """
-    order = np.argsort(margins(probabilities, sets=sets), kind="stable")
+    order = np.argsort(margins, kind="stable")
     squares = np.asarray(ngrams.multiply(ngrams).sum(axis=1)).ravel()
     unit = (sp.diags_array(1 / np.sqrt(np.maximum(squares, 1e-30))) @ ngrams).tocsr()
     chosen: list[int] = []
@@ -131,12 +157,18 @@ def choose(
     return np.array((chosen + left_out)[:count], np.int64)
 
 
-def margins(probabilities: NDArray[np.float64], *, sets: bool = False) -> NDArray[np.float64]:
-    """Return how certain the prediction of each text is, (B,), from 0 to 1: the lead of the most probable label.
+def margins(p: NDArray[np.float64], decision: Decision) -> NDArray[np.float64]:
+    """Return how certain the prediction of each text is, (B,), from 0 to 1.
 
-    With sets of labels, it is that of the least certain decision about a label.
+    This is the lead of the most probable label over the next one. If texts may have several labels, it is the relative
+    distance between probability and threshold for the least certain label.
+
+    Args:
+        p: (B, C) probabilities of the labels.
+        decision: how labels are chosen.
     """
-    if sets:
-        return np.asarray(np.abs(2 * probabilities - 1).min(axis=1))
-    best = np.partition(probabilities, -2, axis=1)
+    if isinstance(decision, LabelSets):
+        thresholds = decision.thresholds
+        return np.asarray((np.abs(p - thresholds) / np.where(p >= thresholds, 1 - thresholds, thresholds)).min(axis=1))
+    best = np.partition(p, -2, axis=1)
     return np.asarray(best[:, -1] - best[:, -2])

@@ -14,6 +14,7 @@ from typing import Any
 
 from nlptx.errors import NlptxError, SettingsError
 from nlptx.io.atomic_write import atomic_output
+from nlptx.io.output_path import check_writable
 from nlptx.io.paths import FilePath, file_name
 
 FORMATS = ("png", "svg", "pdf")
@@ -52,10 +53,11 @@ _STYLE: Any = {  # Any, because the type declared by matplotlib lists all keys
 }
 
 
-def check_extension(path: FilePath) -> None:
-    """Raise SettingsError unless a file name ends in .png, .svg or .pdf."""
+def check_picture_path(path: FilePath) -> None:
+    """Raise SettingsError unless a file name ends in .png, .svg or .pdf, and OutputError if it cannot be written."""
     if _suffix(path) not in FORMATS:
         raise SettingsError(f"{path}: a picture ends in .{', .'.join(FORMATS)}")
+    check_writable(path)
 
 
 @contextmanager
@@ -75,7 +77,7 @@ def picture(path: FilePath, height: float, *, width: float = WIDTH, constrained:
         NlptxError: matplotlib is not installed.
         OutputError: the file cannot be written.
     """
-    check_extension(path)
+    check_picture_path(path)
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure

@@ -15,12 +15,13 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.decision import OneLabel
 from nlptx.corpus.document import ReadOptions
 from nlptx.data_quality.labelled_rows import LabelledRows
 from nlptx.data_quality.out_of_fold import fit_probabilities, ngram_rows
 from nlptx.data_quality.rows import read_rows
 from nlptx.data_quality.words import find_words
-from nlptx.data_quality.worth_labelling import choose
+from nlptx.data_quality.worth_labelling import choose, margins
 from nlptx.metrics import log_loss
 from nlptx.runtime.workers import Workers
 
@@ -41,6 +42,7 @@ def curves(path: str, seed: int, splits: tuple[str, ...]) -> NDArray[np.float64]
         words = find_words([rows.texts[row] for row in labelled.indices[order]], workers)
     ngrams, targets = ngram_rows(words), labelled.targets[order]
     classes = len(labelled.label_names)
+    decision = OneLabel(np.bincount(targets) / len(targets), balanced=False)
     test, pool = np.arange(test_size), np.arange(test_size, len(order))
     result = np.zeros((2, len(SIZES), 2))
     for method in range(2):
@@ -53,7 +55,7 @@ def curves(path: str, seed: int, splits: tuple[str, ...]) -> NDArray[np.float64]
             if method == 0:
                 known = pool[: FIRST + (step + 1) * BATCH]
             else:
-                known = np.append(known, rest[choose(p[len(test) :], ngrams[rest], BATCH)])
+                known = np.append(known, rest[choose(margins(p[len(test) :], decision), ngrams[rest], BATCH)])
     return result
 
 

@@ -227,3 +227,47 @@ def test_suggestions_do_not_depend_on_jobs_and_may_come_from_a_model(to_label, w
 )
 def test_impossible_suggestions(to_label, words, code, says):
     refused("check", "data.tsv", *words, code=code, says=says)
+
+
+def test_no_text_is_left_to_suggest(to_label):
+    (to_label / "other.txt").write_text("zzz qqq\n")
+    result = run("check", "data.tsv", "--suggest", "2", "--unlabelled", "other.txt", "--to-label", "next.csv")
+    assert "none: no text without a label has a word in common with the labelled texts" in result.text
+    assert (to_label / "next.csv").read_text().split() == ["text,label"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--bad-rows", "data.tsv"),
+        ("--against", "other.csv", "--bad-rows", "other.csv"),
+        ("--suggest", "2", "--unlabelled", "other.csv", "--to-label", "other.csv"),
+        ("--suggest", "2", "--unlabelled", "other.csv", "--to-label", "data.tsv"),
+    ],
+)
+def test_outputs_never_replace_inputs(to_label, words):
+    (to_label / "other.csv").write_text("text,label\na text,pos\n")
+    before = {path.name: path.read_bytes() for path in to_label.iterdir()}
+    refused("check", "data.tsv", *words, code=2, says="is also an input")
+    assert {path.name: path.read_bytes() for path in to_label.iterdir()} == before
+
+
+def test_two_outputs_need_two_names(to_label):
+    words = ("--suggest", "2", "--unlabelled", "more.txt", "--bad-rows", "a.csv", "--to-label", "./a.csv")
+    refused("check", "data.tsv", *words, code=2, says="the same file")
+
+
+def test_several_labels_per_text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [("great plot", "good; plot"), ("great", "good"), ("awful plot", "plot"), ("awful", "")] * 4
+    write(tmp_path / "sets.tsv", [(f"{text} {n}", labels) for n, (text, labels) in enumerate(rows)], ("text", "Label"))
+    (tmp_path / "more.txt").write_text("great but awful\nplot\n")
+    report = call("check", "sets.tsv", "--label-separator", ";", "--json", "-q").json
+    assert report["profile"]["without_label"] == 0  # an empty cell means "no labels", whatever the case of the header
+    words = ("train", "sets.tsv", "--label-separator", ";", "--epochs", "1", "--ngram-min-texts", "1", "-o", "m.npz")
+    call(*words, "-q")
+    words = ("check", "sets.tsv", "-m", "m.npz", "--suggest", "2", "--unlabelled", "more.txt")
+    by_model = call(*words, "--json", "-q").json  # the model knows the separator
+    assert {label["label"] for label in by_model["profile"]["labels"]} == {"good", "plot"}
+    assert len(by_model["suggested"]) == 2
+    assert "delete the lines that you do not label" in call(*words, "--to-label", "next.csv").stderr

@@ -108,6 +108,9 @@ def test_refusals(folder, tmp_path):
     refused("compare", "bad.csv", "none.csv", code=2, says="none.csv: no such file", cwd=folder)
     words = ("compare", "bad.csv", "good.jsonl", "--disagreements", tmp_path / "a.xlsx")
     refused(*words, code=2, says="name it *.csv", cwd=folder)
+    words = ("compare", "bad.csv", "good.jsonl", "--disagreements")
+    refused(*words, "bad.csv", code=2, says="is also an input", cwd=folder)
+    refused(*words, tmp_path / "none" / "a.csv", code=1, says="folder does not exist", cwd=folder)
     other = tmp_path / "other.csv"
     other.write_text("text,label,predicted\nsomething else,pos,pos\n")
     refused("compare", folder / "bad.csv", other, code=3, says=f"{other}: no row for the text 'great film 0'")

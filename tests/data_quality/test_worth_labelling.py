@@ -1,10 +1,13 @@
 """The texts most worth labelling: uncertain ones, without those that resemble each other."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
+from nlptx.classifier.decision import LabelSets, OneLabel
 from nlptx.corpus.document import Document
 from nlptx.data_quality.rows import Rows
 from nlptx.data_quality.worth_labelling import choose, margins, worth_labelling
@@ -46,6 +49,32 @@ def test_rows_of_the_data_without_a_label_are_candidates():
     assert sorted(found.rows.tolist()) == [12, 13]
 
 
+def test_a_copy_of_a_labelled_text_is_no_candidate_although_it_comes_first():
+    labelled = [("great but awful", None), *LABELLED, ("great but awful", "pos")]
+    texts, _ = suggested(["awful but great"], labelled=labelled)
+    assert texts == ["awful but great"]
+
+
+@pytest.mark.parametrize(
+    ("unlabelled", "says"), [(["A great film", "", "?"], "copy of one with a label"), (["zzz"], "no text .* in common")]
+)
+def test_the_reason_why_there_are_no_texts(unlabelled, says):
+    texts, found = suggested(unlabelled)
+    assert texts == []
+    assert re.search(says, found.obstacle)
+    assert found.probabilities.shape == (0,)
+
+
+def test_the_thresholds_of_a_given_model_decide():
+    def predict(texts):
+        p = np.array([[0.25, 0.6] if "one" in text else [0.9, 0.1] for text in texts])
+        return ["x", "y"], p, LabelSets(";", np.array([0.2, 0.9]))
+
+    texts, found = suggested(["number two", "number one"], predict=predict)
+    assert (texts, found.labels) == (["number one", "number two"], [("x",), ("x",)])
+    assert_allclose(found.probabilities, [0.25, 0.9])
+
+
 def test_the_number_of_threads_does_not_change_the_choice():
     texts = [f"{a} {b} {c}" for a in ("great", "awful") for b in ("and", "but", "film") for c in ("bad", "good", "so")]
     assert suggested(texts, 5, jobs=1)[0] == suggested(texts, 5, jobs=3)[0]
@@ -53,7 +82,8 @@ def test_the_number_of_threads_does_not_change_the_choice():
 
 def test_a_given_model_is_used():
     def predict(texts):
-        return ["x", "y", "z"], np.array([[0.5, 0.4, 0.1] if "one" in text else [0.9, 0.1, 0] for text in texts])
+        p = np.array([[0.5, 0.4, 0.1] if "one" in text else [0.9, 0.1, 0] for text in texts])
+        return ["x", "y", "z"], p, OneLabel(np.ones(3) / 3, balanced=False)
 
     texts, found = suggested(["number two", "number one"], 1, predict=predict)
     assert (texts, found.labels, found.probabilities.tolist()) == (["number one"], [("x",)], [0.5])
@@ -79,23 +109,24 @@ def test_impossible_requests(unlabelled, labelled, says):
 
 def test_similar_texts_are_chosen_last():
     ngrams = sp.csr_matrix(np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 0, 0], [1, 1, 1, 0]], np.float32))
-    probabilities = np.array([[0.5, 0.5], [0.51, 0.49], [0.9, 0.1], [0.52, 0.48], [1, 0]])
-    assert_array_equal(choose(probabilities, ngrams, 2), [0, 2])
-    assert_array_equal(choose(probabilities, ngrams, 4), [0, 2, 1, 3])
-    assert_array_equal(choose(probabilities, ngrams[:, :0], 5), [0, 1, 3, 2, 4])  # texts without n-grams are not alike
-    assert_array_equal(choose(probabilities[:0], ngrams[:0], 3), [])
+    certain = np.array([0, 0.02, 0.8, 0.04, 1])
+    assert_array_equal(choose(certain, ngrams, 2), [0, 2])
+    assert_array_equal(choose(certain, ngrams, 4), [0, 2, 1, 3])
+    assert_array_equal(choose(certain, ngrams[:, :0], 5), [0, 1, 3, 2, 4])  # texts without n-grams are not alike
+    assert_array_equal(choose(certain[:0], ngrams[:0], 3), [])
 
 
 def test_many_candidates_are_compared_in_groups(monkeypatch):
     rng = np.random.default_rng(1)
     dense = (rng.random((60, 8)) < 0.3).astype(np.float32)
-    p = rng.random(60)
-    probabilities = np.stack([p, 1 - p], axis=1)
-    expected = choose(probabilities, sp.csr_matrix(dense), 60)
+    certain = rng.random(60)
+    expected = choose(certain, sp.csr_matrix(dense), 60)
     monkeypatch.setattr("nlptx.data_quality.worth_labelling._COMPARED", 7)
-    assert_array_equal(choose(probabilities, sp.csr_matrix(dense), 8), expected[:8])
+    assert_array_equal(choose(certain, sp.csr_matrix(dense), 8), expected[:8])
 
 
 def test_margins():
-    assert_allclose(margins(np.array([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1]])), [0.2, 0.7])
-    assert_allclose(margins(np.array([[0.9, 0.45], [0.0, 1.0]]), sets=True), [0.1, 1])
+    one = OneLabel(np.ones(3) / 3, balanced=False)
+    assert_allclose(margins(np.array([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1]]), one), [0.2, 0.7])
+    assert_allclose(margins(np.array([[0.9, 0.45], [0.0, 1.0]]), LabelSets(";", np.array([0.5, 0.5]))), [0.1, 1])
+    assert_allclose(margins(np.array([[0.2, 0.9], [0.28, 0.4]]), LabelSets(";", np.array([0.2, 0.8]))), [0, 0.1])

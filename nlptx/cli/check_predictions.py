@@ -1,0 +1,66 @@
+"""The predictions that ``nlptx check`` uses: those of a table or of a model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nlptx.cli.options import BUNDLED, Run
+from nlptx.cli.seen_data import SEEN, seen_in
+from nlptx.corpus.document import ReadOptions
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from nlptx.classifier.decision import Decision
+    from nlptx.classifier.model import Model
+    from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
+    from nlptx.runtime.workers import Workers
+
+
+class GivenModel:
+    """The model of -m.
+
+    Args:
+        name: name of its file, or ``bundled``.
+        run: options for all commands.
+    """
+
+    def __init__(self, name: str, run: Run) -> None:
+        from nlptx.classifier.model import Model
+
+        self.name = name
+        self.model: Model = Model.load(None if name == BUNDLED else name)
+        self.run = run
+
+    def with_separator(self, reading: ReadOptions) -> ReadOptions:
+        """Return options that read several labels per text if the model gives them."""
+        sets = self.model.label_sets
+        return reading if sets is None or reading.label_separator else replace(reading, label_separator=sets.separator)
+
+    def predict_labelled(self, labelled: LabelledData, workers: Workers) -> LabelledPredictions:
+        """Return the predictions for labelled texts."""
+        from nlptx.evaluation.labelled_predictions import predict_labelled
+
+        note = self.run.reporter.note
+        if seen := seen_in(self.model, labelled.sha256):
+            note(f"note: {SEEN[seen]}; it hides wrong labels")
+        return predict_labelled(self.model, self.name, labelled, workers, note)
+
+    def predict(self, texts: list[str], workers: Workers) -> tuple[list[str], NDArray[np.float64], Decision]:
+        """Return the C labels, their probabilities (B, C) for B texts, and how labels are chosen."""
+        import numpy as np
+
+        from nlptx.classifier.scoring import score
+
+        scored = score(self.model, ((None, text) for text in texts), workers)
+        p = np.array([row.probabilities for batch in scored for _, row in batch])
+        return self.model.label_names, p, self.model.decision
+
+
+def predictions_of_table(path: str, labelled: LabelledData, reading: ReadOptions, run: Run) -> LabelledPredictions:
+    """Return the predictions of a table for labelled texts."""
+    from nlptx.evaluation.prediction_file import read_predictions
+
+    return read_predictions(path, replace(reading, format="auto", delimiter=None), run.reporter.note, labelled)
