@@ -160,15 +160,18 @@ def _as_json(result: Tuning) -> dict[str, Any]:
 
 
 def _draw(result: Tuning, output: str, reporter: Reporter) -> None:
-    """Print the settings that were tested on most folds, the best first."""
+    """Print the settings that were tested on most folds, the best first, and the settings at the start."""
     from nlptx.experiments.halving import MEASURES
 
     sign = -1 if MEASURES[result.measure] else 1
     tested = [trial for trial in result.trials if trial.folds]
     order = sorted(tested, key=lambda trial: (-len(trial.folds), sign * trial.mean(result.measure)))
+    shown = order[:_MAX_ROWS]
+    if result.default not in shown:
+        shown[-1] = result.default
     rows = [
         (len(trial.folds), f"{trial.mean('accuracy'):.2%}", f"{trial.mean('log_loss'):.4f}", _changes(trial))
-        for trial in order[:_MAX_ROWS]
+        for trial in shown
     ]
     header = ("folds", "accuracy", "log-loss", "changed settings")
     reporter.table(f"best of {len(tested)} settings -> {output}", header, rows)
