@@ -179,7 +179,7 @@ def _standard_input() -> str:
 
     data = sys.stdin.buffer.read()
     if found := not_text(data[:HEAD]):
-        raise DataError(f"this is {found.kind}, not text", where="<stdin>", hint=found.advice)
+        raise DataError(f"this is {found.kind}; expected text in UTF-8", where="<stdin>", hint=found.advice)
     try:
         return data.decode()
     except UnicodeDecodeError as error:

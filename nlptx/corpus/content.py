@@ -50,10 +50,10 @@ _SIGNATURES = {
     b"GIF87a": NotText("a GIF image", _NO_TEXT),
     b"GIF89a": NotText("a GIF image", _NO_TEXT),
     b"\x7fELF": NotText("a program", _NO_TEXT),
-    codecs.BOM_UTF32_LE: NotText("UTF-32 text", _CONVERT.format("UTF-32")),
-    codecs.BOM_UTF32_BE: NotText("UTF-32 text", _CONVERT.format("UTF-32")),
-    codecs.BOM_UTF16_LE: NotText("UTF-16 text", _CONVERT.format("UTF-16")),
-    codecs.BOM_UTF16_BE: NotText("UTF-16 text", _CONVERT.format("UTF-16")),
+    codecs.BOM_UTF32_LE: NotText("text in UTF-32", _CONVERT.format("UTF-32")),
+    codecs.BOM_UTF32_BE: NotText("text in UTF-32", _CONVERT.format("UTF-32")),
+    codecs.BOM_UTF16_LE: NotText("text in UTF-16", _CONVERT.format("UTF-16")),
+    codecs.BOM_UTF16_BE: NotText("text in UTF-16", _CONVERT.format("UTF-16")),
 }
 _SIGNATURE = re.compile(b"|".join(map(re.escape, _SIGNATURES)))
 # Kind of a zip archive by the start of the name of an entry.
@@ -127,7 +127,7 @@ def _binary(head: bytes) -> NotText | None:
     if len(head) < _MIN_BYTES or b"\0" not in head:
         return None
     if encoding := _unmarked_utf16(head):
-        return NotText("UTF-16 text", _CONVERT.format(encoding))
+        return NotText("text in UTF-16", _CONVERT.format(encoding))
     controls = len(head) - len(head.translate(None, _CONTROLS))
     return NotText("a binary file", _NO_TEXT) if controls > _MIN_BYTES + len(head) / 20 and not _is_utf8(head) else None
 

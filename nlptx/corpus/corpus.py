@@ -69,7 +69,7 @@ class Corpus:
             return
         head = cast(io.BufferedReader, source.stream).peek(HEAD)[:HEAD]
         if found := not_text(head):
-            raise DataError(f"this is {found.kind}, not text", where=source.name, hint=found.advice)
+            raise DataError(f"this is {found.kind}; expected text in UTF-8", where=source.name, hint=found.advice)
         if source.format != "text" or self.options.format != "auto":
             return
         if kind := kind_by_name(source.name):

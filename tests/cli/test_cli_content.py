@@ -26,7 +26,7 @@ def arrays():
         ("a.json", ARRAY.encode(), ("a JSON array", "jq -c")),
         ("a.txt", PAGE.encode(), ("an HTML page", "html2text")),
         ("a.npz", arrays(), ("a NumPy archive", "Only text")),
-        ("a.txt", "great film\n".encode("utf-16"), ("UTF-16 text", "iconv -f UTF-16 -t UTF-8")),
+        ("a.txt", "great film\n".encode("utf-16"), ("text in UTF-16", "iconv -f UTF-16 -t UTF-8")),
         ("a.xlsx", b"text,label\ngreat film,pos\n", ("an Excel workbook", "--input-format")),
     ],
     ids=["array", "page", "npz", "utf-16", "csv-named-xlsx"],
@@ -49,8 +49,8 @@ def test_every_command_rejects_input_that_is_not_text(name, content, says, work,
 
 @pytest.mark.parametrize("content", [ARRAY.encode(), PAGE.encode(), arrays()], ids=["array", "page", "npz"])
 def test_piped_input_that_is_not_text_is_rejected(content, model):
-    refused("predict", "-m", model, stdin=content, code=3, says=("<stdin>: this is", "not text"))
-    refused("explain", "-m", model, stdin=content, code=3, says=("<stdin>: this is", "not text"))
+    refused("predict", "-m", model, stdin=content, code=3, says=("<stdin>: this is", "expected text in UTF-8"))
+    refused("explain", "-m", model, stdin=content, code=3, says=("<stdin>: this is", "expected text in UTF-8"))
 
 
 def test_a_text_that_begins_like_markup_or_json_is_scored(model):
