@@ -34,7 +34,17 @@ from nlptx.settings import SEED
 T = TypeVar("T")
 FORMAT = 1
 STDIN = "-"
-KINDS = {"cooccurrence": "cooccur", "embeddings": "pca", "model": "train", "checkpoint": "train"}
+KINDS = {
+    "cooccurrence": "cooccur",
+    "tokens": "cooccur",
+    "pairs": "cooccur",
+    "words": "merge",
+    "embeddings": "pca",
+    "model": "train",
+    "checkpoint": "train",
+}
+# Kinds of parts, which are added up to a co-occurrence matrix.
+_PARTS = ("tokens", "pairs")
 _HEADER = "header"
 _LARGEST_HEADER = 64 << 20
 # Error codes of the operating system which mean that the path does not refer to a file.
@@ -177,7 +187,8 @@ def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
         if kinds and kind not in kinds:
             raise WrongKindError(
                 f"holds {'a ' if KINDS[kind] == 'train' else ''}{kind}, the output of nlptx {KINDS[kind]};"
-                f" expected {' or '.join(f'{name} (nlptx {KINDS[name]})' for name in kinds)}"
+                f" expected {' or '.join(f'{name} (nlptx {KINDS[name]})' for name in kinds)}",
+                hint="Add up all parts first: nlptx merge." if kind in _PARTS and kinds == ("cooccurrence",) else "",
             )
         # The contents of entries have checksums, but the list of entries has none.
         if sorted(f"{name}.npy" for name in [_HEADER, *header["arrays"]]) != sorted(entries):

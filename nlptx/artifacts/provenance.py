@@ -16,6 +16,8 @@ _STAGES: dict[str, tuple[str, type[Settings], str]] = {
     "embeddings": ("pca", PcaSettings, "embeddings.npz"),
     "model": ("train", TrainSettings, "model.npz"),
 }
+# Kinds of the parts of counts, and of the word list that is made from them.
+_PARTS = ("tokens", "pairs", "words")
 
 # Fields of ReadOptions and the options that set them.
 _READING = {
@@ -41,12 +43,24 @@ def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
     word vectors and the same model in one step, only this command is returned.
     """
     headers = chain(artifact.header)
+    if artifact.kind in _PARTS:
+        return headers, [_part_command(artifact.header)]
     if _is_one_step(headers):
         return headers, [command(headers[-1], one_step=True)]
     corpus = _inputs(headers[-1]) if _is_same_corpus(headers) else ["CORPUS"]
     outputs = [_start_file(header) if header["kind"] == "model" else "" for header in headers[:-1]] + [""]
     pairs = zip(headers, outputs, strict=True)
     return headers, [command(header, corpus, output=output) for header, output in pairs if is_made_here(header)]
+
+
+def _part_command(header: dict[str, Any]) -> str:
+    """Return the command that makes a part of counts or a word list."""
+    if header["kind"] == "words":
+        return "nlptx merge PARTS --words-only -o words.npz"
+    number, of = (header["details"].get(name) for name in ("shard", "shards"))
+    words = ["CORPUS", "--shard", f"{number}/{of}"]
+    words += ["--vocabulary", "words.npz"] if header["kind"] == "pairs" else []
+    return command({**header, "kind": "cooccurrence"}, words, output=f"part-{number}.npz")
 
 
 def _start_file(header: dict[str, Any]) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 import click
 
-from nlptx.cli.command import PATH, command
+from nlptx.cli.command import PATH, command, option
 from nlptx.cli.config import config_option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import (
@@ -18,9 +19,10 @@ from nlptx.cli.options import (
     run_options,
     seed_option,
     settings_options,
+    unless_given,
 )
 from nlptx.cli.reading_options import reading_options
-from nlptx.cli.stage_facts import count_facts, note_dropped_words
+from nlptx.cli.stage_facts import count_facts, note_dropped_words, part_facts
 from nlptx.cli.stage_run import StageRun
 from nlptx.corpus.document import ReadOptions, non_default_options
 from nlptx.settings import CountSettings
@@ -35,6 +37,13 @@ SPLITS = ("train", "unsup")
 @preset_option
 @settings_options(CountSettings)
 @seed_option
+@option("--shard", metavar="I/N", help="Use only the I-th of N parts of the input; nlptx merge adds up the parts.")
+@option(
+    "--vocabulary",
+    type=PATH,
+    metavar="FILE",
+    help="With --shard, count the pairs of the words of this file, from nlptx merge --words-only.",
+)
 @memory_options
 @reading_options(SPLITS)
 @run_options()
@@ -43,6 +52,8 @@ def cooccur(
     output: str,
     settings: CountSettings,
     seed: int,
+    shard: str | None,
+    vocabulary: str | None,
     memory: int,
     tmp_dir: str | None,
     reading: ReadOptions,
@@ -58,13 +69,25 @@ def cooccur(
     .txt file), a .tar.gz of such a folder, or - for standard input. Files may be compressed. The result is a
     sparse word-by-word matrix with its vocabulary; scipy.sparse.load_npz can read the matrix. The counts are
     exact. Counting uses no random numbers, so --seed has no effect.
+
+    With --shard, the result is a part, by default part-I.npz, and nlptx merge makes the counts from all parts; see
+    nlptx merge --help.
     """
     inputs = inputs_or_stdin(inputs)
-    check_names(*inputs)
-    stage = StageRun(run, output, inputs)
+    check_names(*inputs, vocabulary)
+    if vocabulary is not None and shard is None:
+        raise click.UsageError("--vocabulary is for --shard I/N.")
+    part = None
+    if shard is not None:
+        from nlptx.corpus.shard import Shard
+
+        part = Shard.parse(shard)
+        output = unless_given("output", output, f"part-{part.number}.npz")
+    stage = StageRun(run, output, [*inputs, *filter(None, [vocabulary])])
     run.reporter.detail(f"settings: {settings.to_dict()}")
     from nlptx.artifacts import container
     from nlptx.cooccurrence.count import count_corpus
+    from nlptx.cooccurrence.count_shard import count_shard, read_word_list
     from nlptx.corpus.corpus import Corpus
     from nlptx.io.spill import MemoryBudget
     from nlptx.runtime.allocator import keep_freed_memory
@@ -80,9 +103,18 @@ def cooccur(
                     yield block
                     meter(None, f"{corpus.documents:,} documents")
 
+            def about_corpus() -> dict[str, Any]:
+                read = non_default_options(reading, SPLITS)
+                return {"documents": corpus.documents, "sha256": corpus.sha256, "reading": read}
+
+            if part is not None:
+                words = None if vocabulary is None else read_word_list(vocabulary, settings)
+                artifact = count_shard(blocks(), part, words, settings, about_corpus, space, workers)
+                container.write(output, artifact)
+                stage.finish(f"part with {artifact.kind}", part_facts(artifact))
+                return
             counts = count_corpus(blocks(), settings, space, workers)
-        details = {**counts.details, "documents": corpus.documents, "sha256": corpus.sha256}
-        details["reading"] = non_default_options(reading, SPLITS)
+        details = counts.details | about_corpus()
         note_dropped_words(details, run.reporter.note)
         container.write(output, dataclasses.replace(counts, details=details).to_artifact())
         stage.finish("counts", count_facts(details, len(counts.vocabulary), len(counts.matrix.columns)))

@@ -22,6 +22,7 @@ from nlptx.errors import NlptxError
 # Command -> help text. The module of the same name is imported only if the command is used.
 COMMANDS = {
     "cooccur": "Count which words occur near each other.",
+    "merge": "Add up counts that were made in parts.",
     "pca": "Turn counts into word vectors.",
     "train": "Fit a transformer on labelled text.",
     "predict": "Score text.",

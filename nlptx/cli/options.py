@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, configured, option, stage_of
 from nlptx.cli.option_names import as_options
@@ -68,6 +69,12 @@ def run_options(
 def output_option(default: str, help: str) -> Callable[[Function], Function]:
     """Add ``-o/--output``."""
     return option("-o", "--output", type=PATH, default=default, show_default=True, metavar="FILE", help=help)
+
+
+def unless_given(name: str, value: str, default: str) -> str:
+    """Return the value of an option of the current command, or another default if the user did not give the option."""
+    is_default = click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT
+    return default if is_default else value
 
 
 def model_option(function: Function) -> Function:

@@ -6,16 +6,26 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from nlptx.artifacts.container import Artifact
     from nlptx.embeddings.embeddings import Embeddings
 
 # Details of counts that are not shown.
 _HIDDEN = ("sha256", "reading", "memory")
 
 
-def count_facts(details: dict[str, Any], words: int, entries: int) -> dict[str, Any]:
-    """Return the summary of a counts artifact: its details, and the numbers of words and matrix entries."""
+def count_facts(details: dict[str, Any], words: int, entries: int | None) -> dict[str, Any]:
+    """Return the summary of counts: their details, and the numbers of words and, if known, of matrix entries."""
     shown = {name: value for name, value in details.items() if name not in _HIDDEN}
-    return {**shown, "words": words, "entries": entries}
+    return {**shown, "words": words} | ({} if entries is None else {"entries": entries})
+
+
+def part_facts(artifact: Artifact) -> dict[str, Any]:
+    """Return the summary of a part of counts."""
+    from nlptx.cooccurrence.parts import shard_of
+
+    sizes = {"documents": "lengths", "tokens": "ids", "entries": "data", "words": "word_counts"}
+    found = {name: len(artifact.arrays[array]) for name, array in sizes.items() if array in artifact.arrays}
+    return {"shard": str(shard_of(artifact.details)), **found}
 
 
 def pca_facts(embeddings: Embeddings) -> dict[str, Any]:

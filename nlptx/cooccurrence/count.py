@@ -52,21 +52,52 @@ def count_corpus(blocks: Iterable[bytes], settings: CountSettings, space: Memory
         DataError: the corpus is empty, or no word is frequent enough.
         OutputError: the temporary files cannot be written.
     """
-    tokenizer = Tokenizer(settings.tokenizer, settings.lowercase)
+    return count_stream(read_stream(blocks, settings, space, workers), settings, space, workers)
+
+
+def read_stream(blocks: Iterable[bytes], settings: CountSettings, space: MemoryBudget, workers: Workers) -> TokenStream:
+    """Tokenize a corpus; for the arguments, see :func:`count_corpus`."""
     stream = TokenStream(space)
-    stream.read(blocks, tokenizer, workers)
-    vocabulary, known = _choose_words(stream, settings, tokenizer)
-    details = {
-        "tokens": len(stream.ids),
-        "known_tokens": int(vocabulary.counts.sum()),
-        "distinct_words": len(stream.numbers),
-    }
+    stream.read(blocks, Tokenizer(settings.tokenizer, settings.lowercase), workers)
+    return stream
+
+
+def count_stream(stream: TokenStream, settings: CountSettings, space: MemoryBudget, workers: Workers) -> Counts:
+    """Choose the vocabulary of a token stream and count its pairs; see :func:`count_corpus`. The stream is closed."""
+    vocabulary = choose_words(stream, settings)
+    known = known_words(stream, vocabulary)
+    details = stream_details(stream, vocabulary)
     if stream.dropped:
         # The memory limit determines which words were dropped, so it is needed to reproduce this result.
         details |= {"dropped_up_to": stream.dropped, "memory": space.memory}
     stream.numbers.clear()
-    words = len(vocabulary)
+    matrix = count_known(stream, known, len(vocabulary), settings, space, workers)
+    return Counts(matrix, vocabulary, settings, details)
+
+
+def count_known(
+    stream: TokenStream,
+    known: NDArray[np.int32],
+    words: int,
+    settings: CountSettings,
+    space: MemoryBudget,
+    workers: Workers,
+    *,
+    in_units: bool = False,
+) -> SpilledMatrix:
+    """Count the pairs of the known words of a token stream, and close the stream.
+
+    Args:
+        stream: the tokens.
+        known: int32 vocabulary id of each word id of the stream; -1 for a word outside the vocabulary.
+        words: V, the number of words in the vocabulary.
+        settings: settings of the stage.
+        space: memory limit and folder for temporary files.
+        workers: threads or processes; they do not change the counts.
+        in_units: whether to return the sums as integer numbers of units, which can be added to those of other texts.
+    """
     units, one = unit_weights(settings.weighting, settings.window)
+    one = 1 if in_units else one
     longest = max((int(part.max(initial=0)) for part in stream.lengths.parts()), default=0)
     padding = _BYTES_PER_PADDING * _reach(settings.window, longest)
     single = _BYTES_PER_TOKEN * len(stream.ids) + padding * len(stream.lengths) <= space.memory
@@ -84,24 +115,39 @@ def count_corpus(blocks: Iterable[bytes], settings: CountSettings, space: Memory
         del index, rows  # frees the block and the row buffers
         if not single:
             run.leave_memory(space, done / len(stream.ids))
-        runs.append(run)
-        if len(runs) == _FAN_IN:
-            runs = [_merge(runs, space, workers)]
+        runs = add_run(runs, run, space, workers)
     stream.close()
-    run = runs[0] if single else _merge(runs, space, workers, one)
-    return Counts(run, vocabulary, settings, details)
+    if not runs:
+        return SpilledMatrix.empty(words, space)
+    return runs[0] if single else sum_runs(runs, space, workers, one)
 
 
-def _merge(runs: list[SpilledMatrix], space: MemoryBudget, workers: Workers, one: int = 1) -> SpilledMatrix:
+def add_run(
+    runs: list[SpilledMatrix], run: SpilledMatrix, space: MemoryBudget, workers: Workers
+) -> list[SpilledMatrix]:
+    """Return partial matrices and one more, summed if there would be too many files otherwise."""
+    runs = [*runs, run]
+    return [sum_runs(runs, space, workers)] if len(runs) == _FAN_IN else runs
+
+
+def sum_runs(runs: list[SpilledMatrix], space: MemoryBudget, workers: Workers, one: int = 1) -> SpilledMatrix:
+    """Return the sum of partial matrices, divided by ``one``, the number of units in a weight of 1."""
     from nlptx.cooccurrence.merge import merge  # imports SciPy, which takes as long as counting a small corpus
 
     return merge(runs, space, workers, one)
 
 
-def _choose_words(
-    stream: TokenStream, settings: CountSettings, tokenizer: Tokenizer
-) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Return the vocabulary, and the vocabulary id of each word id of the stream (-1 for a word that was left out)."""
+def stream_details(stream: TokenStream, vocabulary: Vocabulary) -> dict[str, int]:
+    """Return the numbers of tokens and distinct words of a stream, and of tokens in the vocabulary."""
+    return {
+        "tokens": int(stream.totals.sum()),
+        "known_tokens": int(vocabulary.counts.sum()),
+        "distinct_words": len(stream.numbers),
+    }
+
+
+def choose_words(stream: TokenStream, settings: CountSettings) -> Vocabulary:
+    """Return the most frequent words of a token stream. Raises DataError if no word is frequent enough."""
     counts = stream.counts(settings.min_count)
     words = rank_words(counts, settings.min_count, settings.max_words)
     if not words:
@@ -114,10 +160,19 @@ def _choose_words(
             f" the most frequent, {as_text(top)!r}, occurs {counts[top]} times",
             hint="Lower `min_count`, or give more text.",
         )
-    known = np.full(len(stream.totals), -1, np.int32)
-    known[[stream.numbers[word] for word in words]] = np.arange(len(words), dtype=np.int32)
     totals = np.array([counts[word] for word in words], np.int64)
-    return Vocabulary([as_text(word) for word in words], totals, tokenizer), known
+    tokenizer = Tokenizer(settings.tokenizer, settings.lowercase)
+    return Vocabulary([as_text(word) for word in words], totals, tokenizer)
+
+
+def known_words(stream: TokenStream, vocabulary: Vocabulary) -> NDArray[np.int32]:
+    """Return the vocabulary id of each word id of a token stream, int32; -1 for a word outside the vocabulary."""
+    known = np.full(len(stream.totals), -1, np.int32)
+    for index, word in enumerate(vocabulary.words):
+        number = stream.numbers.get(word.encode("utf-8", "surrogatepass"))
+        if number is not None:
+            known[number] = index
+    return known
 
 
 def _reach(window: int, longest: int) -> int:

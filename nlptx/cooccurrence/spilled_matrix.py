@@ -29,6 +29,13 @@ class SpilledMatrix:
         self.values = budget.spilled_array(np.float64, 2 * max_bytes // 3)
         self._lengths: list[NDArray[np.int64]] = []
 
+    @classmethod
+    def empty(cls, words: int, budget: MemoryBudget) -> SpilledMatrix:
+        """Return a matrix without entries."""
+        matrix = cls(words, budget)
+        matrix.append(SparseRows(np.empty(0, np.int32), np.empty(0), np.zeros(words, np.int64)))
+        return matrix
+
     def append(self, rows: SparseRows) -> None:
         """Append a copy of the next rows."""
         self.columns.append(rows.columns.copy())

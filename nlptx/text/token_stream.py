@@ -13,7 +13,7 @@ from nlptx.runtime.workers import Workers
 from nlptx.text.blocks import BLOCK, cut
 from nlptx.text.scanner import Scanner
 from nlptx.text.tokenizer import Tokenizer
-from nlptx.text.word_ids import words_to_ids
+from nlptx.text.word_ids import EncodedChunk, words_to_ids
 
 # Characters per task, unless memory is short.
 _CHUNK = 8_000_000
@@ -54,16 +54,20 @@ class TokenStream:
         """Tokenize a corpus, one document per line. The result does not depend on the number of workers."""
         scanner = Scanner(tokenizer)
         for chunk in workers.map(lambda part: words_to_ids(part, scanner), cut(blocks, self._chunk)):
-            number = np.fromiter(map(self.numbers.__getitem__, chunk.words), np.int32, len(chunk.words))
-            missing = int(number.max(initial=-1)) + 1 - len(self.totals)
-            if missing > 0:
-                self.totals = np.concatenate([self.totals, np.zeros(max(len(self.totals), missing), np.int64)])
-            # This indexed addition is correct because the ids in `number` are distinct.
-            self.totals[number] += chunk.counts
-            self.ids.append(number[chunk.ids])
-            self.lengths.append(chunk.lengths)
-            if len(self.numbers) > self._max_words:
-                self._drop_rare_words()
+            self.add(chunk)
+
+    def add(self, chunk: EncodedChunk) -> None:
+        """Append documents that are already encoded, with word ids of their own."""
+        number = np.fromiter(map(self.numbers.__getitem__, chunk.words), np.int32, len(chunk.words))
+        missing = int(number.max(initial=-1)) + 1 - len(self.totals)
+        if missing > 0:
+            self.totals = np.concatenate([self.totals, np.zeros(max(len(self.totals), missing), np.int64)])
+        # This indexed addition is correct because the ids in `number` are distinct.
+        self.totals[number] += chunk.counts
+        self.ids.append(number[chunk.ids])
+        self.lengths.append(chunk.lengths)
+        if len(self.numbers) > self._max_words:
+            self._drop_rare_words()
 
     def _drop_rare_words(self) -> None:
         """Drop the rarest words, so that the tables are at most half full."""

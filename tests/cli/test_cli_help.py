@@ -18,7 +18,7 @@ from nlptx.cli.main import nlptx
 from nlptx.settings import GROUPS
 
 COMMANDS = (
-    *("cooccur", "pca", "train", "predict", "evaluate", "compare", "crossvalidate", "tune", "check"),
+    *("cooccur", "merge", "pca", "train", "predict", "evaluate", "compare", "crossvalidate", "tune", "check"),
     *("neighbors", "explain", "info", "init"),
 )
 STAGES = ("cooccur", "pca", "train")

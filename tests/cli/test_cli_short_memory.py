@@ -28,6 +28,7 @@ def words_of(command, work):
     """Return the arguments of a command with little data; output files are in the working folder."""
     return {
         "cooccur": ("cooccur", work / "corpus.txt", *COUNT, "-q", "-o", "out"),
+        "merge": ("merge", work / "cooccur.npz", "-q", "-o", "out"),
         "pca": ("pca", work / "cooccur.npz", *PCA, "-q", "-o", "out"),
         "train": ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "-q", "-o", "out"),
         "predict": ("predict", work / "test.tsv", "-m", work / "model.npz", "-q", "-o", "out"),

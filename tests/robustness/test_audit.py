@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from calling import call
 from command import NLPTX, environment
 from sample_data import COUNT, PCA, TRAIN
 
@@ -20,6 +21,8 @@ COMMANDS = [
     ("--help",),
     ("cooccur", "corpus.txt", *COUNT, "-o", "{out}/c.npz"),
     ("cooccur", "{out}/packed.txt.gz", *COUNT, "-o", "{out}/c.npz"),
+    ("cooccur", "corpus.txt", *COUNT, "--shard", "1/1", "-o", "{out}/part.npz"),
+    ("merge", "{out}/part.npz", "-o", "{out}/c.npz"),
     ("pca", "cooccur.npz", *PCA, "-o", "{out}/e.npz"),
     ("pca", "cooccur.npz", *PCA, "-o", "{out}/e.txt"),
     ("train", "train.tsv", "-e", "embeddings.npz", *TRAIN, "-o", "{out}/m.npz"),
@@ -50,6 +53,8 @@ def test_a_command_raises_no_forbidden_audit_event(words, work, tmp_path):
     import gzip
 
     (tmp_path / "packed.txt.gz").write_bytes(gzip.compress((work / "corpus.txt").read_bytes()))
+    if words[0] == "merge":
+        call("cooccur", work / "corpus.txt", *COUNT, "--shard", "1/1", "-o", tmp_path / "part.npz", "-q")
     done, log = audited([*NLPTX, *(word.format(out=tmp_path) for word in words)], tmp_path, cwd=work)
     assert done.returncode == 0, done.stderr
     assert log[0] == "watching"

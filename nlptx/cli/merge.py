@@ -1,0 +1,60 @@
+"""``nlptx merge``."""
+
+from __future__ import annotations
+
+import click
+
+from nlptx.cli.command import PATH, command, option
+from nlptx.cli.inputs import check_names
+from nlptx.cli.options import Run, memory_options, output_option, run_options, unless_given
+from nlptx.cli.stage_facts import count_facts
+from nlptx.cli.stage_run import StageRun
+
+
+@command()
+@click.argument("parts", nargs=-1, type=PATH, metavar="PART...", required=True)
+@output_option("cooccur.npz", "Where the counts go; - for standard output.")
+@option("--words-only", is_flag=True, help="Write only the words of all parts, for nlptx cooccur --vocabulary.")
+@memory_options
+@run_options()
+def merge(parts: tuple[str, ...], output: str, words_only: bool, memory: int, tmp_dir: str | None, run: Run) -> None:
+    """Add up the parts that nlptx cooccur --shard makes.
+
+    \b
+    nlptx merge part-*.npz -o cooccur.npz
+    nlptx merge part-*.npz --words-only -o words.npz
+
+    The result has the same bytes as that of nlptx cooccur without --shard, whatever the number and the order of the
+    parts. So a corpus can be counted by as many machines as there are, under any batch system. This command makes eight
+    parts: seq 8 | xargs -P8 -I{} nlptx cooccur reviews/ --shard {}/8 -o part-{}.npz
+
+    Such parts contain the words of the corpus, and merge counts the pairs of words. For very large corpora, the parts
+    can count the pairs too. Then --words-only makes a word list from the parts, and each part is made again with nlptx
+    cooccur --shard I/N --vocabulary WORDS. The new parts are merged without --words-only.
+    """
+    check_names(*parts)
+    if words_only:
+        output = unless_given("output", output, "words.npz")
+    stage = StageRun(run, output, parts)
+    from nlptx.artifacts import container
+    from nlptx.cooccurrence.merge_parts import merge_parts, merge_words
+    from nlptx.io.spill import MemoryBudget
+    from nlptx.runtime.allocator import keep_freed_memory
+    from nlptx.runtime.workers import Workers
+
+    keep_freed_memory()
+    with MemoryBudget(memory, tmp_dir) as space:
+        with run.reporter.meter("merging") as meter, Workers(run.jobs, processes=True) as workers:
+
+            def show(number: int) -> None:
+                meter(number / len(parts), f"{number:,} of {len(parts):,} parts")
+
+            if words_only:
+                words, settings = merge_words(parts, space, show)
+                container.write(output, words.to_artifact(settings))
+                facts = count_facts(words.details, len(words.vocabulary), None)
+            else:
+                counts = merge_parts(parts, space, workers, show)
+                container.write(output, counts.to_artifact())
+                facts = count_facts(counts.details, len(counts.vocabulary), len(counts.matrix.columns))
+        stage.finish("words" if words_only else "counts", facts)

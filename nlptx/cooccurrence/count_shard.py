@@ -1,0 +1,71 @@
+"""Makes a part of the counts from one shard of a corpus; see :mod:`nlptx.cooccurrence.parts`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from nlptx.artifacts.container import Artifact, build, read
+from nlptx.cooccurrence.count import count_known, known_words, read_stream
+from nlptx.cooccurrence.parts import WORDS, TokenPart, WordList, check_complete, pairs_artifact, shard_details
+from nlptx.corpus.shard import Shard
+from nlptx.errors import DataError, SettingsError
+from nlptx.io.spill import MemoryBudget
+from nlptx.runtime.workers import Workers
+from nlptx.settings import CountSettings
+
+
+def count_shard(
+    blocks: Iterable[bytes],
+    shard: Shard,
+    words: WordList | None,
+    settings: CountSettings,
+    corpus: Callable[[], dict[str, Any]],
+    space: MemoryBudget,
+    workers: Workers,
+) -> Artifact:
+    """Return a part with the tokens of a shard, or with the pairs of its words if a word list is given.
+
+    Args:
+        blocks: the whole corpus as blocks of lines.
+        shard: which documents to use.
+        words: the words whose pairs are counted; None for a part with tokens.
+        settings: settings of the stage.
+        corpus: called after all blocks were read; returns facts about the whole corpus: documents, digest, options.
+        space: memory limit, and folder for temporary files; the part is valid until it is closed.
+        workers: threads or processes; their number does not change the part.
+
+    Raises:
+        DataError: the word list belongs to another corpus, or there are more distinct words than fit in memory.
+        OutputError: the temporary files cannot be written.
+    """
+    stream = read_stream(shard.blocks(blocks), settings, space, workers)
+    check_complete(stream)
+    about = corpus()
+    if words is None:
+        return TokenPart.of(stream, shard, about).to_artifact(settings)
+    if any(words.details.get(name) != value for name, value in about.items()):
+        raise DataError(
+            "the input is not the corpus of the word list", hint="Give the same input and options as for its parts."
+        )
+    known = known_words(stream, words.vocabulary)
+    matrix = count_known(stream, known, len(words.vocabulary), settings, space, workers, in_units=True)
+    return pairs_artifact(matrix, words.vocabulary, settings, shard_details(shard) | words.details)
+
+
+def read_word_list(path: str, settings: CountSettings) -> WordList:
+    """Read a word list.
+
+    Raises:
+        ArtifactError: the file is not a word list, or damaged.
+        SettingsError: the file does not exist, or its words were counted with other settings.
+    """
+    artifact = read(path, WORDS)
+    words = build(artifact, WordList.from_artifact, path)
+    for name, value in settings.to_dict().items():
+        if artifact.settings[name] != value:
+            raise SettingsError(
+                f"{path}: `{name}` was {artifact.settings[name]}, and is {value} here",
+                hint="Give the same settings as for the parts of the word list.",
+            )
+    return words

@@ -1,0 +1,153 @@
+"""Adds up the parts of a corpus. The result is that of counting the whole corpus at once, in any order of the parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from nlptx.artifacts.container import Artifact, build, read
+from nlptx.cooccurrence.count import (
+    add_run,
+    choose_words,
+    count_stream,
+    stream_details,
+    sum_runs,
+)
+from nlptx.cooccurrence.parts import (
+    PAIRS,
+    TOKENS,
+    TokenPart,
+    WordList,
+    about_corpus,
+    check_complete,
+    check_details,
+    read_pairs,
+    shard_of,
+)
+from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
+from nlptx.cooccurrence.stored import Counts
+from nlptx.cooccurrence.window_pairs import unit_weights
+from nlptx.corpus.shard import Shard
+from nlptx.errors import CorruptError, DataError, SettingsError
+from nlptx.io.spill import MemoryBudget
+from nlptx.runtime.workers import Workers
+from nlptx.settings import CountSettings
+from nlptx.text.token_stream import TokenStream
+from nlptx.text.vocabulary import Vocabulary
+from nlptx.text.word_ids import EncodedChunk
+
+# Called with the number of parts that have been read.
+Progress = Callable[[int], None]
+
+
+def merge_parts(
+    paths: Sequence[str], space: MemoryBudget, workers: Workers, on_part: Progress = lambda parts: None
+) -> Counts:
+    """Add up all parts of a corpus, which all have tokens or all have pairs.
+
+    Args:
+        paths: files of the parts, in any order.
+        space: memory limit, and folder for temporary files. One part at a time must fit in memory.
+        workers: threads or processes; their number does not change the counts.
+        on_part: called after each part with the number of parts that have been read.
+
+    Raises:
+        ArtifactError: a file is not a part, or damaged.
+        DataError: the parts do not belong together, one is missing or given twice, or no word is frequent enough.
+        OutputError: the temporary files cannot be written.
+    """
+    stream, runs = TokenStream(space), list[SpilledMatrix]()
+    vocabulary: Vocabulary | None = None
+    artifact: Artifact | None = None
+    for number, (path, artifact) in enumerate(_parts(paths), start=1):
+        if artifact.kind == TOKENS:
+            stream.add(build(artifact, TokenPart.from_artifact, path).chunk)
+            check_complete(stream)
+        else:
+            rows, words = build(artifact, read_pairs, path)
+            vocabulary = vocabulary or words
+            if words.words != vocabulary.words or (words.counts != vocabulary.counts).any():
+                raise DataError(f"its words are not those of {paths[0]}", where=path)
+            run = SpilledMatrix(len(words), space)
+            run.append(rows)
+            del rows
+            run.leave_memory(space, number / len(paths))
+            runs = add_run(runs, run, space, workers)
+        on_part(number)
+    assert artifact is not None  # there is at least one part
+    settings, details = CountSettings.from_dict(artifact.settings), about_corpus(artifact.details)
+    if vocabulary is None:
+        counts = count_stream(stream, settings, space, workers)
+        return Counts(counts.matrix, counts.vocabulary, settings, counts.details | details)
+    one = unit_weights(settings.weighting, settings.window)[1]
+    return Counts(sum_runs(runs, space, workers, one), vocabulary, settings, details)
+
+
+def merge_words(
+    paths: Sequence[str], space: MemoryBudget, on_part: Progress = lambda parts: None
+) -> tuple[WordList, CountSettings]:
+    """Return the vocabulary of a corpus and the settings of its parts, which must have tokens.
+
+    For the arguments and errors, see :func:`merge_parts`.
+    """
+    stream = TokenStream(space)
+    artifact: Artifact | None = None
+    for number, (path, artifact) in enumerate(_parts(paths, TOKENS), start=1):
+        chunk = build(artifact, TokenPart.from_artifact, path).chunk
+        stream.add(EncodedChunk(chunk.words, np.empty(0, np.int32), chunk.counts, np.empty(0, np.int64)))
+        check_complete(stream)
+        on_part(number)
+    assert artifact is not None  # there is at least one part
+    settings = CountSettings.from_dict(artifact.settings)
+    vocabulary = choose_words(stream, settings)
+    return WordList(vocabulary, stream_details(stream, vocabulary) | about_corpus(artifact.details)), settings
+
+
+def _parts(paths: Sequence[str], *kinds: str) -> Iterator[tuple[str, Artifact]]:
+    """Yield the parts, after checking that they belong together."""
+    first: Artifact | None = None
+    found: dict[Shard, str] = {}
+    for path in paths:
+        artifact = read(path, *(kinds or (TOKENS, PAIRS)))
+        shard = build(artifact, _shard, path)
+        if first is None:
+            first = artifact
+            _check_number(len(paths), shard)
+        _check_alike(artifact, first, path, paths[0])
+        if shard in found:
+            raise DataError(f"holds shard {shard}, as does {found[shard]}", where=path, hint="Give each shard once.")
+        found[shard] = path
+        yield path, artifact
+    if first is None:
+        raise SettingsError("there are no parts to merge")
+
+
+def _shard(artifact: Artifact) -> Shard:
+    try:
+        return shard_of(check_details(artifact.details))
+    except SettingsError as error:
+        raise CorruptError(error.message) from error
+
+
+def _check_number(given: int, shard: Shard) -> None:
+    if given != shard.of:
+        parts = "is 1 part" if given == 1 else f"are {given} parts"
+        raise DataError(f"there {parts}; expected {shard.of}, because the corpus was divided into {shard.of} shards")
+
+
+def _check_alike(artifact: Artifact, first: Artifact, path: str, first_path: str) -> None:
+    """Raise DataError unless two parts can be added."""
+    for name, one, other in (
+        ("kind", artifact.kind, first.kind),
+        ("version of nlptx", artifact.version, first.version),
+        ("number of shards", artifact.details["shards"], first.details["shards"]),
+    ):
+        if one != other:
+            raise DataError(f"its {name} is not that of {first_path}: {one} and {other}", where=path)
+    for name, value in artifact.settings.items():
+        if value != first.settings.get(name):
+            others = f"`{name}` is {value} and {first.settings.get(name)}"
+            raise DataError(f"its settings are not those of {first_path}: {others}", where=path)
+    if about_corpus(artifact.details) != about_corpus(first.details):
+        raise DataError(f"its corpus is not that of {first_path}", where=path)

@@ -1,0 +1,176 @@
+"""Parts of counts, which ``nlptx cooccur`` makes from one shard of a corpus and ``nlptx merge`` adds up.
+
+There are two kinds of parts. A part with tokens has the encoded documents of the shard. A part with pairs has the sums
+of the pairs of words from a given vocabulary; they are integers, so the order of addition does not matter. The
+vocabulary comes from a word list, which is made from the counts of all words in all shards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.validation import need_array, read_vocabulary
+from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
+from nlptx.cooccurrence.window_pairs import SparseRows
+from nlptx.corpus.shard import Shard
+from nlptx.errors import CorruptError, DataError
+from nlptx.settings import CountSettings
+from nlptx.text.token_stream import TokenStream
+from nlptx.text.tokenizer import Tokenizer
+from nlptx.text.vocabulary import Vocabulary
+from nlptx.text.word_ids import EncodedChunk
+
+TOKENS, PAIRS, WORDS = "tokens", "pairs", "words"
+_LARGEST_SUM = 2.0**53
+_SHARD = ("shard", "shards")
+
+
+@dataclass(frozen=True)
+class TokenPart:
+    """The documents of a shard as word ids.
+
+    Args:
+        chunk: the documents.
+        details: ``shard``, ``shards``, and the facts about the whole corpus.
+    """
+
+    chunk: EncodedChunk
+    details: dict[str, Any]
+
+    @classmethod
+    def of(cls, stream: TokenStream, shard: Shard, corpus: dict[str, Any]) -> TokenPart:
+        """Return the documents of a token stream.
+
+        Args:
+            stream: the documents of the shard.
+            shard: which shard it is.
+            corpus: facts about the whole corpus.
+
+        Raises:
+            DataError: words were dropped because memory was short.
+        """
+        check_complete(stream)
+        words = list(stream.numbers)
+        chunk = EncodedChunk(words, stream.ids.array(), stream.totals[: len(words)], stream.lengths.array())
+        return cls(chunk, shard_details(shard) | corpus)
+
+    def to_artifact(self, settings: CountSettings) -> Artifact:
+        """Return the artifact of this part."""
+        arrays = {
+            "words": np.frombuffer(b"\n".join(self.chunk.words), np.uint8),
+            "word_counts": self.chunk.counts,
+            "ids": self.chunk.ids,
+            "lengths": self.chunk.lengths,
+        }
+        return Artifact(TOKENS, settings.to_dict(), arrays, None, self.details)
+
+    @classmethod
+    def from_artifact(cls, artifact: Artifact) -> TokenPart:
+        """Build a part from an artifact. Raises CorruptError if its arrays are inconsistent."""
+        blob = need_array(artifact, "words", "uint8", (None,)).tobytes()
+        words = blob.split(b"\n") if blob else []
+        counts = need_array(artifact, "word_counts", "int64", (len(words),))
+        ids = need_array(artifact, "ids", "int32", (None,))
+        lengths = need_array(artifact, "lengths", "int64", (None,))
+        if len(set(words)) != len(words):
+            raise CorruptError("a word is listed twice")
+        if len(ids) and not 0 <= ids.min() <= ids.max() < len(words):
+            raise CorruptError("a document has a word that is not listed")
+        if (np.bincount(ids, minlength=len(words)) != counts).any():
+            raise CorruptError("the counts of the words are wrong")
+        if (lengths < 0).any() or lengths.sum() != len(ids):
+            raise CorruptError("the lengths of the documents are wrong")
+        return cls(EncodedChunk(words, ids, counts, lengths), check_details(artifact.details))
+
+
+@dataclass(frozen=True)
+class WordList:
+    """The vocabulary of a corpus, from the counts of all words in all shards.
+
+    Args:
+        vocabulary: the V words.
+        details: facts about the whole corpus.
+    """
+
+    vocabulary: Vocabulary
+    details: dict[str, Any]
+
+    def to_artifact(self, settings: CountSettings) -> Artifact:
+        """Return the artifact of this word list."""
+        return Artifact(WORDS, settings.to_dict(), self.vocabulary.to_arrays(), None, self.details)
+
+    @classmethod
+    def from_artifact(cls, artifact: Artifact) -> WordList:
+        """Build a word list from an artifact. Raises CorruptError."""
+        settings = CountSettings.from_dict(artifact.settings)
+        return cls(read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase)), artifact.details)
+
+
+def pairs_artifact(
+    matrix: SpilledMatrix, vocabulary: Vocabulary, settings: CountSettings, details: dict[str, Any]
+) -> Artifact:
+    """Return the artifact of the pairs of a shard, whose sums are integer numbers of units."""
+    arrays = {
+        "indptr": matrix.indptr(),
+        "indices": matrix.columns,
+        "data": matrix.values,
+        **vocabulary.to_arrays(),
+    }
+    return Artifact(PAIRS, settings.to_dict(), arrays, None, details)
+
+
+def read_pairs(artifact: Artifact) -> tuple[SparseRows, Vocabulary]:
+    """Return all rows of the pairs of a shard, and their words. Raises CorruptError if its arrays are inconsistent."""
+    settings = CountSettings.from_dict(artifact.settings)
+    vocabulary = read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase))
+    check_details(artifact.details)
+    data = need_array(artifact, "data", "float64", (None,))
+    indices = need_array(artifact, "indices", "int32", (len(data),))
+    lengths = np.diff(need_array(artifact, "indptr", "int64", (len(vocabulary) + 1,)))
+    if artifact.arrays["indptr"][0] != 0 or (lengths < 0).any() or lengths.sum() != len(data):
+        raise CorruptError("the row bounds of the matrix are impossible")
+    if len(indices) and not 0 <= indices.min() <= indices.max() < len(vocabulary):
+        raise CorruptError("the matrix names a word that does not exist")
+    if (data < 1).any() or (data > _LARGEST_SUM).any() or (data != np.floor(data)).any():
+        raise CorruptError("the matrix holds a sum that is not a positive integer up to 2^53")
+    rows = np.repeat(np.arange(len(vocabulary)), lengths)
+    if ((np.diff(indices) <= 0) & (np.diff(rows) == 0)).any():
+        raise CorruptError("the entries of the matrix are unsorted or repeated")
+    return SparseRows(indices, data, lengths), vocabulary
+
+
+def check_complete(stream: TokenStream) -> None:
+    """Raise DataError if words were dropped, because the shards would drop other words than a single run."""
+    if stream.dropped:
+        raise DataError(
+            "there are more distinct words than fit into the memory limit, and parts must keep all of them",
+            hint="Raise `memory`.",
+        )
+
+
+def shard_details(shard: Shard) -> dict[str, int]:
+    """Return the details that say which shard a part was made from."""
+    return dict(zip(_SHARD, (shard.number, shard.of), strict=True))
+
+
+def shard_of(details: dict[str, Any]) -> Shard:
+    """Return the shard that a part was made from."""
+    return Shard(*(details[name] for name in _SHARD))
+
+
+def about_corpus(details: dict[str, Any]) -> dict[str, Any]:
+    """Return the details of a part without those about its shard."""
+    return {name: value for name, value in details.items() if name not in _SHARD}
+
+
+def check_details(details: dict[str, Any]) -> dict[str, Any]:
+    """Return the details of a part. Raises CorruptError if they do not name a shard and a corpus."""
+    integers = all(type(details.get(name)) is int for name in (*_SHARD, "documents"))
+    if not integers or not isinstance(details.get("sha256"), str):
+        raise CorruptError("it does not say which shard of which corpus it is")
+    shard_of(details)
+    return details

@@ -1,0 +1,67 @@
+"""Shards: parts of a corpus that are processed independently, on any machine and in any order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from nlptx.errors import SettingsError
+
+# Number of consecutive documents that belong to the same shard.
+_RUN = 1000
+_LARGEST = 1_000_000
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of the equal parts that a corpus is divided into.
+
+    Documents are assigned to the shards in turn, a thousand at a time. This depends only on the number of a document in
+    the corpus, not on how the corpus is divided into files.
+
+    Args:
+        number: number of this shard, from 1 to ``of``.
+        of: number of shards.
+
+    Raises:
+        SettingsError: there is no such shard.
+    """
+
+    number: int
+    of: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.number <= self.of <= _LARGEST:
+            raise SettingsError(
+                f"there is no shard {self.number} of {self.of}; expected 1/N to N/N, where N is at most {_LARGEST:,}"
+            )
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Read a shard such as ``3/8``. Raises SettingsError.
+
+        >>> Shard.parse("3/8")
+        Shard(number=3, of=8)
+        """
+        match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text, re.ASCII)
+        if match is None:
+            raise SettingsError(f"{text!r} is not a shard; expected I/N, such as 3/8 for the third of eight")
+        return cls(int(match[1]), int(match[2]))
+
+    def blocks(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the documents of this shard from blocks of lines (see :mod:`nlptx.text.blocks`); reads all of them."""
+        done = 0  # number of documents in the blocks before
+        for block in blocks:
+            ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1
+            first, last = done // _RUN, (done + len(ends) - 1) // _RUN
+            done, before = done + len(ends), done
+            for run in range(first, last + 1):
+                if run % self.of == self.number - 1:
+                    start, stop = max(run * _RUN - before, 0), min((run + 1) * _RUN - before, len(ends))
+                    yield block[ends[start - 1] if start else 0 : ends[stop - 1]]
