@@ -104,6 +104,7 @@ def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Do
     one_step = OneStep(click.get_current_context(), run.reporter) if given.embeddings is given.start is None else None
     from nlptx.corpus.lexicon import read_lexicon
     from nlptx.corpus.training_data import read_training_data
+    from nlptx.errors import DataError
     from nlptx.experiments.experiment import Experiment, Recipe
 
     lexicon = read_lexicon(given.lexicon) if given.lexicon else {}
@@ -124,6 +125,8 @@ def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Do
         # The sizes of the counts and vectors differ little between folds, so they are not printed.
         made = replace(one_step.embeddings(given.settings.epochs, found.left_out, {}), on_result=lambda result: None)
     kept = [row for row, document in enumerate(found.documents) if document.weight]
+    if not kept:
+        raise DataError("there are no training texts", where=given.data[0])
     documents = [found.documents[row] for row in kept]
     experiment = Experiment(
         texts=[document.text for document in documents],

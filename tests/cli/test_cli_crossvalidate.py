@@ -181,3 +181,11 @@ def test_predictions_out_of_fold_can_be_evaluated_again(here):
     """The predictions are a labelled table, so that another model can be tested on the same texts."""
     call("crossvalidate", here / "train.tsv", *FAST, "--predictions", "p.csv", "-q")
     assert call("evaluate", "-m", here / "model.npz", "p.csv", "--json").json["texts"] == 80
+
+
+@pytest.mark.parametrize("command", ["crossvalidate", "tune"])
+def test_a_table_without_rows_is_refused(here, tmp_path, command):
+    (tmp_path / "header.csv").write_text("text,label\n")
+    code, message = failure(command, "header.csv")
+    assert code == 3
+    assert "header.csv: there are no training texts" in message
