@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx import __version__
+from nlptx.artifacts.kinds import KINDS, check_kind
 from nlptx.artifacts.npy import DTYPES, read_array, write_array
-from nlptx.errors import ArtifactError, CorruptError, NewerFormatError, SettingsError, WrongKindError
+from nlptx.errors import ArtifactError, CorruptError, NewerFormatError, SettingsError
 from nlptx.io import strict_json
 from nlptx.io.atomic_write import atomic_output
 from nlptx.io.paths import FilePath, file_name
@@ -34,17 +35,6 @@ from nlptx.settings import SEED
 T = TypeVar("T")
 FORMAT = 1
 STDIN = "-"
-KINDS = {
-    "cooccurrence": "cooccur",
-    "tokens": "cooccur",
-    "pairs": "cooccur",
-    "words": "merge",
-    "embeddings": "pca",
-    "model": "train",
-    "checkpoint": "train",
-}
-# Kinds of parts, which are added up to a co-occurrence matrix.
-_PARTS = ("tokens", "pairs")
 _HEADER = "header"
 _LARGEST_HEADER = 64 << 20
 # Error codes of the operating system which mean that the path does not refer to a file.
@@ -57,7 +47,7 @@ class Artifact:
     """The output of one stage and the input of the next.
 
     Args:
-        kind: a key of KINDS.
+        kind: a key of :data:`nlptx.artifacts.kinds.KINDS`.
         settings: every resolved setting of the stage.
         arrays: arrays by name; read-only if they were read from a file.
         made_from: header of the artifact from which this one was made, or None.
@@ -183,19 +173,13 @@ def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
         if _HEADER + ".npy" not in entries:
             raise CorruptError("not an nlptx artifact: it has no header")
         header = _parse_header(read_array(container, _HEADER))
-        kind = header["kind"]
-        if kinds and kind not in kinds:
-            raise WrongKindError(
-                f"holds {'a ' if KINDS[kind] == 'train' else ''}{kind}, the output of nlptx {KINDS[kind]};"
-                f" expected {' or '.join(f'{name} (nlptx {KINDS[name]})' for name in kinds)}",
-                hint="Add up all parts first: nlptx merge." if kind in _PARTS and kinds == ("cooccurrence",) else "",
-            )
+        check_kind(header["kind"], kinds)
         # The contents of entries have checksums, but the list of entries has none.
         if sorted(f"{name}.npy" for name in [_HEADER, *header["arrays"]]) != sorted(entries):
             raise CorruptError(f"it holds {', '.join(entries)}; its header lists {', '.join(header['arrays'])}")
         arrays = {name: read_array(container, name) for name in header["arrays"]}
     return Artifact(
-        kind,
+        header["kind"],
         header["settings"],
         arrays,
         header["made_from"],

@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.kinds import PARTS
 from nlptx.errors import CorruptError
 from nlptx.settings import SEED, CountSettings, PcaSettings, Settings, TrainSettings
 
@@ -16,8 +17,6 @@ _STAGES: dict[str, tuple[str, type[Settings], str]] = {
     "embeddings": ("pca", PcaSettings, "embeddings.npz"),
     "model": ("train", TrainSettings, "model.npz"),
 }
-# Kinds of the parts of counts, and of the word list that is made from them.
-_PARTS = ("tokens", "pairs", "words")
 
 # Fields of ReadOptions and the options that set them.
 _READING = {
@@ -43,7 +42,7 @@ def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
     word vectors and the same model in one step, only this command is returned.
     """
     headers = chain(artifact.header)
-    if artifact.kind in _PARTS:
+    if artifact.kind in (*PARTS, "words"):
         return headers, [_part_command(artifact.header)]
     if _is_one_step(headers):
         return headers, [command(headers[-1], one_step=True)]

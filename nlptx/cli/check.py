@@ -17,7 +17,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, check_not_an_input, inputs_or_stdin
 from nlptx.cli.options import Run, run_options, seed_option
 from nlptx.cli.out_of_fold import format_of_table
-from nlptx.cli.reading_options import reading_options
+from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cli.table_writer import open_table
@@ -122,7 +122,7 @@ def check(
             raise click.UsageError(f"{name} writes a file; give a name instead of -.")
         if path is not None:
             format_of_table(path)
-            check_not_an_input(path, [name for name in (*data, *against, *unlabelled, predictions, model) if name])
+            check_not_an_input(path, (*data, *against, *unlabelled, predictions, model))
             check_writable(path)
     if bad_rows is not None and to_label is not None and os.path.realpath(bad_rows) == os.path.realpath(to_label):
         raise click.UsageError("--bad-rows and --to-label name the same file; give two names.")
@@ -138,7 +138,7 @@ def check(
     note = run.reporter.note
     given = None if model is None else GivenModel(model, run)
     if given is not None:
-        reading = given.with_separator(reading)
+        reading = with_separator(reading, given.model)
     with run.reporter.meter("reading") as meter, Workers(run.jobs, processes=True) as workers:
         rows = read_rows(data, reading, note, lambda documents: meter(None, f"{documents:,} texts"))
         others = read_rows(against, replace(reading, splits=("test",)), note) if against else None

@@ -34,11 +34,6 @@ class GivenModel:
         self.model: Model = Model.load(None if name == BUNDLED else name)
         self.run = run
 
-    def with_separator(self, reading: ReadOptions) -> ReadOptions:
-        """Return options that read several labels per text if the model gives them."""
-        sets = self.model.label_sets
-        return reading if sets is None or reading.label_separator else replace(reading, label_separator=sets.separator)
-
     def predict_labelled(self, labelled: LabelledData, workers: Workers) -> LabelledPredictions:
         """Return the predictions for labelled texts."""
         from nlptx.evaluation.labelled_predictions import predict_labelled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +14,7 @@ from nlptx.cli.inputs import check_names, check_not_an_input
 from nlptx.cli.options import BUNDLED, Run, run_options
 from nlptx.cli.out_of_fold import format_of_table
 from nlptx.cli.page_options import check_page, report_option, this_command
-from nlptx.cli.reading_options import reading_options
+from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
 from nlptx.cli.seen_data import SEEN, seen_in
 from nlptx.corpus.document import ReadOptions
@@ -131,9 +131,8 @@ def _predictions(
         raise click.UsageError("there is nothing to compare: name two or more models or tables of predictions.")
     tables = [name for name in programs if name != BUNDLED and is_table(name)]
     models = {name: Model.load(None if name == BUNDLED else name) for name in programs if name not in tables}
-    if reading.label_separator is None:
-        separators = [model.label_sets.separator for model in models.values() if model.label_sets is not None]
-        reading = replace(reading, label_separator=separators[0] if separators else None)
+    for model in models.values():
+        reading = with_separator(reading, model)
     data: LabelledData | None = read_labelled([last], reading, run.reporter.note) if is_data else None
     if data is None and not tables:
         raise click.UsageError("labelled data is needed to compare models: name it last.")

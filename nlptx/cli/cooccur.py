@@ -83,7 +83,7 @@ def cooccur(
 
         part = Shard.parse(shard)
         output = unless_given("output", output, f"part-{part.number}.npz")
-    stage = StageRun(run, output, [*inputs, *filter(None, [vocabulary])])
+    stage = StageRun(run, output, (*inputs, vocabulary))
     run.reporter.detail(f"settings: {settings.to_dict()}")
     from nlptx.artifacts import container
     from nlptx.cooccurrence.count import count_corpus

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 
 import click
 
@@ -15,7 +14,7 @@ from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, group
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import BUNDLED, Run, model_option, run_options
 from nlptx.cli.page_options import by_option, check_page, report_option, this_command
-from nlptx.cli.reading_options import reading_options
+from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
 from nlptx.cli.seen_data import SEEN, seen_in
 from nlptx.cli.stage_run import peak_memory
@@ -104,8 +103,7 @@ def evaluate(
         check_picture_path(plot)
     classifier = Model.load(model)
     threshold = abstention.threshold(classifier)
-    separator = None if classifier.label_sets is None else classifier.label_sets.separator
-    read = read_labelled(data, replace(reading, label_separator=separator), run.reporter.note)
+    read = read_labelled(data, with_separator(reading, classifier), run.reporter.note)
     columns = {column: np.array(column_values(column, read.documents), object) for column in by}
     known_words = KnownWords()
     with Workers(run.jobs, processes=True) as workers:

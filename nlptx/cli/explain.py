@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.explanation_writer import FORMATS, ExplanationWriter, choose_format, open_writer
 from nlptx.cli.inputs import check_names, check_not_an_input
 from nlptx.cli.options import Run, model_option, output_option, run_options
-from nlptx.cli.reading_options import reading_options
+from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError
 
@@ -88,7 +87,7 @@ def explain(
     attention_shape.
     """
     check_names(*input, model)
-    check_not_an_input(output, [*input, *filter(None, [model])])
+    check_not_an_input(output, (*input, model))
     layout = choose_format(format, run.json, output)
     if attention and layout != "jsonl":
         raise click.UsageError("--attention writes matrices only as JSON; add --json.")
@@ -115,8 +114,7 @@ def explain(
         from nlptx.classifier.label_types import find_label
 
         find_label(chosen, classifier.labels)
-    if classifier.label_sets is not None:  # a label column may contain lists of labels
-        reading = replace(reading, label_separator=classifier.label_sets.separator)
+    reading = with_separator(reading, classifier)  # a label column may contain lists of labels
     with open_writer(output, layout, run.reporter) as writer:
         _explain_all(work, input, reading, writer, run)
 

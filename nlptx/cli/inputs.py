@@ -30,8 +30,8 @@ def check_names(*names: str | None) -> None:
         raise click.UsageError("standard input can be read for one purpose only; name a file for the others.")
 
 
-def check_not_an_input(output: str, inputs: Iterable[str]) -> None:
-    """Raise click.UsageError if the output is the same file as one of the inputs."""
+def check_not_an_input(output: str, inputs: Iterable[str | None]) -> None:
+    """Raise click.UsageError if the output is the same file as one of the inputs; None is an input not given."""
     for name in inputs:
-        if os.path.isfile(name) and os.path.exists(output) and os.path.samefile(name, output):
+        if name and os.path.isfile(name) and os.path.exists(output) and os.path.samefile(name, output):
             raise click.UsageError(f"{output} is also an input, which the output would replace; give another name.")

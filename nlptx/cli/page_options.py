@@ -61,7 +61,7 @@ def check_page(report: str | None, inputs: Iterable[str | None]) -> None:
     if report is None:
         return
     check_names(report)
-    check_not_an_input(report, [name for name in inputs if name is not None])
+    check_not_an_input(report, inputs)
     from nlptx.report.page import check_report_path
 
     check_report_path(report)

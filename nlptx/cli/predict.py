@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import replace
 
 import click
 from click.core import ParameterSource
@@ -14,7 +13,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import Run, model_option, output_option, run_options
 from nlptx.cli.prediction_format import FORMATS, choose_format
-from nlptx.cli.reading_options import reading_options
+from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import SettingsError
 
@@ -109,8 +108,7 @@ def predict(
     keep_freed_memory()
     classifier = Model.load(model)
     threshold = abstention.threshold(classifier)
-    if classifier.label_sets is not None:  # a label column may contain lists of labels
-        reading = replace(reading, label_separator=classifier.label_sets.separator)
+    reading = with_separator(reading, classifier)  # a label column may contain lists of labels
     corpus = Corpus(inputs, reading, run.reporter.note)
     pairs = ((document, document.text) for document in documents_with_text(corpus))
     known_words, texts, answered = KnownWords(), 0, 0

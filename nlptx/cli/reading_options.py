@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nlptx.cli.command import PATH, option
 from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
 from nlptx.corpus.label_map import parse_label_map
+
+if TYPE_CHECKING:
+    from nlptx.classifier.model import Model
 
 Function = Callable[..., Any]
 
@@ -40,6 +44,13 @@ _exclude = option(
 _label_separator = option(
     "--label-separator", metavar="CHAR", group="Data", help="Several labels per text, separated by CHAR."
 )
+
+
+def with_separator(reading: ReadOptions, model: Model) -> ReadOptions:
+    """Return the options, with the separator of a model that gives several labels per text, unless one was given."""
+    if model.label_sets is None or reading.label_separator is not None:
+        return reading
+    return replace(reading, label_separator=model.label_sets.separator)
 
 
 def reading_options(

@@ -25,7 +25,7 @@ class StageRun:
     Args:
         run: options shared by all commands.
         output: path of the artifact, or ``-`` for standard output.
-        inputs: paths of the inputs.
+        inputs: paths of the inputs; None for an input that was not given.
 
     Raises:
         click.UsageError: the artifact would be written to a terminal, or to standard output together with ``--json``;
@@ -33,7 +33,7 @@ class StageRun:
         OutputError: the output cannot be written.
     """
 
-    def __init__(self, run: Run, output: str, inputs: Iterable[str]) -> None:
+    def __init__(self, run: Run, output: str, inputs: Iterable[str | None]) -> None:
         if output == STDOUT and run.json:
             raise click.UsageError("--json prints to standard output, so the artifact cannot be written there (-o -).")
         if output == STDOUT and sys.stdout.isatty():

@@ -7,7 +7,8 @@ from typing import Any
 
 from nlptx.artifacts.container import Artifact, build, read
 from nlptx.cooccurrence.count import count_known, known_words, read_stream
-from nlptx.cooccurrence.parts import WORDS, TokenPart, WordList, check_complete, pairs_artifact, shard_details
+from nlptx.cooccurrence.parts import PAIRS, WORDS, TokenPart, WordList, check_complete, shard_details
+from nlptx.cooccurrence.stored import Counts
 from nlptx.corpus.shard import Shard
 from nlptx.errors import DataError, SettingsError
 from nlptx.io.spill import MemoryBudget
@@ -50,7 +51,7 @@ def count_shard(
         )
     known = known_words(stream, words.vocabulary)
     matrix = count_known(stream, known, len(words.vocabulary), settings, space, workers, in_units=True)
-    return pairs_artifact(matrix, words.vocabulary, settings, shard_details(shard) | words.details)
+    return Counts(matrix, words.vocabulary, settings, shard_details(shard) | words.details).to_artifact(PAIRS)
 
 
 def read_word_list(path: str, settings: CountSettings) -> WordList:

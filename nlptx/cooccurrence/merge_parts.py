@@ -7,13 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from nlptx.artifacts.container import Artifact, build, read
-from nlptx.cooccurrence.count import (
-    add_run,
-    choose_words,
-    count_stream,
-    stream_details,
-    sum_runs,
-)
+from nlptx.cooccurrence.count import add_run, choose_words, count_stream, stream_details, sum_runs
+from nlptx.cooccurrence.matrix import Cooccurrence
 from nlptx.cooccurrence.parts import (
     PAIRS,
     TOKENS,
@@ -22,12 +17,11 @@ from nlptx.cooccurrence.parts import (
     about_corpus,
     check_complete,
     check_details,
-    read_pairs,
     shard_of,
 )
 from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
 from nlptx.cooccurrence.stored import Counts
-from nlptx.cooccurrence.window_pairs import unit_weights
+from nlptx.cooccurrence.window_pairs import SparseRows, unit_weights
 from nlptx.corpus.shard import Shard
 from nlptx.errors import CorruptError, DataError, SettingsError
 from nlptx.io.spill import MemoryBudget
@@ -59,23 +53,23 @@ def merge_parts(
     """
     stream, runs = TokenStream(space), list[SpilledMatrix]()
     vocabulary: Vocabulary | None = None
-    artifact: Artifact | None = None
+    artifact: Artifact  # after the loop: one of the parts, because there is at least one
     for number, (path, artifact) in enumerate(_parts(paths), start=1):
         if artifact.kind == TOKENS:
             stream.add(build(artifact, TokenPart.from_artifact, path).chunk)
             check_complete(stream)
         else:
-            rows, words = build(artifact, read_pairs, path)
-            vocabulary = vocabulary or words
-            if words.words != vocabulary.words or (words.counts != vocabulary.counts).any():
+            part = build(artifact, _pairs, path)
+            vocabulary = vocabulary or part.vocabulary
+            if part.vocabulary.words != vocabulary.words or (part.vocabulary.counts != vocabulary.counts).any():
                 raise DataError(f"its words are not those of {paths[0]}", where=path)
-            run = SpilledMatrix(len(words), space)
-            run.append(rows)
-            del rows
+            lengths = np.diff(part.matrix.indptr).astype(np.int64)
+            run = SpilledMatrix(len(vocabulary), space)
+            run.append(SparseRows(part.matrix.indices, part.matrix.data, lengths))
+            del part  # frees the part before the next one is read
             run.leave_memory(space, number / len(paths))
             runs = add_run(runs, run, space, workers)
         on_part(number)
-    assert artifact is not None  # there is at least one part
     settings, details = CountSettings.from_dict(artifact.settings), about_corpus(artifact.details)
     if vocabulary is None:
         counts = count_stream(stream, settings, space, workers)
@@ -92,13 +86,12 @@ def merge_words(
     For the arguments and errors, see :func:`merge_parts`.
     """
     stream = TokenStream(space)
-    artifact: Artifact | None = None
+    artifact: Artifact  # as in merge_parts
     for number, (path, artifact) in enumerate(_parts(paths, TOKENS), start=1):
         chunk = build(artifact, TokenPart.from_artifact, path).chunk
         stream.add(EncodedChunk(chunk.words, np.empty(0, np.int32), chunk.counts, np.empty(0, np.int64)))
         check_complete(stream)
         on_part(number)
-    assert artifact is not None  # there is at least one part
     settings = CountSettings.from_dict(artifact.settings)
     vocabulary = choose_words(stream, settings)
     return WordList(vocabulary, stream_details(stream, vocabulary) | about_corpus(artifact.details)), settings
@@ -128,6 +121,13 @@ def _shard(artifact: Artifact) -> Shard:
         return shard_of(check_details(artifact.details))
     except SettingsError as error:
         raise CorruptError(error.message) from error
+
+
+def _pairs(artifact: Artifact) -> Cooccurrence:
+    part = Cooccurrence.from_artifact(artifact)
+    if (part.matrix.data != np.floor(part.matrix.data)).any():
+        raise CorruptError("the matrix holds a sum that is not an integer")
+    return part
 
 
 def _check_number(given: int, shard: Shard) -> None:

@@ -2,7 +2,8 @@
 
 There are two kinds of parts. A part with tokens has the encoded documents of the shard. A part with pairs has the sums
 of the pairs of words from a given vocabulary; they are integers, so the order of addition does not matter. The
-vocabulary comes from a word list, which is made from the counts of all words in all shards.
+vocabulary comes from a word list, which is made from the counts of all words in all shards. Except for the undivided
+sums, such a part is an artifact like the counts of a whole corpus.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.kinds import PARTS
 from nlptx.artifacts.validation import need_array, read_vocabulary
-from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
-from nlptx.cooccurrence.window_pairs import SparseRows
 from nlptx.corpus.shard import Shard
 from nlptx.errors import CorruptError, DataError
 from nlptx.settings import CountSettings
@@ -24,9 +24,8 @@ from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 from nlptx.text.word_ids import EncodedChunk
 
-TOKENS, PAIRS, WORDS = "tokens", "pairs", "words"
-_LARGEST_SUM = 2.0**53
-_SHARD = ("shard", "shards")
+TOKENS, PAIRS = PARTS
+WORDS = "words"
 
 
 @dataclass(frozen=True)
@@ -46,14 +45,10 @@ class TokenPart:
         """Return the documents of a token stream.
 
         Args:
-            stream: the documents of the shard.
+            stream: the documents of the shard, without dropped words.
             shard: which shard it is.
             corpus: facts about the whole corpus.
-
-        Raises:
-            DataError: words were dropped because memory was short.
         """
-        check_complete(stream)
         words = list(stream.numbers)
         chunk = EncodedChunk(words, stream.ids.array(), stream.totals[: len(words)], stream.lengths.array())
         return cls(chunk, shard_details(shard) | corpus)
@@ -110,39 +105,6 @@ class WordList:
         return cls(read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase)), artifact.details)
 
 
-def pairs_artifact(
-    matrix: SpilledMatrix, vocabulary: Vocabulary, settings: CountSettings, details: dict[str, Any]
-) -> Artifact:
-    """Return the artifact of the pairs of a shard, whose sums are integer numbers of units."""
-    arrays = {
-        "indptr": matrix.indptr(),
-        "indices": matrix.columns,
-        "data": matrix.values,
-        **vocabulary.to_arrays(),
-    }
-    return Artifact(PAIRS, settings.to_dict(), arrays, None, details)
-
-
-def read_pairs(artifact: Artifact) -> tuple[SparseRows, Vocabulary]:
-    """Return all rows of the pairs of a shard, and their words. Raises CorruptError if its arrays are inconsistent."""
-    settings = CountSettings.from_dict(artifact.settings)
-    vocabulary = read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase))
-    check_details(artifact.details)
-    data = need_array(artifact, "data", "float64", (None,))
-    indices = need_array(artifact, "indices", "int32", (len(data),))
-    lengths = np.diff(need_array(artifact, "indptr", "int64", (len(vocabulary) + 1,)))
-    if artifact.arrays["indptr"][0] != 0 or (lengths < 0).any() or lengths.sum() != len(data):
-        raise CorruptError("the row bounds of the matrix are impossible")
-    if len(indices) and not 0 <= indices.min() <= indices.max() < len(vocabulary):
-        raise CorruptError("the matrix names a word that does not exist")
-    if (data < 1).any() or (data > _LARGEST_SUM).any() or (data != np.floor(data)).any():
-        raise CorruptError("the matrix holds a sum that is not a positive integer up to 2^53")
-    rows = np.repeat(np.arange(len(vocabulary)), lengths)
-    if ((np.diff(indices) <= 0) & (np.diff(rows) == 0)).any():
-        raise CorruptError("the entries of the matrix are unsorted or repeated")
-    return SparseRows(indices, data, lengths), vocabulary
-
-
 def check_complete(stream: TokenStream) -> None:
     """Raise DataError if words were dropped, because the shards would drop other words than a single run."""
     if stream.dropped:
@@ -154,22 +116,22 @@ def check_complete(stream: TokenStream) -> None:
 
 def shard_details(shard: Shard) -> dict[str, int]:
     """Return the details that say which shard a part was made from."""
-    return dict(zip(_SHARD, (shard.number, shard.of), strict=True))
+    return {"shard": shard.number, "shards": shard.of}
 
 
 def shard_of(details: dict[str, Any]) -> Shard:
     """Return the shard that a part was made from."""
-    return Shard(*(details[name] for name in _SHARD))
+    return Shard(details["shard"], details["shards"])
 
 
 def about_corpus(details: dict[str, Any]) -> dict[str, Any]:
     """Return the details of a part without those about its shard."""
-    return {name: value for name, value in details.items() if name not in _SHARD}
+    return {name: value for name, value in details.items() if name not in ("shard", "shards")}
 
 
 def check_details(details: dict[str, Any]) -> dict[str, Any]:
     """Return the details of a part. Raises CorruptError if they do not name a shard and a corpus."""
-    integers = all(type(details.get(name)) is int for name in (*_SHARD, "documents"))
+    integers = all(type(details.get(name)) is int for name in ("shard", "shards", "documents"))
     if not integers or not isinstance(details.get("sha256"), str):
         raise CorruptError("it does not say which shard of which corpus it is")
     shard_of(details)

@@ -33,11 +33,11 @@ class Counts:
     settings: CountSettings
     details: dict[str, Any]
 
-    def to_artifact(self) -> Artifact:
+    def to_artifact(self, kind: str = KIND) -> Artifact:
         """Return the artifact of the counts. When it is written, the matrix is read from disk in small parts."""
         matrix = self.matrix
         return matrix_artifact(
-            matrix.indptr(), matrix.columns, matrix.values, self.vocabulary, self.settings, self.details
+            matrix.indptr(), matrix.columns, matrix.values, self.vocabulary, self.settings, self.details, kind
         )
 
 
@@ -48,6 +48,7 @@ def matrix_artifact(
     vocabulary: Vocabulary,
     settings: CountSettings,
     details: dict[str, Any],
+    kind: str = KIND,
 ) -> Artifact:
     """Return the artifact of a CSR matrix of counts; ``scipy.sparse.load_npz`` can also read its file."""
     size = len(vocabulary)
@@ -59,7 +60,7 @@ def matrix_artifact(
         "data": data,
         **vocabulary.to_arrays(),
     }
-    return Artifact(KIND, settings.to_dict(), arrays, None, details)
+    return Artifact(kind, settings.to_dict(), arrays, None, details)
 
 
 def index_type(entries: int) -> type[np.signedinteger]:

@@ -1,4 +1,4 @@
-"""Shards: parts of a corpus that are processed independently, on any machine and in any order."""
+"""Shards: a corpus divided into parts that can be processed independently, on any machine and in any order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LARGEST = 1_000_000
 
 @dataclass(frozen=True)
 class Shard:
-    """One of the equal parts that a corpus is divided into.
+    """One of the parts of about equal size that a corpus is divided into.
 
     Documents are assigned to the shards in turn, a thousand at a time. This depends only on the number of a document in
     the corpus, not on how the corpus is divided into files.

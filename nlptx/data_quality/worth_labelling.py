@@ -60,8 +60,7 @@ def check_possible(rows: Rows, unlabelled: Rows | None, *, has_model: bool) -> N
     """
     if unlabelled is None and None not in rows.labels:
         raise DataError("there is no text without a label", hint="Name texts without labels with `unlabelled`.")
-    obstacle = LabelledRows.of(rows).obstacle
-    if obstacle and not has_model:
+    if not has_model and (obstacle := LabelledRows.of(rows).obstacle):
         raise DataError(f"no model can be fitted on the labelled texts: {obstacle}")
 
 
@@ -119,7 +118,7 @@ def _none(obstacle: str) -> WorthLabelling:
 def _fitted(
     ngrams: sp.csr_matrix, labelled: LabelledRows, candidates: NDArray[np.int64]
 ) -> tuple[list[str], NDArray[np.float64], Decision]:
-    """Return labels, probabilities of the candidates, and decision, from a model fitted on the labelled rows."""
+    """Fit a model on the labelled rows, and return what :data:`Predict` returns for the candidates."""
     names, targets = labelled.label_names, labelled.targets
     p = fit_probabilities(ngrams[labelled.indices], targets, len(names), ngrams[candidates])
     if targets.ndim == 2:

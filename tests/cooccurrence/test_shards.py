@@ -1,4 +1,4 @@
-"""Parts of counts, made from shards, add up to the bytes of a single run, in any number and any order."""
+"""However a corpus is divided into shards, merging their parts gives the same bytes as a single run."""
 
 from itertools import pairwise
 

@@ -1,0 +1,31 @@
+"""The kinds of artifacts, the commands that make them, and the error for a kind that cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nlptx.errors import WrongKindError
+
+# Kinds of the parts that nlptx merge adds up to a co-occurrence matrix.
+PARTS = ("tokens", "pairs")
+# Kind -> name of the command that makes it.
+KINDS = {
+    "cooccurrence": "cooccur",
+    **dict.fromkeys(PARTS, "cooccur"),
+    "words": "merge",
+    "embeddings": "pca",
+    "model": "train",
+    "checkpoint": "train",
+}
+
+
+def check_kind(kind: str, expected: Sequence[str]) -> None:
+    """Raise WrongKindError if an artifact is of none of the expected kinds; an empty sequence allows all of them."""
+    if kind in expected or not expected:
+        return
+    is_unfinished = kind in PARTS and tuple(expected) == ("cooccurrence",)
+    raise WrongKindError(
+        f"holds {'a ' if KINDS[kind] == 'train' else ''}{kind}, the output of nlptx {KINDS[kind]};"
+        f" expected {' or '.join(f'{name} (nlptx {KINDS[name]})' for name in expected)}",
+        hint="Add up all parts first: nlptx merge." if is_unfinished else "",
+    )
