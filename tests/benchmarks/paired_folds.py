@@ -45,7 +45,7 @@ def per_text(table: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float
         rows = true == label
         probability[rows] = table.loc[rows, f"prob_{label}"]
     losses = -np.log(np.maximum(probability, _SMALLEST_PROBABILITY))
-    right = (table["predicted"] == table["label"]).to_numpy(float)
+    right = (table["predicted"] == table["label"]).to_numpy().astype(np.float64)
     return losses.reshape(seeds, -1), right.reshape(seeds, -1)
 
 
