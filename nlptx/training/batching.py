@@ -126,7 +126,7 @@ def _count_microbatches(tokens: int) -> int:
     It depends only on the size of the batch, so that sums do not depend on the number of jobs.
     """
     if tokens < ACCUMULATORS * _MICROBATCH_TOKENS // 2:
-        return 1 if tokens < _MIN_TOKENS_TO_CUT else max(2, 2 * tokens // _MICROBATCH_TOKENS)
+        return 1 if tokens < _MIN_TOKENS_TO_CUT else 2  # not three, because then one of two workers has twice the work
     return ACCUMULATORS * max(1, round(tokens / (ACCUMULATORS * _MICROBATCH_TOKENS)))
 
 
