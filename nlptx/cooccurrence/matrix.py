@@ -92,8 +92,8 @@ def count(
     Args:
         texts: a list, tuple, array, Series or any other iterable of str.
         settings: see :class:`CountSettings`.
-        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number
-            does not change the result.
+        jobs: number of workers, or a :class:`Workers` object; by default, one worker per core. The number does not
+            change the result. The workers are processes or threads; see :func:`nlptx.fit`.
         memory: maximum number of bytes used for counting; more data goes to temporary files. The limit does not apply
             to the result, which is always in memory.
         tmp_dir: folder for temporary files.
@@ -119,7 +119,7 @@ def count(
     """
     check_settings(settings, CountSettings)
     folder = None if tmp_dir is None else file_name(tmp_dir)
-    with MemoryBudget(memory, folder) as space, Workers.of(jobs) as workers:
+    with MemoryBudget(memory, folder) as space, Workers.of(jobs, long=True) as workers:
         counts = count_corpus(in_blocks(iterate_texts(texts)), settings or CountSettings(), space, workers)
         stored, size = counts.matrix, len(counts.vocabulary)
         indptr = stored.indptr().astype(index_type(len(stored.columns)))

@@ -44,7 +44,7 @@ class TextClassifier(Parameters):
         pca: settings for PCA, a :class:`nlptx.PcaSettings`.
         embeddings: initial word vectors, an :class:`nlptx.Embeddings`; by default they are made from the texts.
         seed: seed for all random number generators.
-        jobs: number of threads; by default, one per core. The number of threads does not change the result.
+        jobs: number of workers; by default, one per core. The number of workers does not change the result.
         verbose: whether ``fit`` shows progress and notes on standard error. A terminal or notebook shows a progress
             bar; other outputs get lines of text.
         **parameters: any field of :class:`nlptx.TrainSettings`, such as ``epochs``. ``set_params`` and parameter grids

@@ -79,6 +79,17 @@ class Process:
             self._pipes.close()
 
 
+def is_only_thread() -> bool:
+    """Return whether the caller is the only thread of this program that runs Python, so that forking is safe.
+
+    A fork copies the locks that other threads hold, but not these threads, so a child process could wait forever for a
+    lock: of a module that is being imported, of a log, or of a library. Notebooks always have such threads. Threads
+    outside Python do not matter here: the C library prepares its memory for a fork, OpenBLAS stops its threads before a
+    fork and starts them again afterwards, and the child processes use one BLAS thread and no OpenMP.
+    """
+    return len(sys._current_frames()) == 1
+
+
 @contextmanager
 def forked(works: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]:
     """Context manager: one process per function, or none if the system cannot fork. They end with its block."""

@@ -18,7 +18,7 @@ from typing import Any, Self, TypeVar
 
 from nlptx.errors import SettingsError
 from nlptx.runtime.blas import load_blas
-from nlptx.runtime.processes import Process, forked
+from nlptx.runtime.processes import Process, forked, is_only_thread
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -44,7 +44,8 @@ class Workers:
     Args:
         jobs: number of workers; all cores by default.
         processes: whether processes may be used for work that allows it. A fork copies locks held by other threads, but
-            not the threads themselves, so set this argument only in programs that control all their threads.
+            not the threads themselves, so set this argument only in programs that control all their threads, or if
+            there are no other threads (see :func:`.is_only_thread`).
     """
 
     def __init__(self, jobs: int | None = None, *, processes: bool = False) -> None:
@@ -56,15 +57,20 @@ class Workers:
         self._stack = ExitStack()
 
     @classmethod
-    def of(cls, jobs: int | Workers | None) -> Workers:
-        """Return ``jobs`` itself if it is a Workers object; otherwise a new one with ``jobs`` threads.
+    def of(cls, jobs: int | Workers | None, *, long: bool = False) -> Workers:
+        """Return ``jobs`` itself if it is a Workers object; otherwise a new one with ``jobs`` workers.
+
+        Args:
+            jobs: Workers object or number of workers; None for one per core.
+            long: whether the work takes so long that it pays to start processes. They are used if that is safe, and
+                threads otherwise.
 
         Raises:
             SettingsError: ``jobs`` is not a Workers object, None or a positive integer.
         """
         if jobs is not None and not isinstance(jobs, Workers) and (not isinstance(jobs, int) or jobs < 1):
             raise SettingsError(f"`jobs` is {jobs!r}; expected an int of at least 1")
-        return jobs if isinstance(jobs, Workers) else cls(jobs)
+        return jobs if isinstance(jobs, Workers) else cls(jobs, processes=long and is_only_thread())
 
     def at_most(self, jobs: int) -> Workers:
         """Return at most ``jobs`` workers of the same kind."""

@@ -82,8 +82,9 @@ def fit(
             may have any number of labels; ``;`` by default.
         seed: seed for all random number generators: word vectors, held-out texts, folds, LSA, passages, initial
             weights, order of texts, dropout.
-        jobs: number of threads, or a Workers object; by default one thread per core. At most four workers work on the
-            same batch. The number does not change the result.
+        jobs: number of workers, or a Workers object; by default one worker per core. At most four workers work on the
+            same batch. The number does not change the result. The workers are processes on Linux if the program has no
+            other threads when training starts, and threads otherwise, for example in a notebook.
         on_progress: callback for the progress of each step, with an :class:`EpochProgress` after every optimiser step
             and every validation.
         on_note: callback for remarks, such as a remark that a part of the data cannot be used.
@@ -110,6 +111,7 @@ def fit(
     [1, 0]
     """
     vectors = _resolve_vectors(embeddings, start, cooccur, pca)
+    workers = Workers.of(jobs, long=True)
     check_settings(settings, TrainSettings)
     check_seed(seed)
     given = LabelledTexts.of(texts, labels, valid, unlabelled, sample_weight, lexicon, label_separator)
@@ -127,11 +129,11 @@ def fit(
     if isinstance(vectors, OwnEmbeddings) and not settings.epochs:
         vectors = vectors.no_words()
     elif isinstance(vectors, OwnEmbeddings):
-        vectors = vectors.make(given.texts, given.unlabelled, seed, jobs, on_progress, on_note)
+        vectors = vectors.make(given.texts, given.unlabelled, seed, workers, on_progress, on_note)
     origin = start or vectors
     checkpoint = checkpoint or Checkpoint(None)
     checkpoint.begin(lambda: Fingerprint.of(given, origin, settings, seed))
-    with Workers.of(jobs) as workers:
+    with workers:
         context = TrainingContext(
             seed, workers, on_progress, stop, checkpoint, on_note, feature_cache or FeatureCache()
         )
