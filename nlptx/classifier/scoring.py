@@ -118,7 +118,8 @@ def score(
 def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner, meter: SurpriseMeter) -> list[Scored]:
     tokens = encode_tokens(model.vocabulary, texts, scanner)
     encoded = tokens.known_ids()
-    read = [ids[: model.settings.most_words] for ids in encoded]
+    most_words = model.settings.most_words
+    read = encoded if most_words is None else [ids[:most_words] for ids in encoded]
     probabilities = model.probabilities(read)
     scores = model.scores(probabilities)
     chosen = model.decision.choose(probabilities)

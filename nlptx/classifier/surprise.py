@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.spelling import Spelling
 from nlptx.classifier.token_ids import TokenIds
 from nlptx.errors import CorruptError
+from nlptx.runtime.slices import in_lengths
 from nlptx.text.vocabulary import Vocabulary, as_text
 
 # Fraction of the training texts that count as unlike the others. Among new texts about other subjects, it is higher.
@@ -136,9 +137,7 @@ class TypicalSurprise:
         counts = np.where(tokens.known >= 0, surprise.counts[tokens.known], 0)
         first = tokens.first_of_runs()
         means, lengths = [], []
-        ends = np.cumsum(tokens.lengths)[:-1]
-        for numbers, kept in zip(np.split(tokens.numbers, ends), np.split(first, ends), strict=True):
-            part = numbers[kept]
+        for part in in_lengths(tokens.numbers[first], tokens.sums(first, np.int64)):
             words, place, inside = np.unique(part, return_inverse=True, return_counts=True)
             # Without this text, a word would be unknown if its remaining count is lower than the counts of all known
             # words.

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from nlptx.runtime.slices import in_lengths
 from nlptx.text.blocks import BLOCK, in_blocks
 from nlptx.text.scanner import Scanner
-from nlptx.text.vocabulary import Vocabulary, as_text
+from nlptx.text.vocabulary import Vocabulary
 from nlptx.text.word_ids import words_to_ids
 
 # White space at which a text may be cut: the parts, tokenised separately, have the same tokens as the text. It is never
@@ -41,7 +42,7 @@ class TokenIds:
         ids = self.known[self.numbers]
         positions = np.flatnonzero(ids >= 0)
         ends = np.searchsorted(positions, np.cumsum(self.lengths))
-        return np.split(ids[positions], ends[:-1])
+        return in_lengths(ids[positions], np.diff(ends, prepend=0))
 
     def first_of_runs(self) -> NDArray[np.bool_]:
         """Return (N,) whether each token differs from the one before it in its text."""
@@ -63,9 +64,9 @@ def encode_tokens(vocabulary: Vocabulary, texts: Sequence[str], scanner: Scanner
 
     A huge text is processed in pieces, because its tokens take far more memory than the text itself.
     """
-    parts = [list(pieces(text)) for text in texts]
+    parts = [[text] if len(text) <= BLOCK else list(pieces(text)) for text in texts]
     chunk = words_to_ids(in_blocks(part for cut in parts for part in cut), scanner)
-    known = np.array([vocabulary.index.get(as_text(word), -1) for word in chunk.words], np.int32)
+    known = np.fromiter(map(vocabulary.ids_of_bytes.__getitem__, chunk.words), np.int32, len(chunk.words))
     text = np.repeat(np.arange(len(texts)), [len(cut) for cut in parts])
     lengths = np.bincount(text, chunk.lengths, len(texts)).astype(np.int64)
     return TokenIds(chunk.words, known, chunk.ids, lengths)

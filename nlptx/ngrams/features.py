@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nlptx.ngrams.key_index import KeyIndex
 from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.runtime.radix_sort import radix_argsort
+from nlptx.runtime.slices import in_lengths
 
 Lengths = Sequence[int] | NDArray[np.integer]
 
@@ -82,7 +83,7 @@ class NgramFeatures:
         """Return the features of each text; a text is given as word ids (T,)."""
         lengths = np.array([len(ids) for ids in texts])
         found = self.find(np.concatenate(texts), lengths)
-        of_tokens = np.split(self.token_features_of(found), np.cumsum(lengths)[:-1])
+        of_tokens = in_lengths(self.token_features_of(found), lengths)
         return list(map(TextFeatures, of_tokens, self.text_features_of(found, lengths)))
 
     def find(self, ids: NDArray[np.integer], lengths: Lengths) -> NDArray[np.int64]:

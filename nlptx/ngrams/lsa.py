@@ -33,6 +33,9 @@ _TOLERANCE = 0.1
 _TEXTS_PER_COMPONENT = 4
 # A float32 result of a smaller relative size may be only a rounding error.
 _ROUNDING = 1e-5
+# N-grams whose importance is less than this fraction of the largest one are left out: they change the rows very little,
+# but are a quarter of the entries in long texts.
+_LEAST_IMPORTANCE = 0.1
 # Number of columns that are multiplied at a time.
 _COLUMNS = 32
 
@@ -72,15 +75,16 @@ class TextComponents:
 
 
 def importance(seen: NDArray, texts: float, min_texts: int) -> NDArray[np.float32]:
-    """Return the importance (G,) of each n-gram; 0 for n-grams in fewer than ``min_texts`` texts.
+    """Return the importance (G,) of each n-gram; 0 for n-grams in fewer than ``min_texts`` texts or in very many texts.
 
     Args:
         seen: (G,) number of texts that contain each n-gram, or the sum of their weights.
         texts: N, the total number of texts, or the sum of their weights.
         min_texts: minimum number of texts that must contain an n-gram.
     """
-    weights = np.log((texts + 1) / np.maximum(seen, 1)) ** 2
-    return np.where(seen >= min_texts, weights, 0).astype(np.float32)
+    weights = np.where(seen >= min_texts, np.log((texts + 1) / np.maximum(seen, 1)) ** 2, 0)
+    weights[weights < _LEAST_IMPORTANCE * weights.max(initial=0)] = 0
+    return weights.astype(np.float32)
 
 
 def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], NDArray[np.float32]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
@@ -38,6 +39,11 @@ class Vocabulary:
         if len(index) != len(self.words) or len(index) != len(self.counts):
             raise CorruptError("a vocabulary lists a word twice, or words and counts disagree")
         object.__setattr__(self, "index", index)
+
+    @cached_property
+    def ids_of_bytes(self) -> IdsOfBytes:
+        """The id of each word, given in UTF-8; -1 for other words."""
+        return IdsOfBytes(self.index)
 
     def __repr__(self) -> str:
         return f"<Vocabulary: {len(self):,} words, tokenizer {self.tokenizer.name!r}>"
@@ -74,6 +80,24 @@ class Vocabulary:
         except UnicodeDecodeError as error:
             raise CorruptError("the word list is not UTF-8") from error
         return cls(text.split("\n") if text else [], counts, tokenizer)
+
+
+class IdsOfBytes(dict[bytes, int]):
+    """Maps words in UTF-8 to their ids, and other words to -1. Known words are decoded only when they first occur.
+
+    Args:
+        index: word -> id.
+    """
+
+    def __init__(self, index: dict[str, int]) -> None:
+        super().__init__()
+        self._index = index
+
+    def __missing__(self, word: bytes) -> int:
+        number = self._index.get(as_text(word), -1)
+        if number >= 0:  # there is no limit to the number of unknown words
+            self[word] = number
+        return number
 
 
 def as_text(word: bytes) -> str:

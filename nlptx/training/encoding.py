@@ -12,6 +12,7 @@ from nlptx.embeddings.embeddings import Embeddings
 from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.lexicon import LexiconPrior, lexicon_words
 from nlptx.runtime.progress import counted
+from nlptx.runtime.slices import in_lengths
 from nlptx.settings import TrainSettings
 from nlptx.text.blocks import in_blocks
 from nlptx.text.token_stream import TokenStream
@@ -118,9 +119,7 @@ def _known_ids(stream: TokenStream, vocabulary: Vocabulary, max_words: int | Non
     for word, number in stream.numbers.items():
         id_of[number] = vocabulary.index.get(as_text(word), -1)
     ids = id_of[stream.ids.array()]
-    lengths = stream.lengths.array()
-    texts = np.split(ids, np.cumsum(lengths)[:-1]) if len(lengths) else []
-    return [text[text >= 0][:max_words] for text in texts]
+    return [text[text >= 0][:max_words] for text in in_lengths(ids, stream.lengths.array())]
 
 
 def _extend(
