@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from typing import Protocol, Self, TypeVar
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +24,8 @@ K = TypeVar("K")
 BATCH = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """Prediction for one text.
+class Scored(NamedTuple):
+    """Prediction for one text. A named tuple takes half as long as a dataclass to create and to send between processes.
 
     Args:
         probabilities: probabilities of the C labels, which sum to 1, unless a text may have several labels.
