@@ -20,8 +20,8 @@ from nlptx.text.vocabulary import Vocabulary
 
 K = TypeVar("K")
 
-# Maximum number of texts that are scored together.
-BATCH = 512
+# Maximum number of texts that are scored together: many, because short lines take little time each.
+BATCH = 2048
 
 
 class Scored(NamedTuple):
