@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Maximum error rates for which `nlptx info` shows the coverage.
 _ERRORS = (0.01, 0.02, 0.05, 0.1, 0.2)
-# Smallest coverage that is drawn, in percent; below it, the accuracy depends on a few texts.
+# Smallest coverage that is drawn, in percent. At a smaller coverage, the accuracy depends on only a few texts.
 _MIN_DRAWN = 10
 
 
@@ -66,7 +66,7 @@ def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         metavar="E",
         callback=check,
-        help="Choose P so that at most this fraction of the labels is wrong, on texts like the held-out ones.",
+        help="Choose P so that at most this fraction of the labels is wrong, on texts like the held-out texts.",
     )
     @functools.wraps(function)
     def wrapped(*args: Any, abstain: float | None, max_error: float | None, **kwargs: Any) -> Any:

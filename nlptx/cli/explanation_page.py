@@ -40,8 +40,8 @@ the word is left out; the strongest colour in each text is that of its most impo
 """
 PAGE_END = "</body>\n</html>\n"
 
-# Opacity of the colour of the most important word of a text; and the fraction of its worth below which words have no
-# colour.
+# Opacity of the colour of the most important word of a text; and the fraction of the worth of this word below which
+# other words have no colour.
 _STRONGEST, _FAINTEST = 0.75, 0.05
 # Maximum number of characters that may be skipped to find the next token in the text.
 _MAX_GAP = 40

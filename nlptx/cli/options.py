@@ -19,9 +19,9 @@ from nlptx.runtime.blas import load_blas
 from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, MAIN, SEED, Settings
 
 Function = Callable[..., Any]
-# Start of the keys under which the context stores the preset and the effort of a command, whose name follows.
+# Prefixes of context keys; with the name of a command, they form the keys of its preset and its effort.
 PRESET, _EFFORT = "nlptx.preset", "nlptx.effort"
-# Name of the bundled model in help and reports, instead of its path.
+# Name that help and reports show for the bundled model, instead of its path.
 BUNDLED = "bundled"
 
 
@@ -58,7 +58,8 @@ def run_options(
             if computes:
                 from nlptx.runtime.workers import default_jobs
 
-                load_blas("numpy", 1 + (jobs or default_jobs()))  # before the data uses up the memory that BLAS needs
+                # starts BLAS before the data leaves too little memory for it
+                load_blas("numpy", 1 + (jobs or default_jobs()))
             return function(*args, run=run, **kwargs)
 
         return wrapped
@@ -143,7 +144,7 @@ def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callabl
 
     Args:
         cls: the settings class.
-        only_main: whether the help text lists only the options in its first section.
+        only_main: whether the help text lists only the options of its first section.
     """
     names = [item.name for item in fields(cls)]
 

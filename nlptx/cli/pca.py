@@ -18,7 +18,9 @@ _SHOWN = 8
 
 @command()
 @click.argument("counts", type=PATH, metavar="COOCCUR")
-@output_option("embeddings.npz", "Where the vectors go; - for standard output, *.txt for the word2vec text format.")
+@output_option(
+    "embeddings.npz", "File for the word vectors; - for standard output, *.txt for the word2vec text format."
+)
 @config_option
 @preset_option
 @settings_options(PcaSettings)
