@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     type=PATH,
     metavar="FILE",
     group="Output",
-    help="File with a JSON object to store in the model, for nlptx info.",
+    help="JSON file to store in the model, for nlptx info.",
 )
 @config_option
 @preset_option
