@@ -16,30 +16,33 @@ import json
 import os
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nlptx import __version__
-from nlptx.artifacts.kinds import KINDS, check_kind
+from nlptx.artifacts.header import FORMAT as FORMAT
+from nlptx.artifacts.header import parse_header
+from nlptx.artifacts.kinds import check_kind
 from nlptx.artifacts.npy import DTYPES, read_array, write_array
-from nlptx.errors import ArtifactError, CorruptError, NewerFormatError, SettingsError
-from nlptx.io import strict_json
+from nlptx.artifacts.stored_array import StoredArray
+from nlptx.errors import ArtifactError, CorruptError, SettingsError
 from nlptx.io.atomic_write import atomic_output
 from nlptx.io.paths import FilePath, file_name
+from nlptx.io.spill import MemoryBudget
 from nlptx.settings import SEED
 
 T = TypeVar("T")
-FORMAT = 1
 STDIN = "-"
 _HEADER = "header"
-_LARGEST_HEADER = 64 << 20
 # Error codes of the operating system which mean that the path does not refer to a file.
 _NO_FILE = (errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 _ZIP = b"PK"
+# Number of bytes that are copied at a time.
+_PART = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,8 @@ class Artifact:
     Args:
         kind: a key of :data:`nlptx.artifacts.kinds.KINDS`.
         settings: every resolved setting of the stage.
-        arrays: arrays by name; read-only if they were read from a file.
+        arrays: arrays by name: read-only if they were read from a file, or a :class:`SpilledArray` or
+            :class:`StoredArray`.
         made_from: header of the artifact from which this one was made, or None.
         details: further JSON values, which depend on the kind (digests, labels, history).
         seed: random seed of the stage.
@@ -105,8 +109,15 @@ def write(path: FilePath, artifact: Artifact) -> None:
             write_array(container, name, array)
 
 
-def read(path: FilePath, *kinds: str) -> Artifact:
+def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: MemoryBudget | None = None) -> Artifact:
     """Read an artifact of one of ``kinds`` (any kind if none is given) from ``path``; ``-`` means standard input.
+
+    Args:
+        path: file of the artifact.
+        kinds: kinds of artifacts that are accepted.
+        large: names of one-dimensional arrays that are left in the file: they become a :class:`StoredArray`.
+        budget: object that keeps the file open; needed for ``large``. If the path is a pipe, its content is written to
+            a temporary file of this object.
 
     Raises:
         SettingsError: the file does not exist, or standard input is closed.
@@ -120,10 +131,13 @@ def read(path: FilePath, *kinds: str) -> Artifact:
         raise SettingsError("standard input is closed", hint="Pipe the artifact in, or name its file.")
     try:
         if path == STDIN:
-            return _read(_whole(sys.stdin.buffer), kinds)
-        with open(path, "rb") as file:
-            # Reading a zip file starts at its end, so a pipe such as the shell's <(...) is read into memory first.
-            return _read(file if os.path.isfile(path) else _whole(file), kinds)
+            return _read(_whole(sys.stdin.buffer, budget), kinds, large)
+        with ExitStack() as stack:
+            file = stack.enter_context(open(path, "rb"))
+            if budget is not None:
+                budget.keep(stack.pop_all())
+            # Reading a zip file starts at its end, so a pipe such as the shell's <(...) is read completely first.
+            return _read(file if os.path.isfile(path) else _whole(file, budget), kinds, large)
     except FileNotFoundError:
         raise SettingsError(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -141,8 +155,8 @@ def read(path: FilePath, *kinds: str) -> Artifact:
         raise _damaged(error, name) from error
 
 
-def _whole(stream: BinaryIO) -> BinaryIO:
-    """Return the whole content of a stream in memory.
+def _whole(stream: BinaryIO, budget: MemoryBudget | None) -> BinaryIO:
+    """Return the whole content of a stream in memory, or in a temporary file of ``budget``.
 
     Raises:
         BadZipFile: the stream does not start like a zip file. The rest is not read, because it may be endless.
@@ -150,7 +164,13 @@ def _whole(stream: BinaryIO) -> BinaryIO:
     start = stream.read(len(_ZIP))
     if start != _ZIP:
         raise zipfile.BadZipFile("File is not a zip file")
-    return io.BytesIO(start + stream.read())
+    if budget is None:
+        return io.BytesIO(start + stream.read())
+    file = budget.file()
+    while start:
+        budget.write_bytes(file, memoryview(start))
+        start = stream.read(_PART)
+    return file
 
 
 def _damaged(error: Exception, name: str) -> CorruptError:
@@ -161,7 +181,7 @@ def _damaged(error: Exception, name: str) -> CorruptError:
     )
 
 
-def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
+def _read(file: BinaryIO, kinds: tuple[str, ...], large: Collection[str]) -> Artifact:
     size = file.seek(0, os.SEEK_END)
     with zipfile.ZipFile(file) as container:
         entries = [entry.filename for entry in container.infolist()]
@@ -172,12 +192,15 @@ def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
             raise CorruptError("its entries are larger than the file")
         if _HEADER + ".npy" not in entries:
             raise CorruptError("not an nlptx artifact: it has no header")
-        header = _parse_header(read_array(container, _HEADER))
+        header = parse_header(read_array(container, _HEADER))
         check_kind(header["kind"], kinds)
         # The contents of entries have checksums, but the list of entries has none.
         if sorted(f"{name}.npy" for name in [_HEADER, *header["arrays"]]) != sorted(entries):
             raise CorruptError(f"it holds {', '.join(entries)}; its header lists {', '.join(header['arrays'])}")
-        arrays = {name: read_array(container, name) for name in header["arrays"]}
+        arrays = {
+            name: StoredArray(container, name, file) if name in large else read_array(container, name)
+            for name in header["arrays"]
+        }
     return Artifact(
         header["kind"],
         header["settings"],
@@ -187,33 +210,6 @@ def _read(file: BinaryIO, kinds: tuple[str, ...]) -> Artifact:
         header["seed"],
         header["nlptx"],
     )
-
-
-def _parse_header(blob: NDArray) -> dict[str, Any]:
-    if blob.dtype != np.uint8 or blob.size > _LARGEST_HEADER:
-        raise CorruptError("the header is not text")
-    header = strict_json.loads(blob.tobytes().decode("utf-8", "surrogatepass"))
-    _check_header(header)
-    ancestor = header
-    while ancestor.get("made_from") is not None:
-        ancestor = ancestor["made_from"]
-        _check_header(ancestor)
-    return header
-
-
-def _check_header(header: Any) -> None:
-    expected = {"kind": str, "nlptx": str, "seed": int, "settings": dict, "details": dict, "arrays": list}
-    if not isinstance(header, dict) or type(header.get("format")) is not int:
-        raise CorruptError("not an nlptx artifact: its header has no format")
-    if header["format"] > FORMAT:
-        raise NewerFormatError(
-            f"written in format {header['format']} by nlptx {header.get('nlptx')}; this one reads up to {FORMAT}",
-            hint="pip install --upgrade nlptx",
-        )
-    if any(type(header.get(key)) is not kind for key, kind in expected.items()) or header["kind"] not in KINDS:
-        raise CorruptError("the header is incomplete")
-    if not all(isinstance(name, str) for name in header["arrays"]):
-        raise CorruptError("the header's list of arrays is damaged")
 
 
 def load(path: FilePath, kind: str, make: Callable[[Artifact], T]) -> T:

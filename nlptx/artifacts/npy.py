@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 import zipfile
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import CorruptError
-from nlptx.io.spill import SpilledArray, as_bytes
+from nlptx.io.spill import as_bytes
 
 # Allowed dtypes, by their names in .npy files. |S3 is the dtype of the string "csr", by which SciPy recognises a sparse
 # matrix.
@@ -24,9 +26,22 @@ _NPY = re.compile(
 )
 
 
-def write_array(container: zipfile.ZipFile, name: str, array: NDArray | SpilledArray) -> None:
-    """Write an array as one entry of the container; a :class:`SpilledArray` is written in parts."""
-    parts = array.parts() if isinstance(array, SpilledArray) else [np.asarray(array, order="C")]
+class ArrayInFile(Protocol):
+    """An array in a file, such as a ``SpilledArray`` or a ``StoredArray``."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def shape(self) -> tuple[int]: ...
+
+    def parts(self) -> Iterator[NDArray]:
+        """Yield the entries in order, in parts."""
+
+
+def write_array(container: zipfile.ZipFile, name: str, array: NDArray | ArrayInFile) -> None:
+    """Write an array as one entry of the container; an array in a file is written in parts."""
+    parts = [np.asarray(array, order="C")] if isinstance(array, np.ndarray) else array.parts()
     # ZipInfo sets the date of the entry to 1980 unless a date is given, so the bytes do not depend on the clock.
     with container.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
         header = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
@@ -37,10 +52,31 @@ def write_array(container: zipfile.ZipFile, name: str, array: NDArray | SpilledA
 
 def read_array(container: zipfile.ZipFile, name: str) -> NDArray:
     """Return one array, read-only because it shares the bytes that were read. Raises CorruptError."""
+    entry = array_entry(container, name)
+    data = container.read(entry)  # checks the CRC-32
+    dtype, shape, header = parse_header(data, entry)
+    return np.frombuffer(data, dtype, math.prod(shape), header).reshape(shape)
+
+
+def array_entry(container: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
+    """Return the description of the entry of an array. Raises CorruptError if it is compressed."""
     entry = container.getinfo(name + ".npy")
     if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
         raise CorruptError(f"array {name!r} is compressed; artifacts are not")
-    data = container.read(entry)  # checks the CRC-32
+    return entry
+
+
+def parse_header(data: bytes, entry: zipfile.ZipInfo) -> tuple[np.dtype[Any], list[int], int]:
+    """Return the dtype and the shape of an array, and the number of bytes before its data.
+
+    Args:
+        data: the first bytes of the entry, or all.
+        entry: description of the entry.
+
+    Raises:
+        CorruptError: the entry is not an array as NumPy writes it, or does not have the size that its header states.
+    """
+    name = entry.filename.removesuffix(".npy")
     header = _NPY.match(data)
     if header is None:
         raise CorruptError(f"entry {entry.filename} is not an array as NumPy writes it")
@@ -48,7 +84,7 @@ def read_array(container: zipfile.ZipFile, name: str) -> NDArray:
     if dtype not in DTYPES:
         raise CorruptError(f"array {name!r} is {dtype}; artifacts hold plain numbers and no objects")
     shape = [int(length) for length in header["shape"].replace(b",", b" ").split()]
-    size, length = math.prod(shape), len(data) - header.end()
-    if size * np.dtype(dtype).itemsize != length:
+    length = entry.file_size - header.end()
+    if math.prod(shape) * np.dtype(dtype).itemsize != length:
         raise CorruptError(f"array {name!r} has {length} bytes, which does not match its shape {shape}")
-    return np.frombuffer(data, dtype, size, header.end()).reshape(shape)
+    return np.dtype(dtype), shape, header.end()

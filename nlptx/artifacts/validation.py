@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.stored_array import StoredArray
 from nlptx.errors import CorruptError
 from nlptx.text.tokenizer import TOKENIZERS, Tokenizer
 from nlptx.text.vocabulary import Vocabulary
@@ -19,7 +20,7 @@ _LARGEST_NUMBER = 1e15
 
 
 def need_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | None, ...]) -> NDArray:
-    """Return array ``name``. In ``shape``, None means any length.
+    """Return array ``name``. In ``shape``, None means any length. The values of a :class:`StoredArray` are not checked.
 
     Raises:
         CorruptError: the array is missing, has another dtype or shape, or contains a NaN or an infinity.
@@ -32,7 +33,8 @@ def need_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | Non
     )
     if array.dtype.name != dtype or not fits:
         raise CorruptError(f"array {name!r} is {array.dtype}{list(array.shape)}; expected {dtype}{list(shape)}")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
+    stored = isinstance(array, StoredArray)
+    if array.dtype.kind == "f" and not stored and not np.isfinite(array).all():
         raise CorruptError(f"array {name!r} holds a NaN or an infinity")
     return array
 

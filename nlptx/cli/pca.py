@@ -7,7 +7,15 @@ import click
 from nlptx.cli.command import PATH, command
 from nlptx.cli.config import config_option
 from nlptx.cli.inputs import check_names
-from nlptx.cli.options import Run, output_option, preset_option, run_options, seed_option, settings_options
+from nlptx.cli.options import (
+    Run,
+    memory_options,
+    output_option,
+    preset_option,
+    run_options,
+    seed_option,
+    settings_options,
+)
 from nlptx.cli.stage_facts import pca_facts
 from nlptx.cli.stage_run import StageRun
 from nlptx.settings import PcaSettings
@@ -25,30 +33,32 @@ _SHOWN = 8
 @preset_option
 @settings_options(PcaSettings)
 @seed_option
+@memory_options
 @run_options()
-def pca(counts: str, output: str, settings: PcaSettings, seed: int, run: Run) -> None:
+def pca(counts: str, output: str, settings: PcaSettings, seed: int, memory: int, tmp_dir: str | None, run: Run) -> None:
     """Turn co-occurrence counts into word vectors: PCA by power iteration with deflation.
 
     \b
     nlptx pca cooccur.npz -o embeddings.npz
     nlptx pca cooccur.npz --components 50 --transform none --block 1 --degree 1 -o textbook.npz
 
-    COOCCUR is the output of nlptx cooccur, or - for standard input. The table at the end lists, for each component, the
-    eigenvalue, the explained variance and the residual |Av - lv| / l.
+    COOCCUR is the output of nlptx cooccur, or - for standard input. Its matrix may be larger than the memory: it is
+    read in parts, and if it does not fit within --memory, it stays on disk in a temporary file. The table at the end
+    lists, for each component, the eigenvalue, the explained variance and the residual |Av - lv| / l.
     """
     check_names(counts)
     stage = StageRun(run, output, [counts])
     run.reporter.detail(f"settings: {settings.to_dict()}")
-    from nlptx.cooccurrence.matrix import Cooccurrence
     from nlptx.pca.fit import fit_pca
 
-    cooccurrence = Cooccurrence.load(counts)
     with run.reporter.meter("components") as meter:
 
         def on_round(found: int, residual: float) -> None:
             meter(found / settings.components, f"{found} of {settings.components}, open residual {residual:.1e}")
 
-        embeddings = fit_pca(cooccurrence, settings, seed=seed, jobs=run.jobs, on_round=on_round)
+        embeddings = fit_pca(
+            counts, settings, seed=seed, jobs=run.jobs, memory=memory, tmp_dir=tmp_dir, on_round=on_round
+        )
     embeddings.save(output)
     rows = list(
         zip(embeddings.eigenvalues.tolist(), embeddings.explained.tolist(), embeddings.residuals.tolist(), strict=True)

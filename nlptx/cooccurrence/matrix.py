@@ -14,21 +14,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from nlptx.artifacts.container import Artifact, load, write
-from nlptx.artifacts.validation import need_array, read_vocabulary
+from nlptx.cooccurrence.checks import check_entries, matrix_arrays, read_settings
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.cooccurrence.stored import KIND, index_type, matrix_artifact
-from nlptx.errors import CorruptError
 from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, CountSettings
 from nlptx.text.arguments import check_settings, iterate_texts
 from nlptx.text.blocks import in_blocks
-from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
-
-# Counts are sums of integers, which float64 represents exactly up to this value.
-_LARGEST_COUNT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -74,23 +69,11 @@ class Cooccurrence:
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Cooccurrence:
         """Build the counts from an artifact. Raises CorruptError if its settings or arrays are invalid."""
-        settings = CountSettings.from_dict(artifact.settings)
-        vocabulary = read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase))
+        settings, vocabulary = read_settings(artifact)
         size = len(vocabulary)
-        data = need_array(artifact, "data", "float64", (None,))
-        indices = need_array(artifact, "indices", "int32", (len(data),))
-        indptr = need_array(artifact, "indptr", index_type(len(data)).__name__, (size + 1,))
-        if indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
-            raise CorruptError("the matrix' row bounds are impossible")
-        if len(indices) and (indices.min() < 0 or indices.max() >= size):
-            raise CorruptError("the matrix names a word that does not exist")
-        if (data <= 0).any() or (data > _LARGEST_COUNT).any():
-            raise CorruptError("the matrix holds a count that is zero, negative or beyond 2^53")
-        if (need_array(artifact, "shape", "int64", (2,)) != size).any():
-            raise CorruptError(f"the matrix is not one of {size} x {size} words")
+        indptr, indices, data = matrix_arrays(artifact, size)
         matrix = sp.csr_matrix((data, indices, indptr), shape=(size, size), copy=False)
-        if not matrix.has_canonical_format:
-            raise CorruptError("the matrix' entries are unsorted or repeated")
+        check_entries(matrix)
         return cls(matrix, vocabulary, settings, artifact.details)
 
 

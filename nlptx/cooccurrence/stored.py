@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.stored_array import StoredArray
 from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
 from nlptx.io.spill import SpilledArray
 from nlptx.settings import CountSettings
@@ -43,8 +44,8 @@ class Counts:
 
 def matrix_artifact(
     indptr: NDArray,
-    indices: NDArray | SpilledArray,
-    data: NDArray | SpilledArray,
+    indices: NDArray | SpilledArray | StoredArray,
+    data: NDArray | SpilledArray | StoredArray,
     vocabulary: Vocabulary,
     settings: CountSettings,
     details: dict[str, Any],

@@ -30,6 +30,15 @@ def as_bytes(array: NDArray[Any]) -> memoryview:
     return memoryview(array.reshape(-1).view(np.uint8).data)
 
 
+def read_exactly(file: BinaryIO, view: memoryview, offset: int) -> None:
+    """Fill ``view`` with the bytes of a file from ``offset`` on. Raises EOFError if the file is too short."""
+    while view:
+        count = os.preadv(file.fileno(), [view], offset)
+        if not count:
+            raise EOFError("the file is too short")
+        view, offset = view[count:], offset + count
+
+
 class MemoryBudget:
     """The memory limit of a stage, and the folder for temporary files with the data that exceeds it.
 
@@ -75,6 +84,10 @@ class MemoryBudget:
                 hint=self._advice,
             )
 
+    def keep(self, files: ExitStack) -> None:
+        """Close open files at the end of the ``with`` block."""
+        self._files.push(files)
+
     def file(self) -> BinaryIO:
         """Open an unnamed temporary file."""
         try:
@@ -84,7 +97,10 @@ class MemoryBudget:
 
     def write(self, file: BinaryIO, array: NDArray[Any]) -> None:
         """Append ``array`` to ``file``."""
-        data = as_bytes(array)
+        self.write_bytes(file, as_bytes(array))
+
+    def write_bytes(self, file: BinaryIO, data: memoryview) -> None:
+        """Append bytes to ``file``."""
         try:
             while data:
                 data = data[file.write(data) :]
@@ -155,10 +171,7 @@ class SpilledArray:
                     result[offset + low - start : offset + high - start] = part[low:high]
                 offset += len(part)
             return result
-        view, offset = as_bytes(result), start * self.dtype.itemsize
-        while view:
-            count = os.preadv(self._file.fileno(), [view], offset)
-            view, offset = view[count:], offset + count
+        read_exactly(self._file, as_bytes(result), start * self.dtype.itemsize)
         return result
 
     def close(self) -> None:

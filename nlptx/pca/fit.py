@@ -5,18 +5,24 @@ Steps: counts -> transform (-> standardise) -> X^T X as an operator -> power ite
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import asdict
 
 import numpy as np
 
 from nlptx.cooccurrence.matrix import Cooccurrence
+from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError
-from nlptx.pca.operators import RowOperator, transform
-from nlptx.pca.power_iteration import power_iteration
+from nlptx.io.paths import FilePath, file_name
+from nlptx.io.spill import MemoryBudget
+from nlptx.pca.operators import RowOperator
+from nlptx.pca.power_iteration import basis_bytes, power_iteration
+from nlptx.pca.spilled_slices import SpilledSlices
+from nlptx.pca.transform import transform
 from nlptx.runtime.workers import Workers
-from nlptx.settings import SEED, PcaSettings
+from nlptx.settings import DEFAULT_MEMORY, SEED, PcaSettings
 from nlptx.text.arguments import check_seed, check_settings, check_type
 
 # For tolerances below this, float32 is not precise enough.
@@ -24,11 +30,13 @@ _FLOAT32_TOLERANCE = 1e-4
 
 
 def fit_pca(
-    counts: Cooccurrence,
+    counts: Cooccurrence | FilePath,
     settings: PcaSettings | None = None,
     *,
     seed: int = SEED,
     jobs: int | Workers | None = None,
+    memory: int = DEFAULT_MEMORY,
+    tmp_dir: FilePath | None = None,
     on_round: Callable[[int, float], None] | None = None,
 ) -> Embeddings:
     """Turn co-occurrence counts into word vectors.
@@ -40,19 +48,26 @@ def fit_pca(
     holds their eigenvalues, and p is the eigenvalue weight; p = 1 is plain PCA.
 
     Args:
-        counts: the output of :func:`nlptx.count`.
+        counts: the output of :func:`nlptx.count`, or the name of a file written by ``nlptx cooccur``, from which the
+            matrix is read in parts.
         settings: see :class:`PcaSettings`.
         seed: seed for the random starting block.
         jobs: number of threads, or a Workers object; by default one thread per core. It does not change the result.
+        memory: maximum number of bytes for the transformed matrix and the vectors together. If the matrix does not fit
+            beside the vectors, it goes to a temporary file, from which each product reads it again. This does not
+            change the result.
+        tmp_dir: folder for temporary files.
         on_round: callback for progress, see :func:`power_iteration`.
 
     Returns:
         Word vectors (V, R) float32, and for each component its eigenvalue, residual and fraction of the variance.
 
     Raises:
+        ArtifactError: the file is not a co-occurrence matrix or is damaged.
         DataError: there are fewer words than components, or no two words occur near each other.
         InputTypeError: an argument has the wrong type.
         NlptxError: the iteration does not converge.
+        OutputError: the temporary files cannot be written.
 
     >>> from nlptx import CountSettings, count
     >>> counts = count(["a good film", "a bad film"], CountSettings(min_count=1))
@@ -62,10 +77,25 @@ def fit_pca(
     >>> embeddings.vectors.shape, embeddings.vectors.dtype
     ((4, 2), dtype('float32'))
     """
-    check_type(counts, Cooccurrence, "counts")
+    if not isinstance(counts, str | os.PathLike):
+        check_type(counts, Cooccurrence, "counts")
     check_settings(settings, PcaSettings)
     check_seed(seed)
     settings = settings or PcaSettings()
+    folder = None if tmp_dir is None else file_name(tmp_dir)
+    with MemoryBudget(memory, folder) as budget, Workers.of(jobs) as workers:
+        opened = counts if isinstance(counts, Cooccurrence) else StoredCooccurrence.open(counts, budget)
+        return _fit(opened, settings, seed, budget, workers, on_round)
+
+
+def _fit(
+    counts: Cooccurrence | StoredCooccurrence,
+    settings: PcaSettings,
+    seed: int,
+    budget: MemoryBudget,
+    workers: Workers,
+    on_round: Callable[[int, float], None] | None,
+) -> Embeddings:
     words = len(counts.vocabulary)
     if settings.components > words:
         raise DataError(
@@ -73,29 +103,27 @@ def fit_pca(
             hint=f"Give `components={words}` or fewer, or count more text (or with a lower `min_count`) first.",
         )
     dtype = np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64
-    with Workers.of(jobs) as workers:
-        matrix = transform(counts.matrix, settings.transform, settings.smoothing, workers)
-        rows = RowOperator(matrix, settings.standardize, dtype, workers)
-        del matrix
-        if rows.trace == 0:
-            raise DataError(
-                "no two words occur near each other, so there is nothing to analyse", hint="Count more text."
-            )
-        pairs = power_iteration(
-            rows.moments,
-            words,
-            settings.components,
-            tolerance=settings.tolerance,
-            rng=np.random.default_rng(seed),
-            dtype=dtype,
-            block=settings.block,
-            degree=settings.degree,
-            deflation=settings.deflation,
-            max_products=settings.max_products,
-            workers=workers,
-            on_round=on_round,
-        )
-        vectors = rows.forward(pairs.vectors)
+    vectors_size = basis_bytes(words, settings.components, settings.block, settings.degree, dtype)
+    matrix = transform(counts.matrix, settings.transform, settings.smoothing, workers)
+    slices = SpilledSlices(int(matrix.indptr[-1]), np.dtype(dtype), budget.memory - vectors_size, budget)
+    rows = RowOperator(matrix, settings.standardize, dtype, workers, slices.add)
+    if rows.trace == 0:
+        raise DataError("no two words occur near each other, so there is nothing to analyse", hint="Count more text.")
+    pairs = power_iteration(
+        rows.moments,
+        words,
+        settings.components,
+        tolerance=settings.tolerance,
+        rng=np.random.default_rng(seed),
+        dtype=dtype,
+        block=settings.block,
+        degree=settings.degree,
+        deflation=settings.deflation,
+        max_products=settings.max_products,
+        workers=workers,
+        on_round=on_round,
+    )
+    vectors = rows.forward(pairs.vectors)
     # If an eigenvalue is only rounding error, its component is set to 0, because scaling it up would amplify noise.
     nonzero = pairs.values > np.finfo(dtype).eps * pairs.values[0]
     safe = np.where(nonzero, pairs.values, 1)

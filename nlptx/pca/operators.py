@@ -7,70 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
+from nlptx.pca.spilled_slices import Load, in_memory
+from nlptx.pca.transform import Rows, even_slices
 from nlptx.runtime.workers import SERIAL, Workers
-
-# Number of slices that a matrix is cut into, which limits the number of threads. It is fixed, because it determines the
-# order of summation.
-_SLICES = 8
-
-
-def ppmi(counts: sp.csr_matrix, smoothing: float, workers: Workers = SERIAL) -> sp.csr_matrix:
-    """Return the positive pointwise mutual information of words w and contexts c.
-
-        PPMI(w, c) = max(0, log[P(w, c) / (P(w) P_a(c))])    with    P_a(c) = count(c)^a / sum of all count^a
-
-    Args:
-        counts: (V, V) sparse co-occurrence counts, all positive.
-        smoothing: the exponent a, from 0 to 1; values below 1 raise the probability of rare contexts.
-        workers: threads; they do not change the result.
-
-    Returns:
-        (V, V) sparse matrix of the entries above 0.
-
-    Source: Levy, Goldberg & Dagan (2015), "Improving distributional similarity".
-    """
-    totals = np.asarray(counts.sum(axis=1)).ravel()
-    smoothed = totals**smoothing
-    # A word without any co-occurrences has an empty row and column, so its logarithms can have any finite value.
-    log_word = np.log(np.where(totals > 0, totals, 1))
-    log_context = np.log(np.where(totals > 0, smoothed, 1)) - np.log(smoothed.sum() or 1)
-
-    def positive(rows: slice) -> tuple[NDArray, NDArray, NDArray]:
-        """Return the positive entries of these rows, their column indices, and the number of them in each row."""
-        starts = counts.indptr[rows.start : rows.stop + 1]
-        entries = slice(starts[0], starts[-1])
-        columns = counts.indices[entries]
-        pmi = np.log(counts.data[entries])
-        pmi -= np.repeat(log_word[rows], np.diff(starts))
-        pmi -= log_context[columns]
-        kept = pmi > 0
-        before = np.concatenate([[0], np.cumsum(kept)])
-        return pmi[kept], columns[kept], np.diff(before[starts - starts[0]])
-
-    parts = workers.map(positive, _even_slices(counts))
-    data, columns, lengths = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(counts.indptr.dtype)
-    return sp.csr_matrix((data, columns, indptr), counts.shape)
-
-
-def transform(counts: sp.csr_matrix, name: str, smoothing: float, workers: Workers = SERIAL) -> sp.csr_matrix:
-    """Return the transformed counts. PPMI and log compress their range, so that a few large counts do not dominate.
-
-    Args:
-        counts: (V, V) sparse co-occurrence counts.
-        name: ``ppmi``, ``log`` for log(1 + x), or ``none``.
-        smoothing: see :func:`ppmi`.
-        workers: threads; they do not change the result.
-    """
-    if name == "ppmi":
-        return ppmi(counts, smoothing, workers)
-    return counts.log1p() if name == "log" else counts.copy()
 
 
 @dataclass(frozen=True)
@@ -79,25 +23,23 @@ class _Slice:
 
     Args:
         rows: range of rows.
-        scaled: (rows, V) the rows of S in this range.
+        load: function that returns the (rows, V) rows of S in this range, which may be in a file.
         shift: (rows,) the entries of the shift in this range.
-        squares: sum of squares of the entries of X in these rows.
     """
 
     rows: slice
-    scaled: sp.csr_matrix
+    load: Load
     shift: NDArray
-    squares: float
 
-    def forward(self, block: NDArray, sums: NDArray) -> NDArray:
-        """Return X b, (rows, k), for b (V, k) and ``sums`` = 1^T b, (k,)."""
-        product = self.scaled @ block
+    def forward(self, scaled: sp.csr_matrix, block: NDArray, sums: NDArray) -> NDArray:
+        """Return X b, (rows, k), for b (V, k) and ``sums`` = 1^T b, (k,); ``scaled`` is what ``load`` returns."""
+        product = scaled @ block
         product -= np.multiply.outer(self.shift, sums)
         return product
 
-    def transposed(self, block: NDArray) -> tuple[NDArray, NDArray]:
+    def transposed(self, scaled: sp.csr_matrix, block: NDArray) -> tuple[NDArray, NDArray]:
         """Return S^T b, (V, k), and shift^T b, (k,). Subtracting the second from each row of the first gives X^T b."""
-        return self.scaled.T @ block, self.shift @ block
+        return scaled.T @ block, self.shift @ block
 
 
 class RowOperator:
@@ -115,50 +57,72 @@ class RowOperator:
     immediately, and one copy of the matrix serves both products.
 
     Args:
-        matrix: (n, V) sparse M.
+        matrix: (n, V) sparse M. Its rows are read once.
         standardize: whether X is standardised.
         dtype: float32 or float64, the dtype of all products.
         workers: threads; they do not change the result.
+        store: stores a slice of S, and returns a function that returns it.
+
+    Raises:
+        OutputError: a slice cannot be stored.
     """
 
-    def __init__(self, matrix: sp.csr_matrix, standardize: bool, dtype: DTypeLike, workers: Workers = SERIAL) -> None:
-        self.shape: tuple[int, int] = matrix.shape
+    def __init__(
+        self,
+        matrix: Rows,
+        standardize: bool,
+        dtype: DTypeLike,
+        workers: Workers = SERIAL,
+        store: Callable[[sp.csr_matrix], Load] = in_memory,
+    ) -> None:
+        self.shape = matrix.shape
         self.dtype = np.dtype(dtype)
         self._workers = workers
-        self._slices = list(
-            workers.map(lambda rows: _make_slice(matrix, rows, standardize, self.dtype), _even_slices(matrix))
-        )
-        self.trace = sum(part.squares for part in self._slices) / self.shape[0]
+        self._slices = []
+        squares = 0.0
+        for rows, (scaled, shift, sum_of_squares) in workers.map_pairs(
+            lambda rows: _scaled(matrix[rows], standardize, self.dtype), ((rows, rows) for rows in even_slices(matrix))
+        ):
+            self._slices.append(_Slice(rows, store(scaled), shift))
+            squares += sum_of_squares
+        self.trace = squares / self.shape[0]
 
     def forward(self, block: NDArray) -> NDArray:
         """Return X b, (n, k), for b of shape (V, k)."""
         sums = block.sum(axis=0)
-        return np.concatenate(list(self._workers.map(lambda part: part.forward(block, sums), self._slices)))
+        return np.concatenate(
+            list(self._workers.map(lambda part: part.forward(part.load(), block, sums), self._slices))
+        )
 
     def transposed(self, block: NDArray) -> NDArray:
         """Return X^T b, (V, k), for b of shape (n, k)."""
-        return self._sum_transposed(lambda part: block[part.rows], block.shape[1])
+        return self._sum_transposed(lambda part, _: block[part.rows], block.shape[1])
 
     def moments(self, block: NDArray) -> NDArray:
         """Return C b = X^T (X b) / n, (V, k), for b of shape (V, k)."""
         sums = block.sum(axis=0)
-        product = self._sum_transposed(lambda part: part.forward(block, sums), block.shape[1])
+        product = self._sum_transposed(lambda part, scaled: part.forward(scaled, block, sums), block.shape[1])
         product /= self.shape[0]
         return product
 
-    def _sum_transposed(self, slice_of: Callable[[_Slice], NDArray], width: int) -> NDArray:
-        """Return X^T b, summed over the slices in order; ``slice_of`` returns the rows of b (n, k) for a slice."""
+    def _sum_transposed(self, rows_of: Callable[[_Slice, sp.csr_matrix], NDArray], width: int) -> NDArray:
+        """Return X^T b, summed over the slices in order; ``rows_of`` returns the rows of b (n, k) for a slice."""
+
+        def work(part: _Slice) -> tuple[NDArray, NDArray]:
+            scaled = part.load()  # only once, because it may be in a file
+            return part.transposed(scaled, rows_of(part, scaled))
+
         product = np.zeros((self.shape[1], width), self.dtype)
         shift = np.zeros(width, self.dtype)
-        for scaled, shifted in self._workers.map(lambda part: part.transposed(slice_of(part)), self._slices):
+        for scaled, shifted in self._workers.map(work, self._slices):
             product += scaled
             shift += shifted
         product -= shift
         return product
 
 
-def _make_slice(matrix: sp.csr_matrix, rows: slice, standardize: bool, dtype: np.dtype) -> _Slice:
-    part = matrix[rows]
+def _scaled(part: sp.csr_matrix, standardize: bool, dtype: np.dtype) -> tuple[sp.csr_matrix, NDArray, float]:
+    """Return, for rows of M, the rows of S, the entries of the shift, and the sum of squares of the entries of X."""
     columns = part.shape[1]
     squares = sp.csr_matrix((part.data**2, part.indices, part.indptr), part.shape) @ np.ones(columns)
     mean = np.zeros(len(squares))
@@ -170,17 +134,8 @@ def _make_slice(matrix: sp.csr_matrix, rows: slice, standardize: bool, dtype: np
         scale = np.where(constant, 0, 1 / np.sqrt(np.where(constant, 1, variance)))
         squares = np.where(constant, 0, columns)
     scaled = (part.data * np.repeat(scale, np.diff(part.indptr))).astype(dtype)
-    return _Slice(
-        rows,
+    return (
         sp.csr_matrix((scaled, part.indices, part.indptr), part.shape),
         (mean * scale).astype(dtype),
         float(squares.sum()),
     )
-
-
-def _even_slices(matrix: sp.csr_matrix) -> list[slice]:
-    """Cut the rows into slices with about the same number of entries; some slices may be empty."""
-    targets = np.linspace(0, matrix.nnz, _SLICES + 1)
-    cuts = np.searchsorted(matrix.indptr, targets)
-    cuts[0], cuts[-1] = 0, matrix.shape[0]
-    return [slice(start, stop) for start, stop in pairwise(cuts.tolist())]

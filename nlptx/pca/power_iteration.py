@@ -87,8 +87,7 @@ def power_iteration(
     Raises:
         NlptxError: the iteration does not converge within ``max_products``.
     """
-    block = min(block or _BLOCK, size)
-    degree = degree or max(_MIN_DEGREE, -(-_BASIS_PER_PAIR * count // block))
+    block, degree = automatic(size, count, block, degree)
     found = progress = spent = columns = 0
     open_residual = 1.0
     values = np.empty(0, dtype)
@@ -146,6 +145,18 @@ def power_iteration(
             start_image = np.concatenate([start_image, multiply(fresh)], axis=1)
     top = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
     return Eigenpairs(values, vectors * np.sign(top), residuals, columns)
+
+
+def automatic(size: int, count: int, block: int, degree: int) -> tuple[int, int]:
+    """Return the number of vectors iterated together and of iterates kept per round, where 0 was given for either."""
+    block = min(block or _BLOCK, size)
+    return block, degree or max(_MIN_DEGREE, -(-_BASIS_PER_PAIR * count // block))
+
+
+def basis_bytes(size: int, count: int, block: int, degree: int, dtype: Any) -> int:
+    """Return the largest number of bytes of a basis and its images; the arguments are as in :func:`power_iteration`."""
+    block, degree = automatic(size, count, block, degree)
+    return 2 * size * min(size, count + degree * block) * np.dtype(dtype).itemsize
 
 
 def _check_residuals(values: NDArray, residuals: NDArray, tolerance: float) -> tuple[NDArray[np.bool_], NDArray]:

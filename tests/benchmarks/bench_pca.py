@@ -32,7 +32,7 @@ def rows(bench: Bench) -> list[Row]:
     from nlptx.cooccurrence.matrix import count
     from nlptx.corpus.corpus import Corpus
     from nlptx.corpus.document import ReadOptions
-    from nlptx.pca.operators import transform
+    from nlptx.pca.transform import transform
     from nlptx.settings import CountSettings
 
     if bench.data is None:
@@ -40,7 +40,7 @@ def rows(bench: Bench) -> list[Row]:
         return []
     corpus = Corpus([str(bench.data)], ReadOptions(splits=("train", "test", "unsup")))
     counts = count((document.text for document in corpus), CountSettings(window=10, max_words=20_000))
-    return [row for name in TRANSFORMS for row in compare(name, transform(counts.matrix, name, 1.0), bench.runs)]
+    return [row for name in TRANSFORMS for row in compare(name, transform(counts.matrix, name, 1.0)[:], bench.runs)]
 
 
 def compare(name: str, matrix: sp.csr_matrix, runs: int) -> Iterator[Row]:

@@ -12,7 +12,8 @@ from reviews import make_reviews
 
 import nlptx
 from nlptx.errors import NlptxError
-from nlptx.pca.operators import RowOperator, transform
+from nlptx.pca.operators import RowOperator
+from nlptx.pca.transform import transform
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text.vocabulary import Vocabulary
 

@@ -1,0 +1,47 @@
+"""Reads the JSON header of an artifact and checks its form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.artifacts.kinds import KINDS
+from nlptx.errors import CorruptError, NewerFormatError
+from nlptx.io import strict_json
+
+FORMAT = 1
+_LARGEST_HEADER = 64 << 20
+
+
+def parse_header(blob: NDArray) -> dict[str, Any]:
+    """Return the header, of which the parts that every artifact has are checked, as are those of its ancestors.
+
+    Raises:
+        CorruptError, NewerFormatError: the header is damaged, or was written by a later version.
+    """
+    if blob.dtype != np.uint8 or blob.size > _LARGEST_HEADER:
+        raise CorruptError("the header is not text")
+    header = strict_json.loads(blob.tobytes().decode("utf-8", "surrogatepass"))
+    _check_header(header)
+    ancestor = header
+    while ancestor.get("made_from") is not None:
+        ancestor = ancestor["made_from"]
+        _check_header(ancestor)
+    return header
+
+
+def _check_header(header: Any) -> None:
+    expected = {"kind": str, "nlptx": str, "seed": int, "settings": dict, "details": dict, "arrays": list}
+    if not isinstance(header, dict) or type(header.get("format")) is not int:
+        raise CorruptError("not an nlptx artifact: its header has no format")
+    if header["format"] > FORMAT:
+        raise NewerFormatError(
+            f"written in format {header['format']} by nlptx {header.get('nlptx')}; this one reads up to {FORMAT}",
+            hint="pip install --upgrade nlptx",
+        )
+    if any(type(header.get(key)) is not kind for key, kind in expected.items()) or header["kind"] not in KINDS:
+        raise CorruptError("the header is incomplete")
+    if not all(isinstance(name, str) for name in header["arrays"]):
+        raise CorruptError("the header's list of arrays is damaged")

@@ -1,0 +1,54 @@
+"""Checks of the counts in an artifact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.validation import need_array, read_vocabulary
+from nlptx.cooccurrence.stored import index_type
+from nlptx.errors import CorruptError
+from nlptx.settings import CountSettings
+from nlptx.text.tokenizer import Tokenizer
+from nlptx.text.vocabulary import Vocabulary
+
+# Counts are sums of integers, which float64 represents exactly up to this value.
+_LARGEST_COUNT = 2.0**53
+
+
+def read_settings(artifact: Artifact) -> tuple[CountSettings, Vocabulary]:
+    """Return the settings with which a corpus was counted, and its V words. Raises CorruptError."""
+    settings = CountSettings.from_dict(artifact.settings)
+    return settings, read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase))
+
+
+def matrix_arrays(artifact: Artifact, words: int) -> tuple[NDArray, Any, Any]:
+    """Return the arrays of the matrix: indptr, (V + 1,); indices, (entries,) int32; and data, (entries,) float64.
+
+    Only the form of the last two is checked, because they may still be in the file; see :func:`check_entries`.
+
+    Raises:
+        CorruptError: an array is missing or has another form, or the row bounds are impossible.
+    """
+    data = need_array(artifact, "data", "float64", (None,))
+    indices = need_array(artifact, "indices", "int32", (len(data),))
+    indptr = need_array(artifact, "indptr", index_type(len(data)).__name__, (words + 1,))
+    if (need_array(artifact, "shape", "int64", (2,)) != words).any():
+        raise CorruptError(f"the matrix is not one of {words} x {words} words")
+    if indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
+        raise CorruptError("the matrix' row bounds are impossible")
+    return indptr, indices, data
+
+
+def check_entries(rows: sp.csr_matrix) -> None:
+    """Raise CorruptError if the entries of some rows cannot be those of a matrix of counts."""
+    if len(rows.indices) and (rows.indices.min() < 0 or rows.indices.max() >= rows.shape[1]):
+        raise CorruptError("the matrix names a word that does not exist")
+    if not ((rows.data > 0) & (rows.data <= _LARGEST_COUNT)).all():  # also if one is NaN
+        raise CorruptError("the matrix holds a count that is zero, negative, beyond 2^53, or not a number")
+    if not rows.has_canonical_format:
+        raise CorruptError("the matrix' entries are unsorted or repeated")

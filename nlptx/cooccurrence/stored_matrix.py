@@ -1,0 +1,97 @@
+"""Co-occurrence counts whose matrix stays in its file, because it may be larger than the memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.artifacts.container import Artifact, build, read
+from nlptx.artifacts.stored_array import StoredArray
+from nlptx.cooccurrence.checks import check_entries, matrix_arrays, read_settings
+from nlptx.cooccurrence.stored import KIND, matrix_artifact
+from nlptx.errors import CorruptError
+from nlptx.io.paths import FilePath, file_name
+from nlptx.io.spill import MemoryBudget
+from nlptx.settings import CountSettings
+from nlptx.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class StoredMatrix:
+    """A (V, V) sparse matrix in a file. Its rows are checked whenever they are read.
+
+    Args:
+        indptr: (V + 1,) row bounds, as in a ``csr_matrix``.
+        columns: (entries,) int32 column indices.
+        values: (entries,) float64 counts.
+        where: the file, for messages.
+    """
+
+    indptr: NDArray
+    columns: StoredArray
+    values: StoredArray
+    where: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        words = len(self.indptr) - 1
+        return words, words
+
+    def __getitem__(self, rows: slice) -> sp.csr_matrix:
+        """Return consecutive rows. Raises CorruptError if they cannot be those of counts."""
+        start, stop, _ = rows.indices(self.shape[0])
+        bounds = self.indptr[start : stop + 1]
+        first, last = int(bounds[0]), int(bounds[-1])
+        try:
+            columns, values = self.columns.read(first, last), self.values.read(first, last)
+            part = sp.csr_matrix((values, columns, bounds - first), (stop - start, self.shape[1]), copy=False)
+            check_entries(part)
+        except CorruptError as error:
+            error.where = self.where
+            raise
+        return part
+
+
+@dataclass(frozen=True)
+class StoredCooccurrence:
+    """The co-occurrence counts of a file, for :func:`nlptx.fit_pca`.
+
+    Args:
+        matrix: the symmetric (V, V) matrix of counts.
+        vocabulary: the V words.
+        settings: settings with which the corpus was counted.
+        details: number of tokens, and other information about the corpus, such as its digest.
+    """
+
+    matrix: StoredMatrix
+    vocabulary: Vocabulary
+    settings: CountSettings
+    details: dict[str, Any]
+
+    @classmethod
+    def open(cls, path: FilePath, budget: MemoryBudget) -> StoredCooccurrence:
+        """Open a file written by ``nlptx cooccur``; it stays open until the ``with`` block of the budget ends.
+
+        Raises:
+            ArtifactError: the file is not a co-occurrence matrix or is damaged.
+            SettingsError: the file does not exist.
+        """
+        artifact = read(path, KIND, large=("indices", "data"), budget=budget)
+        name = file_name(path)
+
+        def from_artifact(artifact: Artifact) -> StoredCooccurrence:
+            settings, vocabulary = read_settings(artifact)
+            matrix = StoredMatrix(*matrix_arrays(artifact, len(vocabulary)), name)
+            return cls(matrix, vocabulary, settings, artifact.details)
+
+        return build(artifact, from_artifact, name)
+
+    def to_artifact(self) -> Artifact:
+        """Return the artifact, whose large arrays are still in the file."""
+        matrix = self.matrix
+        return matrix_artifact(
+            matrix.indptr, matrix.columns, matrix.values, self.vocabulary, self.settings, self.details
+        )

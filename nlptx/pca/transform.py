@@ -1,0 +1,112 @@
+"""Transforms of co-occurrence counts. PPMI and log compress their range, so that a few large counts do not dominate.
+
+The transformed rows are computed when they are asked for, so the matrix of counts may be larger than the memory.
+V is the number of words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.runtime.workers import SERIAL, Workers
+
+# Minimum number of slices that a matrix is cut into, and maximum number of entries in a slice (apart from its last
+# row). The slices determine the order of summation, so they depend on nothing but the matrix.
+_SLICES = 8
+_SLICE_ENTRIES = 8 << 20
+
+
+class Rows(Protocol):
+    """A sparse matrix of which rows are read; a ``csr_matrix`` is one."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    @property
+    def indptr(self) -> NDArray:
+        """(rows + 1,) row bounds: the number of stored entries before each row."""
+
+    def __getitem__(self, rows: slice) -> sp.csr_matrix: ...
+
+
+class TransformedRows:
+    """The rows of a matrix of counts, transformed.
+
+    Args:
+        counts: the matrix of counts.
+        change: function that transforms the given rows of the counts.
+    """
+
+    def __init__(self, counts: Rows, change: Callable[[slice, sp.csr_matrix], sp.csr_matrix]) -> None:
+        self.shape = counts.shape
+        self.indptr = counts.indptr  # of the counts: a transform may remove entries
+        self._counts, self._change = counts, change
+
+    def __getitem__(self, rows: slice) -> sp.csr_matrix:
+        start, stop, _ = rows.indices(self.shape[0])
+        rows = slice(start, stop)
+        return self._change(rows, self._counts[rows])
+
+
+def transform(counts: Rows, name: str, smoothing: float, workers: Workers = SERIAL) -> TransformedRows:
+    """Return the transformed counts.
+
+    Args:
+        counts: (V, V) sparse co-occurrence counts.
+        name: ``ppmi``, ``log`` for log(1 + x), or ``none``.
+        smoothing: see :func:`ppmi`.
+        workers: threads; they do not change the result.
+    """
+    if name == "ppmi":
+        return ppmi(counts, smoothing, workers)
+    return TransformedRows(counts, lambda _, part: part.log1p() if name == "log" else part)
+
+
+def ppmi(counts: Rows, smoothing: float, workers: Workers = SERIAL) -> TransformedRows:
+    """Return the positive pointwise mutual information of words w and contexts c.
+
+        PPMI(w, c) = max(0, log[P(w, c) / (P(w) P_a(c))])    with    P_a(c) = count(c)^a / sum of all count^a
+
+    Args:
+        counts: (V, V) sparse co-occurrence counts, all positive.
+        smoothing: the exponent a, from 0 to 1; values below 1 raise the probability of rare contexts.
+        workers: threads; they do not change the result.
+
+    Returns:
+        (V, V) sparse matrix of the entries above 0.
+
+    Source: Levy, Goldberg & Dagan (2015), "Improving distributional similarity".
+    """
+    totals = np.concatenate(
+        list(workers.map(lambda rows: np.asarray(counts[rows].sum(axis=1)).ravel(), even_slices(counts)))
+    )
+    smoothed = totals**smoothing
+    # A word without any co-occurrences has an empty row and column, so its logarithms can have any finite value.
+    log_word = np.log(np.where(totals > 0, totals, 1))
+    log_context = np.log(np.where(totals > 0, smoothed, 1)) - np.log(smoothed.sum() or 1)
+
+    def positive(rows: slice, part: sp.csr_matrix) -> sp.csr_matrix:
+        pmi = np.log(part.data)
+        pmi -= np.repeat(log_word[rows], np.diff(part.indptr))
+        pmi -= log_context[part.indices]
+        kept = pmi > 0
+        before = np.concatenate([[0], np.cumsum(kept)])
+        indptr = before[part.indptr].astype(part.indptr.dtype)
+        return sp.csr_matrix((pmi[kept], part.indices[kept], indptr), part.shape)
+
+    return TransformedRows(counts, positive)
+
+
+def even_slices(matrix: Rows) -> list[slice]:
+    """Cut the rows into slices with about the same number of entries; some slices may be empty."""
+    entries = int(matrix.indptr[-1])
+    count = max(_SLICES, -(-entries // _SLICE_ENTRIES))
+    cuts = np.searchsorted(matrix.indptr, np.linspace(0, entries, count + 1))
+    cuts[0], cuts[-1] = 0, matrix.shape[0]
+    return [slice(start, stop) for start, stop in pairwise(cuts.tolist())]
