@@ -1,4 +1,4 @@
-"""Adds up the parts of a corpus. The result is that of counting the whole corpus at once, in any order of the parts."""
+"""Adds up the parts of a corpus. In any order of the parts, the result is the same as for the whole corpus."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ Progress = Callable[[int], None]
 def merge_parts(
     paths: Sequence[str], space: MemoryBudget, workers: Workers, on_part: Progress = lambda parts: None
 ) -> Counts:
-    """Add up all parts of a corpus, which all have tokens or all have pairs.
+    """Add up all parts of a corpus. Either all parts have tokens, or all have pairs.
 
     Args:
         paths: files of the parts, in any order.
         space: memory limit, and folder for temporary files. One part at a time must fit in memory.
-        workers: threads or processes; their number does not change the counts.
+        workers: threads or processes. Their number does not change the counts.
         on_part: called after each part with the number of parts that have been read.
 
     Raises:
         ArtifactError: a file is not a part, or damaged.
-        DataError: the parts do not belong together, one is missing or given twice, or no word is frequent enough.
+        DataError: the parts do not belong together, a part is missing or given twice, or no word is frequent enough.
         OutputError: the temporary files cannot be written.
     """
     stream, runs = TokenStream(space), list[SpilledMatrix]()
     vocabulary: Vocabulary | None = None
-    artifact: Artifact  # after the loop: one of the parts, because there is at least one
+    artifact: Artifact  # after the loop, this is one of the parts, because there is at least one part
     for number, (path, artifact) in enumerate(_parts(paths), start=1):
         if artifact.kind == TOKENS:
             stream.add(build(artifact, TokenPart.from_artifact, path).chunk)
