@@ -21,7 +21,7 @@ Function = Callable[..., Any]
 _TABS = ("tab", r"\t")
 _SKIP_BAD = {
     False: "Leave out empty texts and rows that cannot be read, and count them.",
-    True: "Leave out rows that cannot be read, or that lack a text or label.",
+    True: "Leave out unreadable rows, and rows without text or label.",
 }
 _skip_bad = functools.partial(option, "--skip-bad", is_flag=True, group="Data")
 _label_map = option(

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Unlabelled texts to learn from; from an archive, the unsup part is read.",
+    help="Unlabelled texts to learn from (of an archive, the unsup part).",
 )
 @option(
     "--valid",

@@ -178,10 +178,10 @@ class TrainSettings(NetworkSettings):
         choices=("linear", "cosine", "constant"),
         metavar="KIND",
     )
-    warmup: int = setting(100, "Number of steps over which the learning rate rises.", "Training", low=0)
+    warmup: int = setting(100, "Steps until the maximum learning rate is reached.", "Training", low=0)
     weight_decay: float = setting(0.01, "Weight decay per unit of learning rate (AdamW).", "Training", low=0)
     clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", low=0)
-    crop: int = setting(64, "Maximum number of words of a text per training step; 0: all.", "Training", low=0)
+    crop: int = setting(64, "Words of a text that a training step reads; 0: all.", "Training", low=0)
     word_dropout: float = setting(0.1, "Fraction of words dropped from a training text.", "Training", low=0, high=0.95)
     weight_averaging: float = setting(
         0.99, "Decay of the weight average; 0: no averaging.", "Training", low=0, high=0.99999
