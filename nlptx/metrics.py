@@ -180,8 +180,9 @@ def log_loss(probabilities: NDArray[np.float64], targets: NDArray, weights: NDAr
 
     Args:
         probabilities: (texts, C) probability of each class.
-        targets: (texts,) class of each text; or (texts, C) bool, whether it has each class. Then log P(target) is the
-            sum of log p over the classes of the text and of log(1 - p) over the others.
+        targets: (texts,) class of each text; or (texts, C) bool, True where a text has a class. In the second case, log
+            P(target) is the sum of log p over the classes of the text, plus the sum of log(1 - p) over the other
+            classes.
         weights: (texts,) weight of each text, or None.
     """
     return float(np.average(log_losses(probabilities, targets), weights=weights))
@@ -220,7 +221,7 @@ def calibration_error(
 def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS) -> NoiseFloor:
     """Return the calibration error that a perfectly calibrated model would have with these confidences.
 
-    The error is a sum of absolute deviations, so it is above 0 even for such a model: in a bin of n texts with mean
+    The error is a sum of absolute deviations, so it is above 0 even for such a model. In a bin of n texts with mean
     confidence c, the number of correct predictions is binomial with parameters n and c. The mean and the percentile of
     the error are estimated from samples of this distribution, drawn with a fixed seed.
     """

@@ -54,7 +54,7 @@ class Artifact:
         settings: every resolved setting of the stage.
         arrays: arrays by name. Arrays that were read from a file are read-only. An array may also be a
             :class:`SpilledArray` or a :class:`StoredArray`.
-        made_from: header of the artifact from which this one was made, or None.
+        made_from: header of the artifact from which this artifact was made, or None.
         details: further JSON values, which depend on the kind (digests, labels, history).
         seed: random seed of the stage.
         version: version of nlptx that wrote the artifact.

@@ -36,7 +36,7 @@ _OF_LABELS = ("skip_bad", "label_map", "weight_column", "label_separator")
 
 
 def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the headers of all stages from the first one to this artifact, and the commands that make the artifact.
+    """Return the headers of all stages, from the first stage to this artifact, and the commands that make it.
 
     There is one command for each stage that was run by nlptx. If ``nlptx train`` without ``-e`` would make the same
     word vectors and the same model in one step, only this command is returned.
@@ -63,7 +63,7 @@ def _part_command(header: dict[str, Any]) -> str:
 
 
 def _start_file(header: dict[str, Any]) -> str:
-    """Return a file name for a model from which another model was trained, such as start-1.npz for the first one."""
+    """Return a file name for a model from which another model was trained; the first such model is start-1.npz."""
     return f"start-{sum(before['kind'] == 'model' for before in chain(header))}.npz"
 
 

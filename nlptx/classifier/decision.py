@@ -50,7 +50,7 @@ class Decision(Protocol):
 class OneLabel:
     """One label per text; the probabilities of a text sum to 1.
 
-    The predicted class is the most probable one, because this choice maximises accuracy. For a balanced model, it is
+    The predicted class is the most probable class, because this choice maximises accuracy. For a balanced model, it is
     the class with the largest p_c / pi_c, where pi_c is the prior of the class, because this choice maximises mean
     recall. If several classes have the same largest ratio, the most probable of them is chosen.
 

@@ -77,7 +77,7 @@ def evaluate_sets(
 
     Args:
         probabilities: (texts, C) probability of each label.
-        targets: (texts, C) whether each text has each label.
+        targets: (texts, C), True where a text has a label.
         labels: the C labels.
         decision: decision with the thresholds of the labels.
     """
@@ -98,7 +98,7 @@ def report_sets(
 
     Args:
         probabilities: (texts, C) probability of each label; None if they are unknown.
-        targets: (texts, C) whether each text has each label.
+        targets: (texts, C), True where a text has a label.
         predicted: (texts, C) whether each label is predicted.
         confidence: (texts,) probability that the predicted set is the true set; None if it is unknown.
         labels: the C labels.

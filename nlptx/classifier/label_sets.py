@@ -66,7 +66,7 @@ def _checked(element: Any, separator: str, name: str) -> tuple[str, ...]:
 
 
 def find_label_sets(sets: Sequence[tuple[str, ...]], known: Sequence[Any], name: str = "labels") -> NDArray[np.bool_]:
-    """Return whether each text has each of the labels ``known``, (texts, C).
+    """Return an array (texts, C), True where a text has a label of ``known``.
 
     Raises:
         LabelError: a label is not in ``known``.

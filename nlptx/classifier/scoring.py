@@ -38,9 +38,9 @@ class Scored:
         known_words: number of known words that the model read. If there are none, the probabilities are the priors.
         truncated: whether the model read only the beginning of the text.
         tokens: number of tokens in the text, known or unknown.
-        surprise: how rare the words of the text are, compared with the words of the training texts, in standard
-            deviations among texts of the same length; None for a text without tokens, or if the model stores no word
-            counts.
+        surprise: how rare the words of the text are, compared with the words of the training texts. The unit is the
+            standard deviation among texts of the same length. None for a text without tokens, or if the model stores no
+            word counts.
         unlike: whether the surprise is larger than for 99.5 % of the training texts, or the text has no known word;
             None if ``surprise`` is None.
     """

@@ -13,7 +13,7 @@ where words and symbols are the numbers of distinct words and symbols that were 
 depends on its spelling; see :class:`nlptx.classifier.spelling.Spelling`.
 
 To get the surprise of a text, s is averaged over its T tokens, without immediate repetitions ("!!!" counts as one
-token). This mean is standardised by its mean m and its variance a + b/T over the training texts: b is the variance
+token). The result is standardised with its mean m and its variance a + b/T over the training texts: b is the variance
 between the words of a text, and a is the variance between texts with different subjects and styles. Training measures
 m, a and b, and the threshold that 0.5 % of the texts exceed, on texts and passages of several lengths. When a text is
 measured, its words are first subtracted from the counts, so that it is as surprising as a new text.

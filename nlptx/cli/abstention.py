@@ -98,8 +98,7 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
 def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
     """Yield pairs of a maximum error rate and a description of the answers: their coverage and the threshold.
 
-    The first error rate is the smallest attainable one. The rates increase, and end with the first one at which all
-    texts are answered, if there is one.
+    The first error rate is the smallest attainable error rate. The rates increase until all texts are answered.
     """
     smallest = curve.smallest_error()
     if smallest is None:

@@ -31,7 +31,13 @@ _SEED = "seed"
 @command()
 @click.argument("inputs", nargs=-1, type=PATH, metavar="A B... [DATA]", required=True)
 @option("--group", metavar="NAME", help="Column with the group of each text, such as its author.")
-@option("--show", type=click.IntRange(0), default=0, metavar="N", help="Show N texts that only one predicts correctly.")
+@option(
+    "--show",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Show N texts that only one of two programs predicts correctly.",
+)
 @option("--disagreements", type=PATH, metavar="FILE", help="Write the texts with different predictions to a table.")
 @report_option
 @reading_options(("test",), skip_bad=True, labelled=True, separator=True)
@@ -61,8 +67,8 @@ def compare(
     exact test. If there are more than two programs, the p-values are corrected by Holm's method. A sentence says
     whether one program is better, or how many texts would be needed to show a difference.
 
-    --report FILE writes a page with the differences, the calibration of each program, and texts that only one predicts
-    correctly (report extra: pip install 'nlptx[report]').
+    --report FILE writes a page with the differences, the calibration of each program, and texts that only one of two
+    programs predicts correctly (report extra: pip install 'nlptx[report]').
 
     With --group, texts of the same group are treated as dependent: the intervals and the test use whole groups of
     texts. If a table contains predictions for several seeds, such as a table from nlptx crossvalidate --seeds, the rows

@@ -171,7 +171,7 @@ def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callabl
 
 
 def preset_option(function: Function) -> Function:
-    """Add ``--preset``, which replaces the defaults of the settings by those of an article."""
+    """Add ``--preset``, which replaces the defaults of the settings by the settings of an article."""
     help_text = "Use the settings of an article by this author; see nlptx/presets.py."
     return _defaults_option("--preset", PRESET, PRESETS, "Start", help_text)(function)
 

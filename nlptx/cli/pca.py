@@ -54,7 +54,7 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, memory: int,
     with run.reporter.meter("components") as meter:
 
         def on_round(found: int, residual: float) -> None:
-            meter(found / settings.components, f"{found} of {settings.components}, open residual {residual:.1e}")
+            meter(found / settings.components, f"{found} of {settings.components}, largest residual {residual:.1e}")
 
         embeddings = fit_pca(
             counts, settings, seed=seed, jobs=run.jobs, memory=memory, tmp_dir=tmp_dir, on_round=on_round

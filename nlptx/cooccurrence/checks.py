@@ -39,9 +39,9 @@ def matrix_arrays(artifact: Artifact, words: int) -> tuple[NDArray, Any, Any]:
     indices = need_array(artifact, "indices", "int32", (len(data),))
     indptr = need_array(artifact, "indptr", index_type(len(data)).__name__, (words + 1,))
     if (need_array(artifact, "shape", "int64", (2,)) != words).any():
-        raise CorruptError(f"the matrix is not one of {words} x {words} words")
+        raise CorruptError(f"the matrix does not have {words} rows and columns, one per word")
     if indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
-        raise CorruptError("the matrix' row bounds are impossible")
+        raise CorruptError("the row bounds of the matrix are impossible")
     return indptr, indices, data
 
 
@@ -50,6 +50,6 @@ def check_entries(rows: sp.csr_matrix) -> None:
     if len(rows.indices) and (rows.indices.min() < 0 or rows.indices.max() >= rows.shape[1]):
         raise CorruptError("the matrix names a word that does not exist")
     if not ((rows.data > 0) & (rows.data <= _LARGEST_COUNT)).all():  # also if a count is NaN
-        raise CorruptError("the matrix holds a count that is zero, negative, beyond 2^53, or not a number")
+        raise CorruptError("the matrix contains a count that is zero, negative, beyond 2^53, or not a number")
     if not rows.has_canonical_format:
-        raise CorruptError("the matrix' entries are unsorted or repeated")
+        raise CorruptError("the entries of the matrix are unsorted or repeated")

@@ -127,7 +127,7 @@ def count_known(
 def add_run(
     runs: list[SpilledMatrix], run: SpilledMatrix, space: MemoryBudget, workers: Workers
 ) -> list[SpilledMatrix]:
-    """Return partial matrices with another one added. If there are too many open files, the matrices are summed."""
+    """Add a partial matrix to a list. If the files of the list would be too many, sum its matrices. Return the list."""
     runs = [*runs, run]
     return [sum_runs(runs, space, workers)] if len(runs) == _FAN_IN else runs
 

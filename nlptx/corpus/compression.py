@@ -50,7 +50,7 @@ def open_by_name(name: str) -> BinaryIO:
 
 
 def open_by_content(name: str) -> BinaryIO:
-    """Open a file for reading, decompressed if its first bytes are those of a compressed file."""
+    """Open a file for reading. If its first bytes show that it is compressed, it is decompressed."""
     with open(name, "rb") as file:
         start = file.read(6)
     return next((opener for magic, opener in _BY_MAGIC.items() if start.startswith(magic)), open_whole)(name)

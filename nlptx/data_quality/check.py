@@ -34,7 +34,7 @@ class Check:
 
     Args:
         profile: the profile of the data.
-        findings: the faults that were found, in the order of KINDS. Kinds of which there are no faults are left out.
+        findings: the faults that were found, in the order of KINDS. Kinds without any fault are left out.
         rows: the rows of the data, followed by the rows of the other data if there are any. Findings contain indices of
             these rows.
         count: number of rows of the data, without the rows of the other data.

@@ -28,7 +28,7 @@ def likely_wrong(
     """Return the texts whose labels are suspicious, the most suspicious first.
 
     Args:
-        targets: (N,) int64 class of each text; or (N, C) bool, whether the text has each label.
+        targets: (N,) int64 class of each text; or (N, C) bool, True where a text has a label.
         probabilities: (N, C) probabilities from a model that did not see the text.
         label_names: names of the C labels.
         rows: (N,) index of the row of each text.

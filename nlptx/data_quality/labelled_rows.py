@@ -19,7 +19,7 @@ class LabelledRows:
 
     Args:
         indices: (N,) indices of the rows.
-        targets: (N,) int64 class of each text; or (N, C) bool, whether the text has each label.
+        targets: (N,) int64 class of each text; or (N, C) bool, True where a text has a label.
         label_names: names of the C labels, sorted.
     """
 

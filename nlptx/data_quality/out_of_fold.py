@@ -67,7 +67,7 @@ def fit_probabilities(
 
     Args:
         rows: (N, G) rows of :func:`ngram_rows` for the labelled texts.
-        targets: (N,) int64 class of each text; or (N, C) bool, whether the text has each label.
+        targets: (N,) int64 class of each text; or (N, C) bool, True where a text has a label.
         classes: C.
         others: (B, G) rows of :func:`ngram_rows` for the other texts.
     """
@@ -99,7 +99,7 @@ def out_of_fold_probabilities(
 
     Args:
         words: words of the N texts.
-        targets: (N,) int64 class of each text; or (N, C) bool, whether the text has each label.
+        targets: (N,) int64 class of each text; or (N, C) bool, True where a text has a label.
         classes: C.
         rng: source of randomness for the folds.
         workers: threads to use; they do not change the result.

@@ -51,7 +51,7 @@ class Rows:
         return [document.where for document in self.documents]
 
     def followed_by(self, other: Rows) -> Rows:
-        """Return these rows and those of ``other`` together."""
+        """Return these rows, followed by the rows of ``other``."""
         return replace(self, documents=self.documents + other.documents, labels=self.labels + other.labels)
 
 

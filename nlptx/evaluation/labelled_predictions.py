@@ -32,7 +32,7 @@ class LabelledPredictions:
         label_names: names of the C labels.
         is_ordered: whether the labels are ordered, such as star ratings.
         documents: the N texts, with their positions in the input and the other columns of their table.
-        targets: (N,) int64 true class of each text; or (N, C) bool, whether the text has each label.
+        targets: (N,) int64 true class of each text; or (N, C) bool, True where a text has a label.
         predicted: predictions, in the same form as ``targets``; NO_ANSWER for a text without a prediction.
         probabilities: (N, C) float64 probabilities of the labels; None if the program gave no probabilities.
         confidence: (N,) float64 probability of the prediction; None if it is unknown.

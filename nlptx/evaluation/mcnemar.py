@@ -39,7 +39,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def sign_flip_test(differences: NDArray[np.float64]) -> float:
-    """Return the two-sided p-value of a test that changes the signs of the differences of groups at random.
+    """Return the two-sided p-value of a sign-flip test (randomisation test) for the differences of groups.
 
     If both programs are equally good, the sign of each difference is random. So all signs are drawn at random n times.
     The p-value is (1 + m) / (1 + n), where m is the number of draws for which the sum of the differences is at least as

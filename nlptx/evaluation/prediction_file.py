@@ -216,7 +216,7 @@ def _check_true_labels(
     predicted: NDArray,
     confidence: NDArray[np.float64] | None,
 ) -> None:
-    """Raise DataError if the true labels seem to be predictions, with their probabilities as ``confidence``."""
+    """Raise DataError if the true labels seem to be predictions, because ``confidence`` holds their probabilities."""
     column = find_column(documents, "confidence")
     if column is not None and confidence is not None and np.array_equal(targets, predicted):
         written = [read_probability(document, column) for document in documents]

@@ -24,7 +24,7 @@ def find_targets(
     positions: Sequence[str],
     on_note: Callable[[str], None],
 ) -> NDArray:
-    """Return the class of each text, (texts,) int64; or whether each text has each class, (texts, C) bool.
+    """Return the class of each text, (texts,) int64; or (texts, C) bool, True where a text has a class.
 
     Labels may be spelled differently in the model; a note reports this.
 

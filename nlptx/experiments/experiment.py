@@ -95,7 +95,7 @@ class Experiment:
 
     @cached_property
     def targets(self) -> NDArray:
-        """Class of each text, (N,) int64; or whether the text has each class, (N, C) bool."""
+        """Class of each text, (N,) int64; or (N, C) bool, True where a text has a class."""
         if self.separator is None:
             return find_labels([label for (label,) in self._sets], self.label_names)
         return find_label_sets(self._sets, self.label_names)

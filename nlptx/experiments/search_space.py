@@ -190,7 +190,7 @@ def with_values(recipe: Recipe, values: Values) -> Recipe:
 
 
 def differences(values: Values, default: Values) -> Values:
-    """Return the settings that differ from those of ``default``."""
+    """Return the settings that differ from ``default``."""
     return {name: value for name, value in values.items() if value != default[name]}
 
 

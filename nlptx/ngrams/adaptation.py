@@ -108,7 +108,7 @@ def cross_fit_correction(
         ngrams: n-grams of the N texts and of passages of these texts.
         outputs: (N, E) outputs z0 of the trained model.
         inputs: (N, K) vector f of each text.
-        targets: (N,) class of each text, or (N, E), whether the text has each class.
+        targets: (N,) class of each text, or (N, E), True where a text has a class.
         text_of: (N + passages,) index of the text to which each row of ``ngrams`` belongs.
         rng: source of randomness for the folds.
         workers: threads to use; they do not change the result.

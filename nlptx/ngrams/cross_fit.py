@@ -91,7 +91,7 @@ def fit_ngram_features(
 
     Args:
         texts: (T,) word ids of each training text.
-        targets: (texts,) class of each text, or (texts, C), whether the text has each class.
+        targets: (texts,) class of each text, or (texts, C), True where a text has a class.
         shape: shape and size of the features.
         rng: source of randomness for the folds and for the initial vectors of the power iteration.
         unlabelled: word ids of texts without a label.

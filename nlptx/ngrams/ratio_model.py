@@ -40,7 +40,7 @@ def fit_ratio_model(
 
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
-        targets: (texts,) class of each text, or (texts, C), whether the text has each class.
+        targets: (texts,) class of each text, or (texts, C), True where a text has a class.
         classes: C.
         min_texts: minimum number of texts in which an n-gram must occur.
         of_lexicon: (texts, 1) feature of the lexicon, or None.

@@ -43,7 +43,7 @@ def fit_sparse_features(
 
     Args:
         texts: (T,) word ids of each training text.
-        targets: (texts,) class of each text, or (texts, C), whether the text has each class.
+        targets: (texts,) class of each text, or (texts, C), True where a text has a class.
         shape: shape and size of the features. The number of components is ignored.
         rng: source of randomness for the folds.
         workers: threads or processes to use; they do not change the result.

@@ -100,7 +100,7 @@ def _fit(
     words = len(counts.vocabulary)
     if settings.components > words:
         raise DataError(
-            f"{settings.components} components asked for, but the vocabulary has {words} words",
+            f"{settings.components} components were requested, but the vocabulary has only {words} words",
             hint=f"Give `components={words}` or fewer, or count more text (or with a lower `min_count`) first.",
         )
     dtype = np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64

@@ -38,7 +38,7 @@ def ranking_charts(
     Args:
         labels: names of the C labels.
         probabilities: (texts, C) probability of each label; None if they are unknown.
-        targets: (texts,) class of each text; or (texts, C), whether the text has each label.
+        targets: (texts,) class of each text; or (texts, C), True where a text has a label.
         several: whether a text may have several labels.
     """
     if probabilities is None:
@@ -70,7 +70,7 @@ def ranking_charts(
         Chart(
             "roc",
             "ROC curve" if one else "ROC curves",
-            f"For {subject}. A curve closer to the upper left corner is better; the dotted line is that of guessing."
+            f"For {subject}. A curve closer to the upper left corner is better; the dotted line shows random guessing."
             + (f" The area under the curve is {_area(found[0][1].roc):.3f}." if one else note),
             percent_axis("other texts that get the label"),
             percent_axis("texts with the label that get it"),
@@ -81,7 +81,7 @@ def ranking_charts(
             "precision-recall",
             "Precision and recall",
             f"For {subject}. The precision if this fraction of the texts with the label is found (the recall)."
-            + (f" The dotted line is that of guessing; the mean precision is {precision:.3f}." if one else note),
+            + (f" The dotted line shows random guessing; the mean precision is {precision:.3f}." if one else note),
             percent_axis("recall"),
             percent_axis("precision"),
             recall,

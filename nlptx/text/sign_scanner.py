@@ -34,7 +34,7 @@ _POINTS = 4
 
 
 def rewrite_signs_in_bytes(block: bytes) -> bytes:
-    """Rewrite the signs of a block of lines in UTF-8, as :func:`nlptx.text.signs.rewrite_signs` does for each line."""
+    """Apply :func:`nlptx.text.signs.rewrite_signs` to each line of a block in UTF-8."""
     signs, shout = _patterns()
     codes = np.frombuffer(block, np.uint8)
     found = _matches(signs, block, _sign_starts(block, codes))

@@ -37,7 +37,7 @@ def split_words(text: str, lowercase: bool = False) -> list[str]:
 
 
 def split_expressively(text: str, lowercase: bool = False) -> list[str]:
-    """Split text as :func:`split_words` does, after rewriting the signs of opinion that are not words.
+    """Split text like :func:`split_words`, after rewriting signs of opinion that are not words, such as emoji.
 
     See :mod:`nlptx.text.emoji` and :mod:`nlptx.text.signs`.
 

@@ -37,7 +37,7 @@ def find_temperature(
     Args:
         as_probabilities: function from outputs, already divided by the temperature, to probabilities (texts, C).
         outputs: (texts, outputs) outputs of the network for held-out texts.
-        targets: (texts,) class of each text, or (texts, C) whether it has each class.
+        targets: (texts,) class of each text, or (texts, C), True where a text has a class.
         weights: (texts,) weight of each text, or None.
     """
     if len(targets) < MIN_TEXTS:

@@ -84,7 +84,7 @@ class DenseOptimizer:
 
 
 class RowOptimizer:
-    """SGD or Adam for a large table, of which only a few rows have a gradient in a batch.
+    """SGD or Adam for a large table in which only a few rows have a gradient in each batch.
 
     For Adam, b1 is 0, so rows without a gradient do not change and can be skipped without approximation. The second
     moment of a skipped row is updated when the row next has a gradient: each step in between multiplies it by b2.

@@ -79,7 +79,7 @@ class OwnEmbeddings:
             settings = replace(settings, components=words)
 
         def on_round(found: int, residual: float) -> None:
-            state = f"{found} of {settings.components}, open residual {residual:.1e}"
+            state = f"{found} of {settings.components}, largest residual {residual:.1e}"
             on_progress(Progress("principal components", found / settings.components, state))
 
         try:

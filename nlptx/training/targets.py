@@ -1,4 +1,4 @@
-"""Targets of training: the class of each text, (texts,) int64; or whether each text has each class, (texts, C) bool."""
+"""Targets of training: the class of each text, (texts,) int64; or (texts, C) bool, True where a text has a class."""
 
 from __future__ import annotations
 

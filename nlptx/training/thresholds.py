@@ -27,7 +27,7 @@ def choose_thresholds(
 
     Args:
         p: (texts, C) calibrated probabilities for held-out texts.
-        targets: (texts, C) whether each text has each label.
+        targets: (texts, C), True where a text has a label.
         weights: (texts,) weight of each text, or None.
     """
     of_text = np.ones(len(p)) if weights is None else weights
@@ -44,7 +44,7 @@ def best_threshold(p: NDArray[np.float64], positive: NDArray, weights: NDArray[n
 
     Args:
         p: (N,) probabilities.
-        positive: (N,) whether each text has the label, or the probability that it does.
+        positive: (N,) whether each text has the label, or the probability that it has the label.
         weights: (N,) weight of each text.
     """
     if not positive.any():

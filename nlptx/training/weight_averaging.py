@@ -36,7 +36,7 @@ class WeightAverage:
         self.taken = 0
 
     def step(self) -> None:
-        """Update the average after a step. The decay is smaller at first, to forget the initial weights."""
+        """Update the average after a step. A smaller decay in the first steps removes the initial weights."""
         self.steps += 1
         if not self.averages or (self.steps > _FIRST_STEPS and self.steps % _EVERY):
             return
