@@ -1,4 +1,4 @@
-"""Accuracy against coverage: the accuracy of a model on the texts with the highest confidence, for every fraction."""
+"""Accuracy against coverage: the accuracy on the texts with the highest confidence, for each fraction of the texts."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapped(*args: Any, abstain: float | None, max_error: float | None, **kwargs: Any) -> Any:
         if abstain is not None and max_error is not None:
-            raise click.UsageError("--max-error chooses the confidence that --abstain gives; give only one of them.")
+            raise click.UsageError("--max-error and --abstain both set the minimum confidence; give only one of them.")
         return function(*args, abstention=Abstention(abstain, max_error), **kwargs)
 
     return wrapped

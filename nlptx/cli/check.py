@@ -58,7 +58,7 @@ _KINDS = (
     "--model",
     type=PATH,
     metavar="FILE",
-    help="Model that was not trained on DATA, or bundled; helps to find wrong labels.",
+    help="Model that helps to find wrong labels, not trained on DATA; or bundled.",
 )
 @option(
     "--similarity",

@@ -39,7 +39,7 @@ _exclude = option(
     type=PATH,
     metavar="FILE",
     group="Data",
-    help="Rows to leave out, as listed by nlptx check.",
+    help="Table of rows to leave out, from nlptx check.",
 )
 _label_separator = option(
     "--label-separator", metavar="CHAR", group="Data", help="Several labels per text, separated by CHAR."

@@ -17,7 +17,7 @@ PERCENTILES = (5, 25, 50, 75, 95, 99)
 
 @dataclass(frozen=True)
 class Lengths:
-    """Distribution of a length over the texts.
+    """Distribution of the lengths of the texts, in words or in characters.
 
     Args:
         percentiles: for each percentage in PERCENTILES, the smallest length that this percentage of the texts does not

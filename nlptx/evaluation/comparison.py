@@ -57,8 +57,8 @@ class Pair:
         first, second: names of the two programs.
         accuracy, macro_f1, log_loss: value of the second program minus value of the first program; ``log_loss`` is None
             if one of the two programs gave no probabilities.
-        both, only_first, only_second, neither: number of texts that both programs predict correctly, only one, or
-            neither.
+        both, only_first, only_second, neither: number of texts that both programs, only one of them, or neither of them
+            predicts correctly.
         p_value: two-sided p-value of the hypothesis that both accuracies are equal. It is from McNemar's exact test or,
             if the texts are in groups, from the test that exchanges the predictions of whole groups.
         corrected_p_value: ``p_value`` corrected for the number of pairs (Holm 1979).

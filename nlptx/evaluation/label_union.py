@@ -52,7 +52,7 @@ def unite_labels(
 
 
 def _single_match(label: str, known: Sequence[str]) -> str:
-    """Return the known label that matches a label, or the label itself if no known label matches, or more than one."""
+    """Return the known label that matches a label, or the label itself unless exactly one known label matches."""
     found = match_labels([label], known)
     if found is not None:
         return found[label]

@@ -22,7 +22,7 @@ _LOWER_BITS = 32
 
 
 def feature_arrays(known: NgramFeatures, dtype: DTypeLike) -> dict[str, NDArray]:
-    """Return the arrays that represent n-gram features in an artifact, with ratios and weights as ``dtype``."""
+    """Return the arrays that represent n-gram features in an artifact, with ratios and weights of type ``dtype``."""
     floats = {"ratios": known.ratios, "slopes": known.slopes}
     indices: dict[str, NDArray] = {}
     if isinstance(known, SparseNgramFeatures):

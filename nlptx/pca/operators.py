@@ -22,7 +22,7 @@ class _Slice:
     """Consecutive rows of X = S - shift 1^T.
 
     Args:
-        rows: range of rows.
+        rows: range of the rows of the slice.
         load: function that returns the rows (rows, V) of S in this range, which may be in a file.
         shift: (rows,) the entries of the shift in this range.
     """

@@ -16,8 +16,8 @@ def find_uselessness(model: Model, data: Dataset, outputs: NDArray) -> str:
 
     There are two baselines: predicting the label frequencies, compared by log-loss, and always predicting the most
     frequent label, compared by accuracy. In two cases, only the log-loss is compared: for a balanced model, which
-    trades accuracy for the recall of rare labels, and for several labels per text, because a single label is no
-    prediction in this case.
+    trades accuracy for the recall of rare labels, and for several labels per text, whose predictions are sets of
+    labels.
 
     Args:
         model: trained model.
