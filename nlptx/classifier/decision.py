@@ -19,7 +19,7 @@ Answer = Label | list[Label]
 
 
 class Decision(Protocol):
-    """How a model turns probabilities (B, C) into predictions, and how confidence and correctness are computed.
+    """Defines how probabilities (B, C) become predictions, and how confidence and correctness are computed.
 
     A prediction is a class number per text, (B,) int64, or a set of classes per text, (B, C) bool.
     """

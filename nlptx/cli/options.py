@@ -185,7 +185,7 @@ def effort_option(function: Function) -> Function:
 def _defaults_option(
     name: str, key: str, known: Mapping[str, Mapping[str, dict[str, Any]]], group: str, help_text: str
 ) -> Callable[[Function], Function]:
-    """Return a decorator that adds an option whose values stand for defaults of the settings.
+    """Return a decorator that adds an option whose values select other defaults for the settings.
 
     A value from any other source (command line, file, environment variable) takes precedence.
     """

@@ -63,8 +63,8 @@ def tune(
     The settings file is for nlptx train --config tuned.toml. The search starts from the default settings, or from the
     settings of --config and --preset, and tries random changes of the word vectors, the n-grams, the network and the
     training. Settings that are given as options, including options of nlptx train that are not listed here, are not
-    changed. All settings are evaluated on the same folds, and bad settings are dropped early. If no settings are better
-    than the settings at the start, these are kept.
+    changed. All settings are evaluated on the same folds, and bad settings are dropped early. If no others are better,
+    the result is the settings at the start.
 
     The checkpoint is kept: with --resume and more minutes, the search continues.
     """

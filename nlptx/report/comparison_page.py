@@ -18,7 +18,7 @@ from nlptx.report.figures import Confidences, lowest_value, reliability_charts
 from nlptx.report.listed_texts import MAX_CHARACTERS
 from nlptx.report.page import write_page
 
-# Maximum number of texts listed for each program of a pair, for which only this program is correct.
+# Maximum number of texts that are listed for each program of a pair because only this program is correct.
 MAX_EXAMPLES = 25
 # Maximum number of programs whose reliability is drawn.
 _MAX_DIAGRAMS = 6
