@@ -102,7 +102,7 @@ def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
         raise DataError("the file holds no vectors", where=path)
     if expected is not None and expected != len(rows):
         raise DataError(
-            f"found {len(rows)} words; the first line promises {expected}", where=path, hint="Download the file again."
+            f"found {len(rows)} words; the first line states {expected}", where=path, hint="Download the file again."
         )
     # The formats contain no word counts, so the counts are 0. The words are expected to be ordered by frequency.
     vocabulary = Vocabulary(
