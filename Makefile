@@ -200,8 +200,8 @@ build/trec/evaluate.json: build/trec.data build/trec/embeddings.npz build/trec/T
 	nlptx crossvalidate $(TREC) --folds $(FOLDS) --shuffle -e build/trec/embeddings.npz $(trec_TRAIN) --json > $@
 $(eval $(call TABLE,trec,$$(TREC)))
 
-# Measure whether predict --max-error keeps its promise: on SST-2 by cross-validation, on films that do not occur in the
-# training texts, and on CR.
+# Measure whether the guarantee of predict --max-error holds: on SST-2 by cross-validation, on films that do not occur
+# in the training texts, and on CR.
 abstention: build/imdb/embeddings.npz  ## Errors of predict --max-error on new texts, compared with the maximum.
 	$(VENV)/bin/python tests/benchmarks/abstention.py $(NLPTX_SHARED_DATA)/sst2/train.tsv \
 	  --other $(NLPTX_SHARED_DATA)/sst2/dev.tsv --other $(CR) --embeddings $< --work build/abstention/sst2
@@ -285,7 +285,7 @@ results: $(foreach name,imdb sst2 sst5,$(SEEDS:%=build/$(name)/seed-%/evaluate.j
 	@$(VENV)/bin/python tests/benchmarks/results_table.py build
 
 # The bundled model is trained on all available labelled texts, and is small enough for the wheel. The accuracies on its
-# card were measured with a model that was trained in the same way but without the test part (sister.npz).
+# card were measured with a model that was trained in the same way but without the test part (without_test.npz).
 default_TRAIN = --epochs 2 --crop 0 --attention-window 128 --passages 1 --new-word-min-count 0 --ngram-min-texts 4 \
   --float16 --valid-share 0.04 --valid-max 10000
 default_TEXTS = $(DATA) data/train.tsv data/opinions.tsv data/kinds_train.tsv
@@ -301,8 +301,8 @@ default-model: $(INSTALLED) $(DATA)  ## Retrain the bundled model, which predict
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) vaderSentiment
 	cut -f1,2 $(default_LEXICONS) | grep -v '^emoji' > $(DEFAULT)/lexicon.tsv
 	nlptx train $(default_TEXTS) -e $(DEFAULT)/embeddings.npz $(default_TRAIN) --lexicon $(DEFAULT)/lexicon.tsv --resume \
-	  -o $(DEFAULT)/sister.npz
-	$(VENV)/bin/python tests/benchmarks/model_card.py $(DEFAULT)/sister.npz $(DATA) \
+	  -o $(DEFAULT)/without_test.npz
+	$(VENV)/bin/python tests/benchmarks/model_card.py $(DEFAULT)/without_test.npz $(DATA) \
 	  --kind 'short texts of six kinds (bundled)=data/test.tsv' \
 	  $(if $(wildcard $(CR)),--kind 'customer reviews of gadgets=$(CR)') --output $(DEFAULT)/card.json
 	nlptx train $(default_TEXTS) --split train --split test --split unsup -e $(DEFAULT)/embeddings.npz \
