@@ -57,7 +57,7 @@ test: $(INSTALLED)  ## Install and run the tests.
 	$(VENV)/bin/python -m pytest -n auto --dist loadgroup
 
 # TORTURE_SCALE=0.1 runs a tenth of the repetitions; PYTEST="-k crashes" selects tests.
-torture: $(INSTALLED)  ## Kill and disturb running stages, and check what survives (tens of minutes).
+torture: $(INSTALLED)  ## Inject faults into running stages, and check the results (tens of minutes).
 	$(VENV)/bin/python -m pytest -m torture -n auto $(PYTEST) tests/torture
 
 # LOWEST_PYTHON: a Python version for which wheels of the oldest versions exist.
@@ -79,7 +79,7 @@ format: $(TOOLS)  ## Format the code.
 	ruff check --fix .
 	ruff format .
 
-bench: $(INSTALLED)  ## Benchmark the stages against other libraries (those that are installed).
+bench: $(INSTALLED)  ## Compare the speed of the stages with other libraries, if they are installed.
 	@mkdir -p build
 	$(VENV)/bin/python tests/benchmarks/bench.py --data $(DATA) --json build/bench.json
 
@@ -200,9 +200,9 @@ build/trec/evaluate.json: build/trec.data build/trec/embeddings.npz build/trec/T
 	nlptx crossvalidate $(TREC) --folds $(FOLDS) --shuffle -e build/trec/embeddings.npz $(trec_TRAIN) --json > $@
 $(eval $(call TABLE,trec,$$(TREC)))
 
-# Measure whether predict --max-error keeps its promise: on SST-2 by cross-validation, on films that do not occur in the
-# training texts, and on CR.
-abstention: build/imdb/embeddings.npz  ## Errors of predict --max-error on new texts, against its promise.
+# Measure whether the guarantee of predict --max-error holds: on SST-2 by cross-validation, on films that do not occur
+# in the training texts, and on CR.
+abstention: build/imdb/embeddings.npz  ## Errors of predict --max-error on new texts, compared with the maximum.
 	$(VENV)/bin/python tests/benchmarks/abstention.py $(NLPTX_SHARED_DATA)/sst2/train.tsv \
 	  --other $(NLPTX_SHARED_DATA)/sst2/dev.tsv --other $(CR) --embeddings $< --work build/abstention/sst2
 	$(VENV)/bin/python tests/benchmarks/abstention.py $(DATA) --train $(DATA) --texts 4000 --models 5 \
@@ -214,25 +214,25 @@ build/cr/evaluate.json: build/cr.data nlptx/default_model.npz | $(INSTALLED)
 	nlptx evaluate $(CR) --json > $@
 $(eval $(call TABLE,cr,$$(CR)))
 
-wrong-labels: $(INSTALLED)  ## How many labels that were made wrong does check find, beside cleanlab (pip install cleanlab)?
+wrong-labels: $(INSTALLED)  ## Measure how many wrong labels check finds, compared with cleanlab (pip install cleanlab).
 	$(VENV)/bin/python tests/benchmarks/wrong_labels.py $(CR) $(NLPTX_SHARED_DATA)/sst2/train.tsv --model bundled
 	$(VENV)/bin/python tests/benchmarks/wrong_labels.py $(TREC)
 
-suggestions: $(INSTALLED) $(DATA)  ## Are the texts that check --suggest chooses more worth labelling than random ones?
+suggestions: $(INSTALLED) $(DATA)  ## Measure whether labelling the texts of check --suggest helps more than labelling random texts.
 	$(VENV)/bin/python tests/benchmarks/suggestions.py $(TREC) $(CR) $(NLPTX_SHARED_DATA)/sst2/train.tsv \
 	  $(NLPTX_SHARED_DATA)/sst5/train.tsv $(DATA)
 
-efforts: $(INSTALLED) $(DATA)  ## Accuracy and time of train --effort, beside TF-IDF with logistic regression.
+efforts: $(INSTALLED) $(DATA)  ## Accuracy and time of train --effort, compared with TF-IDF and logistic regression.
 	$(VENV)/bin/python tests/benchmarks/efforts.py $(DATA)
 	$(foreach name,sst2 sst5,$(VENV)/bin/python tests/benchmarks/efforts.py $(NLPTX_SHARED_DATA)/$(name)/train.tsv --test $(NLPTX_SHARED_DATA)/$(name)/dev.tsv;)
 
-languages: $(INSTALLED)  ## Does predict --details tell other languages and program code from English?
+languages: $(INSTALLED)  ## Measure whether predict --details recognises other languages and program code.
 	$(VENV)/bin/python tests/benchmarks/other_languages.py
 
-transfer: $(INSTALLED) $(DATA)  ## Learning curve on customer reviews: starting from the bundled model, and three others.
+transfer: $(INSTALLED) $(DATA)  ## Learning curve on customer reviews: train --start bundled, and three other methods.
 	$(VENV)/bin/python tests/benchmarks/learning_curve.py $(CR) --films $(DATA) --work build/transfer
 
-faithfulness: $(INSTALLED)  ## Do the words that explain names decide the prediction? Deletion and sufficiency curves.
+faithfulness: $(INSTALLED)  ## Measure whether the words that explain names decide the prediction.
 	$(VENV)/bin/python tests/benchmarks/faithfulness.py data/test.tsv $(wildcard $(CR) $(DATA)) --work build/faithfulness
 	$(VENV)/bin/python tests/benchmarks/bench_explain.py
 
@@ -285,7 +285,7 @@ results: $(foreach name,imdb sst2 sst5,$(SEEDS:%=build/$(name)/seed-%/evaluate.j
 	@$(VENV)/bin/python tests/benchmarks/results_table.py build
 
 # The bundled model is trained on all available labelled texts, and is small enough for the wheel. The accuracies on its
-# card were measured with a model that was trained in the same way but without the test part (sister.npz).
+# card were measured with a model that was trained in the same way but without the test part (without_test.npz).
 default_TRAIN = --epochs 2 --crop 0 --attention-window 128 --passages 1 --new-word-min-count 0 --ngram-min-texts 4 \
   --float16 --valid-share 0.04 --valid-max 10000
 default_TEXTS = $(DATA) data/train.tsv data/opinions.tsv data/kinds_train.tsv
@@ -301,8 +301,8 @@ default-model: $(INSTALLED) $(DATA)  ## Retrain the bundled model, which predict
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) vaderSentiment
 	cut -f1,2 $(default_LEXICONS) | grep -v '^emoji' > $(DEFAULT)/lexicon.tsv
 	nlptx train $(default_TEXTS) -e $(DEFAULT)/embeddings.npz $(default_TRAIN) --lexicon $(DEFAULT)/lexicon.tsv --resume \
-	  -o $(DEFAULT)/sister.npz
-	$(VENV)/bin/python tests/benchmarks/model_card.py $(DEFAULT)/sister.npz $(DATA) \
+	  -o $(DEFAULT)/without_test.npz
+	$(VENV)/bin/python tests/benchmarks/model_card.py $(DEFAULT)/without_test.npz $(DATA) \
 	  --kind 'short texts of six kinds (bundled)=data/test.tsv' \
 	  $(if $(wildcard $(CR)),--kind 'customer reviews of gadgets=$(CR)') --output $(DEFAULT)/card.json
 	nlptx train $(default_TEXTS) --split train --split test --split unsup -e $(DEFAULT)/embeddings.npz \

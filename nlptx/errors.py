@@ -58,7 +58,7 @@ class DivergenceError(NlptxError):
 class NotFittedError(NlptxError, ValueError, AttributeError):
     """An estimator was used before it was fitted.
 
-    Its base classes include ValueError and AttributeError, as those of scikit-learn's NotFittedError do.
+    Like scikit-learn's NotFittedError, it is also a ValueError and an AttributeError.
     """
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 # Number of equal-width bins for the calibration error (Guo et al. 2017).
 BINS = 15
-# Number of simulated samples for the noise floor of the calibration error, and the seed of the simulation.
+# Number of simulated samples for the noise floor of the calibration error; and the seed of the simulation.
 _SAMPLES, _SAMPLE_SEED = 2000, 1
 _Z95 = 1.959963984540054
 
@@ -21,7 +21,7 @@ _Z95 = 1.959963984540054
 class ClassReport:
     """The quality for one class against all others: precision, recall, F1, ROC-AUC (NaN if undefined), number of texts.
 
-    ``texts`` is the number of texts whose true class this is.
+    ``texts`` is the number of texts whose true class is this class.
     """
 
     label: Any
@@ -42,7 +42,7 @@ class NoiseFloor:
 
 @dataclass(frozen=True)
 class Report:
-    """The quality of predictions. Measures that need probabilities are NaN if there are none.
+    """The quality of predictions. Measures that need probabilities are NaN if no probabilities are given.
 
     Args:
         texts: number of texts.
@@ -55,8 +55,8 @@ class Report:
         log_loss: mean of -log P(true label), in nats.
         ece: expected calibration error of the confidence (the probability of the predicted label).
         ece_floor: calibration error of a perfectly calibrated model on the same number of texts.
-        mean_absolute_error: mean distance between the predicted and the true label, in steps of the label order; None
-            for unordered labels. Texts without a predicted label are left out.
+        mean_absolute_error: mean distance between the predicted and the true label, in positions of the label order;
+            None for unordered labels. Texts without a predicted label are left out.
         classes: one report per label.
         confusion: (C, C) number of texts by true label (row) and predicted label (column). Texts without a predicted
             label are left out.
@@ -95,10 +95,10 @@ def evaluate(
         probabilities: (texts, C) probability of each class; None if only the predicted classes are known.
         targets: (texts,) true class of each text.
         labels: the C labels.
-        ordered: whether the labels form a scale.
-        predicted: (texts,) predicted class of each text, -1 if there is none; the most probable class by default. It
-            must be given if there are no probabilities.
-        confidence: (texts,) probability of the predicted class; by default, that in ``probabilities``.
+        ordered: whether the labels are ordered, such as star ratings.
+        predicted: (texts,) predicted class of each text, -1 if there is none; the most probable class by default.
+            Required if ``probabilities`` is None.
+        confidence: (texts,) probability of the predicted class; by default, taken from ``probabilities``.
     """
     if probabilities is not None and predicted is None:
         predicted = probabilities.argmax(axis=1)
@@ -148,7 +148,7 @@ def calibration(confidence: NDArray[np.float64] | None, correct: NDArray[np.bool
 
 
 def precision_recall_f1(hits: int, predicted: int, true: int) -> tuple[float, float, float]:
-    """Return precision, recall and F1, each 0 if undefined, given the number of hits, predictions and true cases."""
+    """Return precision, recall and F1, each 0 if undefined, given the numbers of hits, predictions and true cases."""
     precision = hits / predicted if predicted else 0.0
     recall = hits / true if true else 0.0
     return precision, recall, 2 * hits / (predicted + true) if predicted + true else 0.0
@@ -171,17 +171,18 @@ def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
     if not positives or not negatives:
         return math.nan
     _, value_of, texts = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = np.cumsum(texts) - (texts - 1) / 2  # mean rank of the texts with each value
+    ranks = np.cumsum(texts) - (texts - 1) / 2  # mean rank of the texts with the same score
     return float((ranks[value_of[positive]].sum() - positives * (positives + 1) / 2) / (positives * negatives))
 
 
 def log_loss(probabilities: NDArray[np.float64], targets: NDArray, weights: NDArray[np.float64] | None = None) -> float:
-    """Return the (weighted) mean of -log P(target). A smaller P is replaced by the smallest normal float32.
+    """Return the (weighted) mean of -log P(target), where P is at least the smallest normal float32.
 
     Args:
         probabilities: (texts, C) probability of each class.
-        targets: (texts,) class of each text; or (texts, C) bool, whether it has each class. Then log P(target) is the
-            sum of log p over the classes of the text and of log(1 - p) over the others.
+        targets: (texts,) class of each text; or (texts, C) bool, True where a text has a class. In the second case, log
+            P(target) is the sum of log p over the classes of the text, plus the sum of log(1 - p) over the other
+            classes.
         weights: (texts,) weight of each text, or None.
     """
     return float(np.average(log_losses(probabilities, targets), weights=weights))
@@ -204,7 +205,7 @@ def calibration_error(
     bins: int = BINS,
     weights: NDArray[np.float64] | None = None,
 ) -> float:
-    """Return the expected calibration error: the mean over texts of |accuracy - mean confidence| in the text's bin.
+    """Return the expected calibration error: the mean over texts of |accuracy - mean confidence| in their bins.
 
     With ``weights`` (texts,), all means are weighted.
     """
@@ -220,7 +221,7 @@ def calibration_error(
 def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS) -> NoiseFloor:
     """Return the calibration error that a perfectly calibrated model would have with these confidences.
 
-    The error is a sum of absolute deviations, so it is above 0 even for such a model: in a bin of n texts with mean
+    The error is a sum of absolute deviations, so it is above 0 even for such a model. In a bin of n texts with mean
     confidence c, the number of correct predictions is binomial with parameters n and c. The mean and the percentile of
     the error are estimated from samples of this distribution, drawn with a fixed seed.
     """
@@ -234,7 +235,7 @@ def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS) -
 
 
 def _bins(confidence: NDArray[np.float64], bins: int) -> NDArray[np.int64]:
-    """Return the bin of each confidence; confidence 1 belongs to the last bin."""
+    """Return the bin of each confidence. A confidence of 1 belongs to the last bin."""
     return np.minimum((confidence * bins).astype(np.int64), bins - 1)
 
 

@@ -1,4 +1,4 @@
-"""Settings under one name, as defaults of the commands: presets and efforts.
+"""Presets and efforts: named sets of settings, which replace the defaults of the commands.
 
 Presets are the settings used in two articles:
 
@@ -6,8 +6,8 @@ Presets are the settings used in two articles:
   with the public repositories RustTransformer and WordEmbeddings.
 - ``bloem``: Peter Bloem, "Transformers from scratch", 18 August 2019.
 
-Efforts say how much time training may take: ``fast`` trains the linear models of the n-grams only, and ``best`` makes
-more passes over the texts than the default settings.
+Efforts say how much time training may take: ``fast`` trains only the linear models of n-grams, and ``best`` makes more
+passes over the texts than the default settings.
 """
 
 from __future__ import annotations

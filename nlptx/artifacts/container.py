@@ -1,11 +1,11 @@
 """The file format of artifacts: named arrays and a JSON header in one NumPy ``.npz`` file.
 
-The header holds the format version, the kind of artifact, the version of nlptx, the resolved settings and the names of
-the arrays. It also holds the header of the artifact from which this one was made, which holds the header of the one
-before, and so on back to the digest of the corpus. It holds no time, host, user or path, so the same command always
-writes the same bytes. Nothing is pickled or compressed: reading a file never takes more memory than its size on disk,
-and the CRC-32 of every entry is checked before use. :mod:`nlptx.artifacts.validation` checks the values of the arrays
-and of the header.
+The header contains the format version, the kind of artifact, the version of nlptx, the resolved settings and the names
+of the arrays. It also contains the header of the artifact from the previous stage, which contains the header of the
+stage before, and so on back to the digest of the corpus. It contains no time, host, user or path, so the same command
+always writes the same bytes. Nothing is pickled or compressed, so reading a file never takes more memory than its size
+on disk. The CRC-32 of every entry is checked before use. :mod:`nlptx.artifacts.validation` checks the values of the
+arrays and of the header.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from nlptx.settings import SEED
 T = TypeVar("T")
 STDIN = "-"
 _HEADER = "header"
-# Error codes of the operating system which mean that the path does not refer to a file.
+# Error codes of the operating system for a path that does not refer to a file.
 _NO_FILE = (errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 _ZIP = b"PK"
 # Number of bytes that are copied at a time.
@@ -52,9 +52,9 @@ class Artifact:
     Args:
         kind: a key of :data:`nlptx.artifacts.kinds.KINDS`.
         settings: every resolved setting of the stage.
-        arrays: arrays by name: read-only if they were read from a file, or a :class:`SpilledArray` or
-            :class:`StoredArray`.
-        made_from: header of the artifact from which this one was made, or None.
+        arrays: arrays by name. Arrays that were read from a file are read-only. An array may also be a
+            :class:`SpilledArray` or a :class:`StoredArray`.
+        made_from: header of the artifact from which this artifact was made, or None.
         details: further JSON values, which depend on the kind (digests, labels, history).
         seed: random seed of the stage.
         version: version of nlptx that wrote the artifact.
@@ -115,9 +115,9 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
     Args:
         path: file of the artifact.
         kinds: kinds of artifacts that are accepted.
-        large: names of one-dimensional arrays that are left in the file: they become a :class:`StoredArray`.
-        budget: object that keeps the file open; needed for ``large``. If the path is a pipe, its content is written to
-            a temporary file of this object.
+        large: names of one-dimensional arrays that stay in the file. Each becomes a :class:`StoredArray`.
+        budget: object that keeps the file open. Required if ``large`` is given. If the path is a pipe, its content is
+            written to a temporary file of this object.
 
     Raises:
         SettingsError: the file does not exist, or standard input is closed.
@@ -136,7 +136,7 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
             file = stack.enter_context(open(path, "rb"))
             if budget is not None:
                 budget.keep(stack.pop_all())
-            # Reading a zip file starts at its end, so a pipe such as the shell's <(...) is read completely first.
+            # Reading a zip file starts at its end, so a pipe, such as <(...) in a shell, is read completely first.
             return _read(file if os.path.isfile(path) else _whole(file, budget), kinds, large)
     except FileNotFoundError:
         raise SettingsError(f"{path}: no such file") from None
@@ -159,7 +159,8 @@ def _whole(stream: BinaryIO, budget: MemoryBudget | None) -> BinaryIO:
     """Return the whole content of a stream in memory, or in a temporary file of ``budget``.
 
     Raises:
-        BadZipFile: the stream does not start like a zip file. The rest is not read, because it may be endless.
+        BadZipFile: the stream does not begin with the first bytes of a zip file. The rest is not read, because it may
+            be endless.
     """
     start = stream.read(len(_ZIP))
     if start != _ZIP:
@@ -187,7 +188,7 @@ def _read(file: BinaryIO, kinds: tuple[str, ...], large: Collection[str]) -> Art
         entries = [entry.filename for entry in container.infolist()]
         if len(set(entries)) != len(entries):
             raise CorruptError("duplicate entry")
-        # If entries could overlap, a small file could contain many large arrays.
+        # Entries must not overlap; otherwise a small file could contain many large arrays.
         if sum(entry.file_size for entry in container.infolist()) > size:
             raise CorruptError("its entries are larger than the file")
         if _HEADER + ".npy" not in entries:
@@ -218,7 +219,7 @@ def load(path: FilePath, kind: str, make: Callable[[Artifact], T]) -> T:
 
 
 def build(artifact: Artifact, make: Callable[[Artifact], T], path: str) -> T:
-    """Build an object from an artifact read from ``path``.
+    """Build an object from an artifact that was read from ``path``.
 
     Raises:
         ArtifactError: the parts of the artifact are inconsistent, or its settings are impossible.

@@ -1,4 +1,4 @@
-"""Reads the JSON header of an artifact and checks its form."""
+"""Reads the JSON header of an artifact, and checks its form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LARGEST_HEADER = 64 << 20
 
 
 def parse_header(blob: NDArray) -> dict[str, Any]:
-    """Return the header, of which the parts that every artifact has are checked, as are those of its ancestors.
+    """Return the header, after checking the parts that every artifact has, here and in the headers of earlier stages.
 
     Raises:
         CorruptError, NewerFormatError: the header is damaged, or was written by a later version.

@@ -20,7 +20,7 @@ KINDS = {
 
 
 def check_kind(kind: str, expected: Sequence[str]) -> None:
-    """Raise WrongKindError if an artifact is of none of the expected kinds; an empty sequence allows all of them."""
+    """Raise WrongKindError if an artifact is of none of the expected kinds. An empty sequence allows all kinds."""
     if kind in expected or not expected:
         return
     is_unfinished = kind in PARTS and tuple(expected) == ("cooccurrence",)

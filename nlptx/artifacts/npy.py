@@ -1,4 +1,4 @@
-"""Arrays as ``.npy`` entries of a zip file, in the format of ``numpy.savez``; they are checked when they are read."""
+"""Writes arrays as ``.npy`` entries of a zip file, in the format of ``numpy.savez``, and checks them when reading."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from nlptx.io.spill import as_bytes
 # Allowed dtypes, by their names in .npy files. |S3 is the dtype of the string "csr", by which SciPy recognises a sparse
 # matrix.
 DTYPES = {"|u1", "<i4", "<i8", "<f2", "<f4", "<f8", "|S3"}
-# Pattern of the header of a .npy file as NumPy writes it. NumPy's own reader is not used because it parses the header
-# as Python source, so a damaged header could raise any parser error. The lengths in a shape have at most 18 digits, so
+# Pattern of the headers of .npy files that NumPy writes. NumPy's reader is not used, because it parses the header as
+# Python source, so a damaged header could raise any parser error. The lengths in a shape have at most 18 digits, so
 # that they fit in 64 bits.
 _NPY = re.compile(
     rb"\x93NUMPY\x01\x00(?s:..)\{'descr': '(?P<dtype>[^']*)', 'fortran_order': False,"
@@ -70,11 +70,11 @@ def parse_header(data: bytes, entry: zipfile.ZipInfo) -> tuple[np.dtype[Any], li
     """Return the dtype and the shape of an array, and the number of bytes before its data.
 
     Args:
-        data: the first bytes of the entry, or all.
+        data: the first bytes of the entry, or all its bytes.
         entry: description of the entry.
 
     Raises:
-        CorruptError: the entry is not an array as NumPy writes it, or does not have the size that its header states.
+        CorruptError: the entry is not an array in the form that NumPy writes, or its size differs from its header.
     """
     name = entry.filename.removesuffix(".npy")
     header = _NPY.match(data)

@@ -36,7 +36,7 @@ _OF_LABELS = ("skip_bad", "label_map", "weight_column", "label_separator")
 
 
 def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the headers of all stages from the first one to this artifact, and the commands that make the artifact.
+    """Return the headers of all stages, from the first stage to this artifact, and the commands that make it.
 
     There is one command for each stage that was run by nlptx. If ``nlptx train`` without ``-e`` would make the same
     word vectors and the same model in one step, only this command is returned.
@@ -63,12 +63,12 @@ def _part_command(header: dict[str, Any]) -> str:
 
 
 def _start_file(header: dict[str, Any]) -> str:
-    """Return a file name for a model from which another model was trained; the first one is start-1.npz."""
+    """Return a file name for a model from which another model was trained; the first such model is start-1.npz."""
     return f"start-{sum(before['kind'] == 'model' for before in chain(header))}.npz"
 
 
 def _start_options(parent: dict[str, Any] | None) -> list[str]:
-    """Return the option that names the file, a model or word vectors, from which a model was trained."""
+    """Return the option that names the file from which a model was trained: another model, or word vectors."""
     if parent is not None and parent["kind"] == "model":
         return ["--start", _start_file(parent)]
     if parent is None or is_made_here(parent):
@@ -110,7 +110,7 @@ def _inputs(header: dict[str, Any]) -> list[str]:
 
 
 def chain(header: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the headers of all stages from the first one to that of ``header``."""
+    """Return the headers of all stages, from the first stage to the stage of ``header``."""
     headers = [header]
     while headers[0].get("made_from"):
         headers.insert(0, headers[0]["made_from"])
@@ -118,7 +118,7 @@ def chain(header: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _source(header: dict[str, Any]) -> dict[str, Any]:
-    """Return what a header records about the texts that the artifact was made from."""
+    """Return what a header records about the texts from which the artifact was made."""
     source = header["details"].get("source", {}) if header["kind"] == "model" else header["details"]
     if not isinstance(source, dict):
         raise CorruptError("the record of its texts is damaged")
@@ -134,7 +134,7 @@ def _reading(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reading_options(header: dict[str, Any]) -> list[str]:
-    """Return the command-line options with which the texts were read, as words."""
+    """Return the command-line options with which the texts were read, as a list of words."""
     words: list[str] = []
     for name, value in _reading(header).items():
         values = (value or ["all"]) if name == "splits" else _label_map(value) if name == "label_map" else [value]
@@ -149,7 +149,7 @@ def _label_map(value: Any) -> list[str]:
 
 
 def is_made_here(header: dict[str, Any]) -> bool:
-    """Return whether nlptx made this artifact; word vectors read from a text file were made by another program."""
+    """Return whether nlptx made this artifact. Word vectors read from a text file were made by another program."""
     return header["kind"] in _STAGES and (header["kind"] != "embeddings" or "source" not in header["details"])
 
 

@@ -15,13 +15,13 @@ from nlptx.io.spill import as_bytes, read_exactly
 
 # Number of bytes that are read at a time while the checksum is computed.
 _PART = 8 << 20
-# A zip file repeats the description of each entry before its data: 30 bytes, of which bytes 26 to 29 hold the lengths
-# of the name and of the extra field that follow.
+# In a zip file, the data of each entry follows a header: 30 bytes, then the name and an extra field. Bytes 26 to 29
+# contain the lengths of the name and of the extra field.
 _LOCAL_HEADER, _LENGTHS = 30, 26
 
 
 class StoredArray:
-    """An array of an artifact; its entries are read when they are needed.
+    """An array of an artifact, whose entries are read when they are needed.
 
     Args:
         container: the open artifact. The checksum of the array is checked.
@@ -37,7 +37,7 @@ class StoredArray:
         entry = array_entry(container, name)
         with container.open(entry) as stream:
             start = stream.read(_PART)
-            while stream.read(_PART):  # the checksum is checked at the end
+            while stream.read(_PART):  # reading to the end checks the checksum
                 pass
         self.dtype, shape, header = parse_header(start, entry)
         if len(shape) != 1:

@@ -1,4 +1,4 @@
-"""Checked access to the parts of an artifact that several stages read: arrays, tokenizer, vocabulary, history."""
+"""Reads and checks the parts of an artifact that several stages use: arrays, tokenizer, vocabulary, history."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nlptx.errors import CorruptError
 from nlptx.text.tokenizer import TOKENIZERS, Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# Maximum absolute value of a number in a history. A larger one cannot be a loss or a step, and cannot be plotted.
+# Maximum absolute value of a number in a history. A larger number cannot be a loss or a step, and cannot be plotted.
 _LARGEST_NUMBER = 1e15
 
 

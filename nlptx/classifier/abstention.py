@@ -1,6 +1,6 @@
-"""Abstention: texts with a low confidence get no label, so that only few of the labels are wrong.
+"""Abstention: texts with a low confidence get no label, so that few of the remaining labels are wrong.
 
-A text that gets a label is called answered. For a fixed grid of confidence thresholds, a model stores how many of its
+A text is answered if it gets a label. For a fixed grid of confidence thresholds, a model stores how many of its
 held-out texts are answered, and how many of these answers are wrong. From these counts alone, :meth:`ErrorCurve.choose`
 finds the threshold for a maximum error rate E:
 
@@ -12,8 +12,8 @@ upper bound on its error rate is at most E. Because the order of the tests is fi
 first failure, the probability of choosing a threshold with an error above E is at most 5 % in total (fixed-sequence
 testing: Angelopoulos et al. 2021, "Learn then Test"; the problem is described by Geifman & El-Yaniv 2017, "Selective
 Classification for Deep Neural Networks"). Thresholds that only a few texts reach are skipped, because a few mislabelled
-texts or overconfident answers among these texts would end the tests early. For skipped thresholds, the proof needs one
-more assumption: the error rate does not fall when the threshold is lowered.
+texts or overconfident answers among these texts would end the tests early. Because thresholds are skipped, the proof
+needs one more assumption: the error rate does not decrease when the threshold is lowered.
 
 This guarantee holds only for texts that are exchangeable with the held-out texts, for example if both are random
 samples from one source. It does not hold for texts from another domain. The held-out texts were also used to choose the
@@ -34,8 +34,8 @@ from nlptx.errors import ArtifactError, CorruptError, QualityGateError, Settings
 
 # Probability of choosing a threshold with an error above the maximum.
 RISK = 0.05
-# A threshold is skipped if the fraction of the held-out texts that reach it is smaller than MIN_COVERAGE, or if the
-# test would fail with MIN_ERRORS wrong answers because only few texts reach it.
+# A threshold is skipped if the fraction of the held-out texts that reach it is smaller than MIN_COVERAGE, or if so few
+# texts reach it that the test would fail with only MIN_ERRORS wrong answers.
 MIN_COVERAGE, MIN_ERRORS = 0.2, 1
 # Confidence thresholds, ascending; the steps are finer close to 1.
 GRID = (
@@ -43,12 +43,12 @@ GRID = (
     *(number / 1_000 for number in range(990, 999)),
     *(number / 10_000 for number in range(9_990, 10_000)),
 )
-# Step between the maximum error rates that are tried in order to find the smallest attainable one.
+# Step between the maximum error rates that are tried to find the smallest attainable error rate.
 _STEP = 0.005
 
 
 class Threshold(NamedTuple):
-    """A confidence threshold, with the fraction of texts that reach it. Only texts that reach it get a label.
+    """A confidence threshold, and the fraction of texts that reach it. Only these texts get a label.
 
     Args:
         confidence: the threshold, in [0, 1].
@@ -64,10 +64,10 @@ class ErrorCurve:
     """Numbers of answers and errors on held-out texts for several confidence thresholds.
 
     Args:
-        texts: number of held-out texts, including those without a known word, which are never answered.
+        texts: number of held-out texts, including texts without a known word, which are never answered.
         thresholds: confidence thresholds, ascending.
-        answered: number of texts with at least the confidence of each threshold.
-        wrong: number of wrong answers among the answered texts of each threshold.
+        answered: number of texts whose confidence is at least each threshold.
+        wrong: number of wrong answers for each threshold.
     """
 
     texts: int
@@ -81,12 +81,13 @@ class ErrorCurve:
 
         Args:
             confidence: (N,) probability of the predicted label, for each held-out text with a known word.
-            correct: (N,) whether the predicted label is the true one.
-            texts: number of held-out texts, including those without a known word.
+            correct: (N,) whether the predicted label is the true label.
+            texts: number of held-out texts, including texts without a known word.
         """
         answered = (len(confidence) - np.searchsorted(np.sort(confidence), GRID)).tolist()
         wrong = ((~correct).sum() - np.searchsorted(np.sort(confidence[~correct]), GRID)).tolist()
-        # Of the thresholds that all texts reach, keep only the highest one. Leave out thresholds that no text reaches.
+        # Of the thresholds that all texts reach, only the highest is kept. Thresholds that no text reaches are left
+        # out.
         used = range(max(answered.count(len(confidence)) - 1, 0), len(GRID) - answered.count(0))
         return cls(texts, [GRID[i] for i in used], [answered[i] for i in used], [wrong[i] for i in used])
 

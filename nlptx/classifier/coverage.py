@@ -1,4 +1,4 @@
-"""Accuracy against coverage: the accuracy of a model on the fraction of the texts with the highest confidence."""
+"""Accuracy against coverage: the accuracy on the texts with the highest confidence, for each fraction of the texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class CoveragePoint(NamedTuple):
 
     Args:
         coverage: fraction of the texts that get a label.
-        confidence: lowest confidence of a text that gets a label.
+        confidence: lowest confidence of the texts that get a label.
         accuracy: fraction of these labels that are correct.
         texts: number of texts that get a label.
     """
@@ -41,7 +41,7 @@ class CoverageCurve:
 
     @classmethod
     def of(cls, confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> Self:
-        """Build the curve for one or more texts from the confidence and correctness of each, (N,)."""
+        """Build the curve from the confidence (N,) of one or more predictions, and whether each is correct (N,)."""
         values, group, sizes = np.unique(-confidence, return_inverse=True, return_counts=True)
         mean = np.bincount(group, correct) / sizes
         hits = np.cumsum(np.repeat(mean, sizes))
@@ -49,13 +49,13 @@ class CoverageCurve:
 
     @property
     def aurc(self) -> float:
-        """Area under the risk-coverage curve: the mean error, 1 - accuracy, over all coverages."""
+        """Area under the risk-coverage curve: the mean error rate (1 - accuracy) over all coverages."""
         return float(1 - self.accuracy.mean())
 
     def at(self, coverage: float) -> CoveragePoint:
-        """Return the result of labelling only this fraction of the texts, those with the highest confidence.
+        """Return the result of labelling only this fraction of the texts: the texts with the highest confidence.
 
-        Further texts with the same confidence as the least confident of these texts get a label too.
+        Texts whose confidence equals the lowest confidence among these texts get a label too.
         """
         count = max(math.ceil(round(coverage * len(self.confidence), 6)), 1)
         confidence = float(self.confidence[count - 1])

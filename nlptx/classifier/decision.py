@@ -14,33 +14,33 @@ from nlptx.classifier.label_types import Label
 # Two ratios of probabilities are treated as equal if their relative difference is at most this value.
 _ROUNDING = 1e-9
 
-# A predicted label, or a list of them.
+# A predicted label, or a list of predicted labels.
 Answer = Label | list[Label]
 
 
 class Decision(Protocol):
-    """How a model turns probabilities (B, C) into predictions, and how confidence and correctness are computed.
+    """Defines how probabilities (B, C) become predictions, and how confidence and correctness are computed.
 
     A prediction is a class number per text, (B,) int64, or a set of classes per text, (B, C) bool.
     """
 
     def normalized(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return non-negative numbers (B, C) as probabilities."""
+        """Convert non-negative numbers (B, C) to probabilities."""
 
     def choose(self, p: NDArray[np.float64]) -> NDArray:
         """Return the predictions."""
 
     def confidence(self, p: NDArray[np.float64], chosen: NDArray) -> NDArray[np.float64]:
-        """Return (B,) the probability that each prediction is correct."""
+        """Return the probability (B,) that each prediction is correct."""
 
     def correct(self, chosen: NDArray, targets: NDArray) -> NDArray[np.bool_]:
-        """Return (B,) whether each prediction equals the target. Targets have the same form as predictions."""
+        """Return whether each prediction equals the target, (B,). Targets have the same form as predictions."""
 
     def classes(self, chosen: NDArray) -> list[tuple[int, ...]]:
         """Return the predicted classes of each text, in ascending order."""
 
     def main(self, p: NDArray[np.float64]) -> int:
-        """Return the class that a text most clearly belongs to, given its probabilities (C,)."""
+        """Return the class to which a text belongs most clearly, given its probabilities (C,)."""
 
     def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:
         """Return the prediction as Python objects, given all C labels and the predicted classes of a text."""
@@ -50,7 +50,7 @@ class Decision(Protocol):
 class OneLabel:
     """One label per text; the probabilities of a text sum to 1.
 
-    The predicted class is the most probable one, because this choice maximises accuracy. For a balanced model, it is
+    The predicted class is the most probable class, because this choice maximises accuracy. For a balanced model, it is
     the class with the largest p_c / pi_c, where pi_c is the prior of the class, because this choice maximises mean
     recall. If several classes have the same largest ratio, the most probable of them is chosen.
 
@@ -90,11 +90,11 @@ class OneLabel:
 
 @dataclass(frozen=True)
 class LabelSets:
-    """Any number of labels per text; each label has a probability and a threshold of its own.
+    """Any number of labels per text; each label has a separate probability and threshold.
 
     A text gets the labels whose probability is at least their threshold. The confidence is the probability of exactly
-    this set, if labels are independent given the text: the product of p for the labels in the set and of 1 - p for
-    the others.
+    this set, assuming that labels are independent given the text: the product of p for the labels in the set and 1 - p
+    for the other labels.
 
     Args:
         separator: string between the labels in a table cell.

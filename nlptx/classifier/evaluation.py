@@ -74,7 +74,7 @@ def evaluate_probabilities(
     Args:
         model: the classifier.
         probabilities: (texts, C) predicted probabilities.
-        targets: (texts,) int64 true class of each text; or (texts, C) bool, whether the text has each class.
+        targets: (texts,) int64 true class of each text; or (texts, C) bool, True where a text has a class.
         labels: the C labels to list in the report.
     """
     if model.label_sets is not None:

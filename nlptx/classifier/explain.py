@@ -1,4 +1,4 @@
-"""Explanations of a prediction: the attention weights, and the effect of each word on the probability of the label."""
+"""Explains a prediction by the attention weights, and by the effect of each word on the probability of the label."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Explanation:
     Args:
         tokens: all tokens of the text, known or unknown.
         words: the T known words of the text that the model read.
-        positions: (T,) indices of these words among the tokens.
+        positions: (T,) index of each word among the tokens.
         probabilities: (C,) predicted probabilities for the complete text.
         label: index of the explained label among the labels of the model.
         worth: (T,) decrease in the probability of the explained label when the word is left out.
@@ -93,8 +93,8 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     if not len(ids):
         raise DataError("the text has no word that the model knows")
     overflow_safe = model.overflow_safe()
-    # Workers(1) limits BLAS to one thread, as in prediction, because BLAS may sum in a different order on more threads.
-    # NumPy's warnings are off because overflow is detected by checking the probabilities.
+    # Workers(1) limits BLAS to one thread, as in prediction, because with more threads BLAS may add in a different
+    # order. NumPy's warnings are turned off, because overflow is detected by checking the probabilities.
     with Workers(1), np.errstate(all="ignore"):
         probabilities = overflow_safe.probabilities([ids])[0]
         chosen = model.decision.main(probabilities) if column is None else column
@@ -105,10 +105,10 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
 
 
 def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray[np.float64]:
-    """Return the probabilities (T, C) of a text without each of its first T = ``count`` known words.
+    """Return probabilities (T, C): row t is for the text without known word t, for the first T = ``count`` words.
 
-    If the model reads only the first ``count`` of the ``known`` words of the text, and one of them is left out, the
-    model also reads the next known word, if there is one.
+    If the model reads only the first ``count`` of the ``known`` words and one of them is left out, it also reads the
+    next known word, if there is one.
     """
     if len(known) == 1:
         return model.probabilities([known[:0]])
@@ -136,7 +136,8 @@ def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[li
             if span.start == 0:
                 received.append([])
                 matrices += [np.zeros((len(weights), len(ids), len(ids)), weights.dtype)] if complete else []
-            # Words of other windows do not attend to this word. They count as 0 in the mean over all query words.
+            # Words of other windows do not attend to this word. In the mean over all query words, their attention
+            # counts as 0.
             received[block].append(weights.sum(axis=1).T / len(ids))
             if complete:
                 matrices[block][:, span, span] = weights

@@ -17,13 +17,13 @@ from nlptx.nn import Layout
 from nlptx.settings import TrainSettings
 
 # Maximum number of words in one pass through the network. It is large enough for efficient NumPy calls, and small
-# enough for the arrays to fit into the cache of a core.
+# enough for the arrays to fit in the cache of a core.
 CHUNK = 2048
-# Maximum number of words whose n-grams are looked up together. It is large enough to need few passes over the known
-# n-grams, and small enough for the arrays to fit into the cache.
+# Maximum number of words whose n-grams are looked up together. It is large enough that few passes over the known
+# n-grams are needed, and small enough for the arrays to fit in the cache.
 SPAN = 1 << 14
-# If no weight has a larger absolute value, computing in float32 cannot overflow unnoticed. Trained weights are far
-# smaller, but a file may contain any weights, and layer norm would turn the result of an overflow into 0.
+# If no weight has a larger absolute value, an overflow in float32 cannot go unnoticed. Trained weights are far smaller,
+# but a file may contain any weights, and layer norm would turn the result of an overflow into 0.
 _LARGEST_WEIGHT = 1e4
 
 
@@ -62,7 +62,7 @@ def network_inputs(
 
     Args:
         model: trained network.
-        encoded: (T,) word ids of each text; every text has at least one.
+        encoded: (T,) word ids of each text, at least one id per text.
         apart: whether to multiply each window separately; see :class:`nlptx.nn.Layout`.
     """
     settings, ngram_features = model.settings, model.ngram_features

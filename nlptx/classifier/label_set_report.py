@@ -24,25 +24,25 @@ from nlptx.metrics import (
 
 @dataclass(frozen=True)
 class LabelReport(ClassReport):
-    """The quality of the predictions of one label, with the probability from which a text gets this label."""
+    """The quality of the predictions of one label, and its threshold (the minimum probability to predict it)."""
 
     threshold: float
 
 
 @dataclass(frozen=True)
 class LabelSetReport:
-    """The quality of predicted sets of labels. Measures that need probabilities are NaN if there are none.
+    """The quality of predicted sets of labels. Measures that need probabilities are NaN if no probabilities are given.
 
     Args:
         texts: number of texts.
-        accuracy: subset accuracy: fraction of the texts whose predicted set equals the true set.
+        accuracy: subset accuracy, the fraction of the texts whose predicted set equals the true set.
         interval: 95 % Wilson interval of the accuracy.
         micro_precision, micro_recall, micro_f1: measures over all pairs of a text and a label.
         macro_f1: mean F1 of the labels that occur among the true labels.
         auc: mean ROC-AUC of the labels for which it is defined.
-        log_loss: log-losses of all labels of a text, added, then averaged over the texts, in nats. The log-loss of a
-            label is -log of the probability of the true answer (the text has the label, or does not).
-        ece: expected calibration error of the confidence, which is P(the predicted set is the true set).
+        log_loss: mean over the texts of the sum of the log-losses of all labels, in nats. The log-loss of a label is
+            -log of the probability of the true answer (the text has the label, or does not have it).
+        ece: expected calibration error of the confidence, P(the predicted set is the true set).
         ece_floor: calibration error of a perfectly calibrated model on the same number of texts.
         labels_per_text, predicted_per_text: mean number of true and of predicted labels.
         classes: one report per label.
@@ -77,9 +77,9 @@ def evaluate_sets(
 
     Args:
         probabilities: (texts, C) probability of each label.
-        targets: (texts, C) whether each text has each label.
+        targets: (texts, C), True where a text has a label.
         labels: the C labels.
-        decision: the thresholds of the labels.
+        decision: decision with the thresholds of the labels.
     """
     predicted = decision.choose(probabilities)
     confidence = decision.confidence(probabilities, predicted)
@@ -98,7 +98,7 @@ def report_sets(
 
     Args:
         probabilities: (texts, C) probability of each label; None if they are unknown.
-        targets: (texts, C) whether each text has each label.
+        targets: (texts, C), True where a text has a label.
         predicted: (texts, C) whether each label is predicted.
         confidence: (texts,) probability that the predicted set is the true set; None if it is unknown.
         labels: the C labels.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nlptx.errors import InputTypeError, LabelError
 from nlptx.text.arguments import check_iterable, with_type
 
-# Separator of the labels of a text in tables, unless the caller gives another one.
+# Separator of the labels of a text in tables, unless the caller gives another separator.
 DEFAULT_SEPARATOR = ";"
 # Maximum number of labels that a message lists.
 _NAMED = 20
@@ -21,16 +21,16 @@ _SETS = (list, tuple, set, frozenset)
 
 
 def are_label_sets(labels: Any) -> bool:
-    """Return whether the first element of a sequence is a collection of labels, and not a label."""
+    """Return whether the first element of a sequence is a collection of labels instead of a single label."""
     return len(labels) > 0 and isinstance(labels[0], _SETS)
 
 
 def list_label_sets(labels: Iterable[Any], separator: str, name: str = "labels") -> list[tuple[str, ...]]:
-    """Return the distinct labels of each text, sorted, after checking each of them.
+    """Check the labels of each text, and return its distinct labels, sorted.
 
     Args:
         labels: a list, tuple, set or frozenset of str for each text; empty for a text with none of the labels.
-        separator: string between labels in a table; no label may contain it.
+        separator: string between labels in a table. No label may contain it.
         name: name of the argument, for messages.
 
     Raises:
@@ -66,7 +66,7 @@ def _checked(element: Any, separator: str, name: str) -> tuple[str, ...]:
 
 
 def find_label_sets(sets: Sequence[tuple[str, ...]], known: Sequence[Any], name: str = "labels") -> NDArray[np.bool_]:
-    """Return whether each text has each of the labels ``known``, (texts, C).
+    """Return an array (texts, C), True where a text has a label of ``known``.
 
     Raises:
         LabelError: a label is not in ``known``.

@@ -1,6 +1,6 @@
 """Matches labels of data to labels of a model that are spelled differently.
 
-They may differ in case, or use another pair of names for negative and positive.
+Two labels may differ in case, or may be different names for negative or positive.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Collection, Sequence
 _PAIRS = (("neg", "pos"), ("negative", "positive"), ("false", "true"), ("0", "1"), ("-1", "1"))
 # Pairs of numbers. If only one number of a pair occurs in the data, it may mean something else.
 _NUMBERS = (("0", "1"), ("-1", "1"))
-# Pairs of labels by which a model is recognised as one that distinguishes negative from positive texts.
+# If a model has one of these pairs of labels, it distinguishes negative from positive texts.
 _WORDS = (("neg", "pos"), ("negative", "positive"))
 
 
 def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str] | None:
-    """Return label of the data -> label of the model with the same meaning; or None if this is not certain.
+    """Return a dictionary: label of the data -> label of the model with the same meaning; or None if this is uncertain.
 
     Labels may differ in case, unless two labels of the model differ only in case. If the labels of the model are neg
-    and pos, or negative and positive, the labels of the data may be any one of these pairs: neg and pos, negative and
+    and pos, or negative and positive, the labels of the data may be any of these pairs: neg and pos, negative and
     positive, false and true, 0 and 1, -1 and 1. If they are numbers, both numbers of the pair must occur in the data,
-    because 1 alone may be the lowest of several grades.
+    because a 1 without the other number may be the lowest of several grades.
 
     Args:
         found: distinct labels of the data.
@@ -59,7 +59,7 @@ def _as_pair(found: Collection[str], pair: tuple[str, str]) -> dict[str, str] | 
 
 
 def _plain(label: str) -> str:
-    """Return a label in lower case; if it is a number equal to -1, 0 or 1, return the shortest form of this number.
+    """Return a label in lower case. If it is a number equal to -1, 0 or 1, return the shortest form of this number.
 
     >>> _plain("+1"), _plain("0.0"), _plain("POS")
     ('1', '0', 'pos')

@@ -1,4 +1,4 @@
-"""Conversion between labels of any supported type and their names.
+"""Converts labels of any supported type to names and back.
 
 A label is a str, bool, int or float, or a NumPy scalar of such a type. Its name is a str. Training and files use only
 names, and a model stores the type of each label, so that predictions have the type that was used in training.
@@ -30,7 +30,7 @@ _TRUTH = {"False": False, "True": True}
 
 
 def list_labels(labels: Iterable[Label], name: str = "labels") -> list[Label]:
-    """Return the labels as a list, after checking each of them.
+    """Check the labels, and return them as a list.
 
     Args:
         labels: a list, tuple, array, Series or any other iterable.

@@ -44,22 +44,22 @@ class Model:
         table: (V, R) word vectors.
         labels: the C labels, in order, with the same types as in training.
         values: value of each label in [-1, 1], or None if the labels have no order.
-        priors: (C,) fraction of the training texts with each label; these are also the probabilities that are predicted
-            for a text without a known word.
+        priors: (C,) fraction of the training texts with each label. They are also the predicted probabilities for a
+            text without a known word.
         settings: training settings.
         network: the transformer.
         flat: (P,) parameters of the network.
         history: training history, as JSON values.
-        made_from: header of the embeddings that training started from.
+        made_from: header of the embeddings from which training started.
         seed: seed of the training run.
         ngram_features: object that computes the n-gram features of a text, or None.
         source: number of documents and digests of the training data, if known.
         temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
-        held_out: for every confidence, the number of held-out texts with at least this confidence, and how many of them
-            are classified wrongly. :meth:`threshold` uses it. None if unknown.
+        held_out: for each of several confidences, the number of held-out texts with at least this confidence, and how
+            many of them are classified wrongly. :meth:`threshold` uses these numbers. None if unknown.
         typical_surprise: how rare the words of the training texts are; None if unknown.
-        label_sets: how the labels of a text are chosen and written if it may have any number of them; None if every
+        label_sets: how the labels of a text are chosen and written if it may have any number of labels; None if every
             text has exactly one label.
     """
 
@@ -108,11 +108,11 @@ class Model:
         return replace(self, network=network, flat=flatten(network, np.float64))
 
     def overflow_safe(self) -> Self:
-        """Return a model for scoring that cannot overflow: this model, or a float64 copy if float32 may overflow."""
+        """Return a model that cannot overflow in scoring: this model, or a float64 copy if float32 may overflow."""
         return self.as_float64() if can_overflow(self) else self
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
-        """Return (B, C) probabilities for B encoded texts. For a text without word ids, these are the priors.
+        """Return (B, C) probabilities for B encoded texts. For a text without word ids, they are the priors.
 
         Raises:
             ArtifactError: the weights are so large that the outputs are not finite.
@@ -171,16 +171,16 @@ class Model:
     def predict(
         self, texts: Iterable[str], jobs: int | Workers | None = None, *, abstain: float | None = None
     ) -> list[Answer | None]:
-        """Return the predicted label of each text, which is chosen by :meth:`choose`.
+        """Return the label of each text, as chosen by :meth:`choose`.
 
         If texts may have several labels, the prediction for a text is a list of labels.
 
         Args:
             texts: as in :meth:`predict_proba`.
             jobs: as in :meth:`predict_proba`.
-            abstain: minimum confidence: the probability of the predicted label or, with several labels, of the list of
-                labels. A text with a lower confidence, or without a known word, gets None instead of a label. By
-                default, every text gets a label, even a text without a known word, for which ``nlptx predict`` would
+            abstain: minimum confidence, which is the probability of the predicted label or, with several labels, of the
+                list of labels. A text with a lower confidence, or without a known word, gets None instead of a label.
+                By default, every text gets a label, even a text without a known word, for which ``nlptx predict`` would
                 print ?.
 
         Raises:
@@ -198,7 +198,7 @@ class Model:
     def threshold(self, max_error: float) -> float:
         """Return the minimum confidence (``abstain``) that limits the error rate of the labels to ``max_error``.
 
-        This limit holds with a confidence of 95 %. The value is chosen on the held-out texts; see
+        The limit holds with a confidence of 95 %. The threshold is chosen on the held-out texts; see
         :mod:`nlptx.classifier.abstention` for the assumptions.
 
         Raises:

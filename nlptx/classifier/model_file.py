@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def details_of(model: Model) -> dict[str, Any]:
-    """Return the JSON values to store. Labels are stored by name; their types are stored only if one is not str."""
+    """Return the JSON values to store. Labels are stored by name, and their types only if a label is not a str."""
     tokenizer = model.vocabulary.tokenizer
     types = type_names(model.labels)
     return {
@@ -117,7 +117,7 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
     priors = need_array(artifact, "priors", "float64", (len(artifact.details["labels"]),))
     independent = LOSSES[settings.loss].independent
     if independent != ("label_separator" in artifact.details):
-        raise CorruptError("its loss does not fit its number of labels per text")
+        raise CorruptError("its loss does not match its number of labels per text")
     if not ((priors >= 0) & (priors <= 1)).all() or (not independent and abs(priors.sum() - 1) > 1e-6):
         raise CorruptError("its prior probabilities do not sum to 1")
     if settings.class_weight == "balanced" and not priors.all():

@@ -25,8 +25,8 @@ class Network(Layer):
     learned matrix U and added to the word vectors. Text features are the outputs of M linear models, each of which
     provides E numbers. They are multiplied by the learned matrix W and added to the outputs. Initially, W computes the
     mean of the linear models, so that the encoder learns to correct their errors. If the classes are independent
-    (several labels per text), or if there are many of them (sparse n-gram features), W has entries only between numbers
-    and outputs of the same class, so that its size is proportional to the number of classes.
+    (several labels per text), or if there are many classes (sparse n-gram features), W connects each number only to the
+    output of the same class, so that its size is proportional to the number of classes.
 
     Args:
         settings: architecture of the network.
@@ -35,11 +35,11 @@ class Network(Layer):
         rng: source of randomness for the initial weights.
         token_feature_width: number of features of a token; 0 for none.
         text_feature_width: M E, the number of features of a text; 0 for none.
-        per_class: whether a text feature affects only the output of its own class; always true if the classes are
+        per_class: whether a text feature affects only the output of its own class. This is always so if the classes are
             independent.
 
     Raises:
-        SettingsError: the settings are inconsistent, or do not fit the number of classes.
+        SettingsError: the settings are inconsistent, or contradict the number of classes.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class Network(Layer):
             self.text_projection = ColumnMix(text_feature_width // classes, classes)  # W
         elif text_feature_width:
             self.text_projection = Linear(text_feature_width, self.loss.outputs, rng, bias=False)  # W
-            # If the network has two outputs, each linear model has a single one. Half of it is added to the output for
-            # the second class, and half is subtracted from the output for the first class.
+            # If the network has two outputs, each linear model has a single output. Half of it is added to the output
+            # for the second class, and half is subtracted from the output for the first class.
             mean = np.array([[-0.5, 0.5]]) if self.loss.outputs == 2 else np.eye(self.loss.outputs)
             models = text_feature_width // len(mean)
             self.text_projection.weight.value[...] = np.tile(mean, (models, 1)) / models
@@ -143,7 +143,7 @@ class Network(Layer):
 
 
 class _Unset:
-    """Replacement for a random generator if the weights will be read from a file. Its arrays take no memory."""
+    """Replaces a random generator if the weights will be read from a file. Its arrays take no memory."""
 
     def uniform(self, low: float, high: float, size: tuple[int, ...]) -> NDArray:
         return np.lib.stride_tricks.as_strided(np.zeros(1), size, (0,) * len(size))
@@ -164,11 +164,10 @@ def unset_network(
         parameters: P, the number of parameters in the file.
 
     Raises:
-        CorruptError: the network needs a different number of parameters. This is checked before memory is allocated for
-            them.
+        CorruptError: the network needs a different number of parameters. This is checked before memory is allocated.
     """
     width = settings.width or components
-    # Each text feature has a weight for every output, or for only one if the classes are independent.
+    # Each text feature has a weight for every output, or for only one output if the classes are independent.
     one_output = settings.loss == "squared-error" or LOSSES[settings.loss].independent or feature_widths.per_class
     text_weights = feature_widths.of_text * (1 if one_output else classes)
     min_parameters = settings.blocks * 2 * width * (settings.hidden or 4 * width) + text_weights
@@ -182,7 +181,7 @@ def unset_network(
 
 
 class FeatureWidths(NamedTuple):
-    """Shape of the n-gram features: the last arguments of :class:`Network`."""
+    """Shape of the n-gram features, as the last arguments of :class:`Network`."""
 
     of_token: int
     of_text: int

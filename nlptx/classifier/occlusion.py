@@ -1,7 +1,7 @@
 """Computes the outputs of the network for a text with one word left out, for each of its words.
 
-The time is proportional to the length of the text: the words of a text attend only to words of the same window, so only
-this window is encoded again when one of its words is left out. The vectors of the other windows stay the same.
+The time is proportional to the length of the text. Because words attend only to words of the same window, only the
+window of the left-out word is encoded again. The vectors of the other windows stay the same.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nlptx.nn.pooling import Pool
 
 
 def outputs_without_each(model: TrainedNetwork, ids: NDArray[np.int32], windows: NDArray[np.int64]) -> NDArray:
-    """Return the outputs (T, outputs) of the network for a text of T words; row t is that without word t.
+    """Return outputs (T, outputs) of the network: row t is for the text without word t.
 
     Args:
         model: trained network.
@@ -68,7 +68,7 @@ class ReadText:
 
     @classmethod
     def of(cls, model: TrainedNetwork, ids: NDArray[np.int32], windows: NDArray[np.int64]) -> Self:
-        """Look up the n-grams of a text; the arguments are those of :func:`outputs_without_each`."""
+        """Look up the n-grams of a text. The arguments are those of :func:`outputs_without_each`."""
         features = model.ngram_features
         ngrams = np.empty((len(ids), 0), np.int64) if features is None else features.find(ids, [len(ids)])
         ends = np.cumsum(windows).tolist()
@@ -88,7 +88,7 @@ class ReadText:
         return word_vectors(self.model, ids.ravel()), layout, token_features
 
     def pooled(self, ids: NDArray[np.int32], ngrams: NDArray[np.int64]) -> Parts:
-        """Return the pooled vectors of n windows; the arguments are those of :meth:`inputs`."""
+        """Return the pooled vectors of n windows. The arguments are those of :meth:`inputs`."""
         x, layout, token_features = self.inputs(ids, ngrams)
         x = self.model.network.encode(x, layout, token_features)
         pool = self.model.network.pool
@@ -98,7 +98,7 @@ class ReadText:
 def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: slice) -> Iterator[Parts]:
     """Yield the pooled vectors of a window with one word left out, for a few left-out words at a time.
 
-    A window of only one word is empty without this word. Then its weight is 0, and it has no pooled vector.
+    A window that consists of one word is empty without this word. Its weight is then 0, and it has no pooled vector.
     """
     length = span.stop - span.start
     if length == 1:
@@ -122,12 +122,12 @@ class _Others:
 
     Args:
         pool: the pooling layer.
-        windows: pooled vector of each window; may be empty if there is only one.
+        windows: pooled vector of each window. May be empty if there is only one window.
     """
 
     def __init__(self, pool: Pool, windows: list[Parts]) -> None:
         self.pool = pool
-        self.before: list[Parts | None] = [None]  # what comes before each window, merged
+        self.before: list[Parts | None] = [None]  # the windows before each window, merged
         for window in windows[:-1]:
             self.before.append(self._merged([self.before[-1], window]))
         self.after: list[Parts | None] = [None]
@@ -148,7 +148,7 @@ class _Others:
         return self._merged([around[0], own, around[1]]).vectors
 
     def _merged(self, sequence: list[Parts | None]) -> Parts:
-        """Merge the parts of n texts; each item of the sequence has one part per text."""
+        """Merge the parts of n texts. Each item of the sequence contains one part per text."""
         parts = [part for part in sequence if part is not None]
         log_weights = np.stack([part.log_weights for part in parts], axis=1)  # (n, parts)
         vectors = np.stack([part.vectors for part in parts], axis=1)  # (n, parts, width)

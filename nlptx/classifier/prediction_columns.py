@@ -11,13 +11,13 @@ V = TypeVar("V")
 def prediction_columns(
     label_names: Sequence[str], label: Any, confidence: V, score: V | None, probabilities: Iterable[V]
 ) -> dict[str, Any]:
-    """Return name of a column -> value, in order. A value belongs to one text, or is an array over several texts.
+    """Return column name -> value, in order. A value belongs to one text, or is an array for several texts.
 
     Args:
         label_names: names of the C labels.
         label: predicted label.
         confidence: probability of the predicted label.
-        score: expected label value in [-1, 1]; None if the labels have no order, so that there is no such column.
+        score: expected label value in [-1, 1]. None if the labels have no order; there is no such column then.
         probabilities: probabilities of the C labels.
 
     >>> prediction_columns(["neg", "pos"], "pos", 0.75, 0.5, [0.25, 0.75])
@@ -30,7 +30,7 @@ def prediction_columns(
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """Return a column name that is not in ``taken``: ``name``, with the prefix ``predicted_`` as often as necessary.
+    """Return ``name``, preceded by ``predicted_`` as often as necessary so that the result is not in ``taken``.
 
     >>> free_name("label", ["text", "label"])
     'predicted_label'

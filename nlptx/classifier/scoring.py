@@ -36,11 +36,11 @@ class Scored(NamedTuple):
         known_words: number of known words that the model read. If there are none, the probabilities are the priors.
         truncated: whether the model read only the beginning of the text.
         tokens: number of tokens in the text, known or unknown.
-        surprise: how much rarer the words of the text are than those of training texts, in standard deviations among
-            texts of the same length; None for a text without tokens, or if the model does not store how frequent words
-            are.
-        unlike: whether the surprise is larger than that of 99.5 % of the training texts, or the text has no known word;
-            None if ``surprise`` is None for one of the reasons above.
+        surprise: how rare the words of the text are, compared with the words of the training texts. The unit is the
+            standard deviation among texts of the same length. None for a text without tokens, or if the model stores no
+            word counts.
+        unlike: whether the surprise is larger than for 99.5 % of the training texts, or the text has no known word;
+            None if ``surprise`` is None.
     """
 
     probabilities: list[float]
@@ -56,7 +56,8 @@ class Scored(NamedTuple):
     def is_answered(self, abstain: float, *, prior: bool = False) -> bool:
         """Return whether the text gets a prediction: it has a known word and at least the confidence ``abstain``.
 
-        If ``prior``, a text without a known word needs only the confidence. Its prediction is chosen from the priors.
+        If ``prior`` is true, only the confidence counts, and the prediction for a text without a known word comes from
+        the priors.
         """
         return (prior or self.known_words > 0) and self.confidence >= abstain
 
@@ -87,8 +88,8 @@ def score(
     """Yield batches of (key, prediction) pairs, in the order of the texts.
 
     Texts are scored as soon as they arrive, without waiting for a full batch, and the results of a batch are yielded
-    without waiting for later batches. Therefore, the results appear immediately even if texts arrive slowly. No bit of
-    a score depends on how texts are grouped into batches.
+    without waiting for later batches. So results appear immediately even if texts arrive slowly. No bit of a score
+    depends on how texts are grouped into batches.
 
     Args:
         model: the classifier.

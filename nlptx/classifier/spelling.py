@@ -1,14 +1,14 @@
 """Measures how unusual the spelling of a word is, compared with the words that a model knows.
 
-Words are sequences of bytes in UTF-8. p is the probability of a byte after another one in the known words, each counted
-once, and q is the same probability if all bytes are equally probable. The mean of log q/p over all pairs of
-neighbouring bytes in the known words is a negative number c, because every language prefers some pairs of letters. The
-surprise of a word is
+Words are sequences of bytes in UTF-8. Let p be the probability of a byte given the preceding byte, estimated from the
+known words (each counted once), and q the same probability if all bytes are equally probable. The mean of log q/p over
+all pairs of neighbouring bytes in the known words is a negative number c, because every language prefers some pairs of
+letters. The surprise of a word is
 
     1/2 sum over its bytes of (log q - log p - c)
 
-so its mean over the known words is 0. The factor 1/2 allows for the dependence of neighbouring pairs of letters, which
-the sum ignores.
+so its mean over the known words is 0. The factor 1/2 corrects for the dependence between neighbouring pairs of letters,
+which the sum ignores.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _SEPARATOR = ord("\n")
 # Number added to the count of every pair of bytes.
 _PSEUDO_COUNT = 0.5
 _DEPENDENCE = 0.5
-# Maximum absolute surprise of a word, in nats, so that a single strange token does not decide about a text.
+# Maximum absolute surprise of a word, in nats, so that a single strange token does not determine the surprise of a
+# text.
 _MAX_SURPRISE = 8.0
 
 
@@ -42,7 +43,7 @@ class Spelling:
         self._surprise = _DEPENDENCE * (surprise - (counts * surprise).sum() / counts.sum()).ravel()
 
     def surprise(self, words: Sequence[bytes]) -> NDArray[np.float64]:
-        """Return the surprise, in nats, of each of one or more words, which are given in UTF-8."""
+        """Return the surprise of one or more words, in nats. The words are given in UTF-8."""
         pairs = _pairs(words)
         starts = np.flatnonzero(pairs >> 8 == _SEPARATOR)
         return np.clip(np.add.reduceat(self._surprise[pairs], starts), -_MAX_SURPRISE, _MAX_SURPRISE)

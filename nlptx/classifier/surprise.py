@@ -1,22 +1,22 @@
-"""Measures how much rarer the words of a text are than those of the training texts of a model. Labels are not used.
+"""Measures how rare the words of a text are, compared with the words of the training texts. Labels are not used.
 
 The surprise of a word w is a log-likelihood ratio:
 
     s(w) = log q(w) - log p(w)
 
-p is the distribution of the words in the texts that were counted. An unknown word is treated as half as frequent as the
-rarest known word. q is a background distribution of no particular language. It gives symbols (tokens of punctuation
-marks, such as brackets) half of the probability, and words the other half. All symbols are equally probable, and all
-words are equally probable. Symbols are frequent in every language, so without q a line of program code would seem
-familiar. Only differences of s matter, so constants are left out: s(w) = -log count(w), plus log(words / symbols) if w
-is a symbol, where words and symbols are the numbers of those that were counted. For an unknown word, s also depends on
-its spelling; see :class:`nlptx.classifier.spelling.Spelling`.
+p is the distribution of the words in the training texts. An unknown word is treated as half as frequent as the rarest
+known word. q is a background distribution for any language. It gives symbols (tokens of punctuation marks, such as
+brackets) half of the probability, and words the other half. All symbols are equally probable, and all words are equally
+probable. Symbols are frequent in every language, so without q a line of program code would seem familiar. Only
+differences of s matter, so constants are left out: s(w) = -log count(w), plus log(words / symbols) if w is a symbol,
+where words and symbols are the numbers of distinct words and symbols that were counted. For an unknown word, s also
+depends on its spelling; see :class:`nlptx.classifier.spelling.Spelling`.
 
-The surprise of a text is the mean of s over its T tokens, without immediate repetitions ("!!!" counts as one token),
-standardised by the mean m and the variance a + b/T of the training texts: b is the variance between the words of a
-text, and a is the variance between the subjects and styles of texts. Training measures m, a and b, and the threshold
-that 0.5 % of the texts exceed, on texts and passages of several lengths. Before training measures a text, it subtracts
-the words of this text from the counts, so that the text is as surprising as a new one.
+To get the surprise of a text, s is averaged over its T tokens, without immediate repetitions ("!!!" counts as one
+token). The result is standardised with its mean m and its variance a + b/T over the training texts: b is the variance
+between the words of a text, and a is the variance between texts with different subjects and styles. Training measures
+m, a and b, and the threshold that 0.5 % of the texts exceed, on texts and passages of several lengths. When a text is
+measured, its words are first subtracted from the counts, so that it is as surprising as a new text.
 """
 
 from __future__ import annotations
@@ -37,17 +37,19 @@ from nlptx.errors import CorruptError
 from nlptx.runtime.slices import in_lengths
 from nlptx.text.vocabulary import Vocabulary, as_text
 
-# Fraction of the training texts that count as unlike the others. Among new texts about other subjects, it is higher.
+# Fraction of the training texts that are considered unlike the others. For new texts about other subjects, the fraction
+# is higher.
 FALSE_ALARMS = 0.005
-# Lengths, in tokens, of the passages that are measured in addition to the texts; maximum length of a measured text.
+# Lengths, in tokens, of the passages that are measured in addition to the texts; and maximum length of a measured text.
 _PASSAGES = (4, 8, 16, 32, 64)
 _LONGEST = 128
 # Minimum variance of the words of a text. If the training texts were repetitive, a smaller variance would make every
 # other text unlike them.
 _MIN_WITHIN = 1.0
-# Minimum threshold, because a quantile of a few texts may be too low: the 99 % quantile of the normal distribution.
+# Minimum threshold: the 99 % quantile of the normal distribution. It is needed because a quantile of a few texts may be
+# too low.
 _MIN_THRESHOLD = 2.33
-# Number of words whose spelling is examined together; this limits the memory.
+# Number of words whose spelling is examined together. It limits the memory.
 _WORDS = 1 << 14
 # Maximum absolute value of a number in a model file. Measured values are below 100.
 _MAX_STORED = 1e4
@@ -59,8 +61,8 @@ class WordSurprise:
     """Computes s for known and unknown words.
 
     Args:
-        vocabulary: known words and their counts. A word of a lexicon that has no count is as surprising as an unknown
-            word.
+        vocabulary: known words and their counts. A word without a count, which comes from a lexicon, is as surprising
+            as an unknown word.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -82,10 +84,11 @@ class WordSurprise:
 
     @cached_property
     def _spelling(self) -> Spelling:
-        return Spelling(self._words)  # takes a few milliseconds, and many inputs have no unknown word
+        # created here because it takes a few milliseconds, and many inputs have no unknown word
+        return Spelling(self._words)
 
     def unknown(self, words: Sequence[bytes]) -> NDArray[np.float64]:
-        """Return s of each word, given in UTF-8, in nats, as for unknown words."""
+        """Return s of unknown words, in nats. The words are given in UTF-8."""
         surprise = np.full(len(words), -math.log(self.rarest / 2))
         spelled = [number for number, word in enumerate(words) if not _is_symbol(as_text(word))]
         for start in range(0, len(spelled), _WORDS):
@@ -108,13 +111,13 @@ def _is_symbol(word: str) -> bool:
 
 @dataclass(frozen=True)
 class TypicalSurprise:
-    """Distribution of the mean of s over a text like the training texts.
+    """Distribution of the mean of s over a text, among texts like the training texts.
 
     Args:
         mean: m, in nats.
         between: a, in square nats.
         within: b, in square nats.
-        threshold: number of standard deviations above the mean that 0.5 % of the texts exceed.
+        threshold: the mean of s of 0.5 % of the texts is more than this number of standard deviations above m.
     """
 
     mean: float
@@ -124,7 +127,7 @@ class TypicalSurprise:
 
     @classmethod
     def measure(cls, vocabulary: Vocabulary, tokens: TokenIds) -> Self | None:
-        """Measure texts that the vocabulary was counted on. Return None if it has no counts, or if there is no token.
+        """Measure texts from which the vocabulary was counted. Return None if there are no counts or no tokens.
 
         Args:
             vocabulary: words and their counts.
@@ -139,7 +142,7 @@ class TypicalSurprise:
         means, lengths = [], []
         for part in in_lengths(tokens.numbers[first], tokens.sums(first, np.int64)):
             words, place, inside = np.unique(part, return_inverse=True, return_counts=True)
-            # Without this text, a word would be unknown if its remaining count is lower than the counts of all known
+            # After subtracting this text, a word counts as unknown if its count is lower than the counts of all known
             # words.
             rest = counts[words] - inside
             corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
@@ -152,7 +155,7 @@ class TypicalSurprise:
 
     @classmethod
     def _fit(cls, means: NDArray[np.float64], lengths: NDArray[np.int64]) -> Self:
-        """Fit the distribution to the means of texts with these numbers of tokens.
+        """Fit the distribution to the means of texts, given their numbers of tokens.
 
         The expected value of T (mean - m)^2 is b + a T, a straight line.
         """
@@ -168,14 +171,14 @@ class TypicalSurprise:
 
     @classmethod
     def estimate(cls, surprise: WordSurprise) -> Self:
-        """Estimate the distribution from the counts of the known words alone, as if words were independent."""
+        """Estimate the distribution from the counts of the known words alone, assuming that words are independent."""
         p = surprise.counts / surprise.counts.sum(dtype=np.float64)
         mean = float((p * surprise.known).sum())
         within = max(float((p * (surprise.known - mean) ** 2).sum()), _MIN_WITHIN)
         return cls(mean, _BETWEEN, within, _THRESHOLD)
 
     def standardize(self, means: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return by how many standard deviations the means (B,) of texts of ``lengths`` (B,) tokens exceed m."""
+        """Return how many standard deviations above m the means (B,) of texts are, given their lengths (B,)."""
         return (means - self.mean) / np.sqrt(self.between + self.within / lengths)
 
     def to_dict(self) -> dict[str, float]:
@@ -202,7 +205,7 @@ class SurpriseMeter:
 
     Args:
         vocabulary: words and their counts.
-        typical: distribution of the surprise; by default it is estimated from the counts.
+        typical: distribution of the surprise. By default, it is estimated from the counts.
     """
 
     def __init__(self, vocabulary: Vocabulary, typical: TypicalSurprise | None) -> None:
@@ -219,8 +222,8 @@ class SurpriseMeter:
     def measure(self, tokens: TokenIds) -> list[tuple[float, bool] | tuple[None, None]]:
         """Return the surprise of each text, in standard deviations, and whether it is unlike the training texts.
 
-        A text is unlike them if its surprise exceeds the threshold, or if it has no known word. Both values are None
-        for a text without tokens, and if the vocabulary has no counts.
+        A text is unlike the training texts if its surprise exceeds the threshold, or if it has no known word. Both
+        values are None for a text without tokens, or if the vocabulary has no counts.
         """
         if self._words is None or self._typical is None:
             return [(None, None)] * len(tokens.lengths)

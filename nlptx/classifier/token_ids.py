@@ -15,9 +15,8 @@ from nlptx.text.scanner import Scanner
 from nlptx.text.vocabulary import Vocabulary
 from nlptx.text.word_ids import words_to_ids
 
-# White space at which a text may be cut: the parts, tokenised separately, have the same tokens as the text. It is never
-# inside an HTML line break, and never inside an expression that becomes one token: a phrase in capitals, or a rating
-# such as "8 out of 10".
+# White space at which a text may be cut. If the parts are tokenized separately, their tokens are the tokens of the
+# text. So a text is never cut inside an HTML line break, a phrase in capitals, or a rating such as "8 out of 10".
 _GAP = re.compile(r"(?<!\s)\s++(?=[^\W_0-9A-Zo])")
 
 
@@ -45,13 +44,13 @@ class TokenIds:
         return in_lengths(ids[positions], np.diff(ends, prepend=0))
 
     def first_of_runs(self) -> NDArray[np.bool_]:
-        """Return (N,) whether each token differs from the one before it in its text."""
+        """Return (N,) whether each token differs from the preceding token of its text."""
         first = np.diff(self.numbers, prepend=-1) != 0
         first[(np.cumsum(self.lengths) - self.lengths)[self.lengths > 0]] = True
         return first
 
     def sums(self, values: NDArray, dtype: DTypeLike | None = None) -> NDArray:
-        """Return the sum of values (N,) over the tokens of each text, (B,); it does not depend on the other texts."""
+        """Return the sum (B,) of values (N,) over the tokens of each text. It does not depend on the other texts."""
         result = np.zeros(len(self.lengths), dtype or values.dtype)
         full = self.lengths > 0
         if full.any():
@@ -73,7 +72,7 @@ def encode_tokens(vocabulary: Vocabulary, texts: Sequence[str], scanner: Scanner
 
 
 def pieces(text: str, size: int = BLOCK) -> Iterator[str]:
-    """Cut a text into one or more parts of about ``size`` characters that together have the same tokens."""
+    """Cut a text into parts of about ``size`` characters, at places that do not change its tokens."""
     start = 0
     while gap := _GAP.search(text, start + size):
         yield text[start : gap.start()]

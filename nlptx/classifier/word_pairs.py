@@ -4,9 +4,10 @@ For the log-odds L of a label, the text x, and two of its words a and b, the eff
 
     L(x) - L(x without a) - L(x without b) + L(x without both)
 
-This is the worth of b with a, L(x) - L(x without b), minus its worth without a, L(x without a) - L(x without both). It
-is symmetric in a and b, and 0 if the words contribute independently. Log-odds are used because the probability of an
-almost certain label hardly changes when any word is left out, so that all words would seem to depend on each other.
+This is the worth of b in the presence of a, L(x) - L(x without b), minus its worth in the absence of a, L(x without a)
+- L(x without both). It is symmetric in a and b, and 0 if the words contribute independently. Log-odds are used because
+the probability of an almost certain label hardly changes when any word is left out, so that all words would seem to
+depend on each other.
 
 Source: Friedman & Popescu (2008), "Predictive learning via rule ensembles", who define interactions as such second
 differences.
@@ -25,13 +26,15 @@ from nlptx.classifier.explain import Explanation
 from nlptx.classifier.model import Model
 from nlptx.runtime.workers import Workers
 
-# Measured pairs: the _WORDS words with the highest absolute worth, with each other and with words up to _REACH away.
+# Pairs that are measured: the _WORDS words with the highest absolute worth, combined with each other and with words at
+# most _REACH positions away.
 _WORDS, _REACH = 8, 3
-# Maximum number of words to score for all pairs of a text, if there are more than _MIN_PAIRS pairs.
+# Maximum number of words that may be scored to measure all pairs of a text. At least _MIN_PAIRS pairs are always
+# measured.
 _MAX_SCORED, _MIN_PAIRS = 1 << 19, 8
 # Minimum distance of probabilities from 0 and 1, so that log-odds are finite.
 _MARGIN = 1e-12
-# Effects below this are not reported: they change a probability of one half by less than a percentage point.
+# Smaller effects are not reported. They change a probability of one half by less than a percentage point.
 _SMALLEST = 0.04
 
 
@@ -57,7 +60,7 @@ class PairEffect(NamedTuple):
 
 
 def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> list[PairEffect]:
-    """Return the pairs with the largest effects among those that include an important word, largest first.
+    """Return the pairs with the largest effects that contain an important word, the largest effect first.
 
     Args:
         model: the classifier.
@@ -84,7 +87,7 @@ def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> l
 
 
 def _candidates(worth: NDArray[np.float64]) -> list[tuple[int, int]]:
-    """Return the pairs (earlier, later) of word indices to measure; pairs of important words come first."""
+    """Return the pairs (earlier, later) of word indices to measure. Pairs of important words come first."""
     important = np.argsort(-np.abs(worth), kind="stable")[:_WORDS].tolist()
     pairs = {(min(a, b), max(a, b)) for a, b in combinations(important, 2)}
     for middle in important:
@@ -97,7 +100,7 @@ def _candidates(worth: NDArray[np.float64]) -> list[tuple[int, int]]:
 def _log_odds(
     model: Model, ids: NDArray[np.int32], removals: Sequence[tuple[int, ...]], label: int
 ) -> NDArray[np.float64]:
-    """Return the log-odds of a label for a text without each of several groups of words, one group at a time."""
+    """Return the log-odds of a label for versions of a text, each of which lacks one of several groups of words."""
     step = max(_MAX_SCORED // 16 // len(ids), 1)
     model = model.overflow_safe()
     with Workers(1):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Maximum error rates for which `nlptx info` shows the coverage.
 _ERRORS = (0.01, 0.02, 0.05, 0.1, 0.2)
-# Smallest coverage that is drawn, in percent; below it, the accuracy depends on a few texts.
+# Smallest coverage that is drawn, in percent. At a smaller coverage, the accuracy depends on only a few texts.
 _MIN_DRAWN = 10
 
 
@@ -66,12 +66,12 @@ def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         metavar="E",
         callback=check,
-        help="Choose P so that at most this fraction of the labels is wrong, on texts like the held-out ones.",
+        help="Choose P so that at most this fraction of the labels is wrong, on texts like the held-out texts.",
     )
     @functools.wraps(function)
     def wrapped(*args: Any, abstain: float | None, max_error: float | None, **kwargs: Any) -> Any:
         if abstain is not None and max_error is not None:
-            raise click.UsageError("--max-error chooses the confidence that --abstain gives; give only one of them.")
+            raise click.UsageError("--max-error and --abstain both set the minimum confidence; give only one of them.")
         return function(*args, abstention=Abstention(abstain, max_error), **kwargs)
 
     return wrapped
@@ -98,8 +98,7 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
 def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
     """Yield pairs of a maximum error rate and a description of the answers: their coverage and the threshold.
 
-    The first error rate is the smallest attainable one. The rates increase, and end with the first one at which all
-    texts are answered, if there is one.
+    The first error rate is the smallest attainable error rate. The rates increase until all texts are answered.
     """
     smallest = curve.smallest_error()
     if smallest is None:

@@ -40,10 +40,16 @@ _KINDS = (
 @command()
 @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
 @option("--against", type=PATH, multiple=True, metavar="FILE", help="Test data that must not overlap with DATA.")
-@option("--bad-rows", type=PATH, metavar="FILE", help="Table of rows to correct or to leave out, for --exclude.")
+@option(
+    "--bad-rows", type=PATH, metavar="FILE", help="Write the rows with faults to a table for nlptx train --exclude."
+)
 @option("--suggest", type=click.IntRange(1), metavar="N", help="List the N texts that are most worth labelling.")
-@option("--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Texts without labels, for --suggest.")
-@option("--to-label", type=PATH, metavar="FILE", help="Table of these N texts with an empty column for the labels.")
+@option(
+    "--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Texts without labels, from which --suggest chooses."
+)
+@option(
+    "--to-label", type=PATH, metavar="FILE", help="Write the N suggested texts to a table with an empty label column."
+)
 @option(
     "--predictions", type=PATH, metavar="FILE", help="Predictions of nlptx crossvalidate, used to find wrong labels."
 )
@@ -52,7 +58,7 @@ _KINDS = (
     "--model",
     type=PATH,
     metavar="FILE",
-    help="Model that was not trained on DATA, or bundled; helps to find wrong labels.",
+    help="Model that helps to find wrong labels, not trained on DATA; or bundled.",
 )
 @option(
     "--similarity",
@@ -67,7 +73,7 @@ _KINDS = (
     type=click.Choice(["any", *_KINDS]),
     multiple=True,
     metavar="KIND",
-    help="Exit with code 5 if there is such a fault; can be repeated. any: kinds that are certain faults.",
+    help="Exit with code 5 if there is a fault of this kind; can be repeated. any: any kind that is certainly a fault.",
 )
 @seed_option
 @reading_options(("train",), labelled=True, separator=True)
@@ -98,16 +104,16 @@ def check(
     advice: rows without text or label, copies, texts that are nearly the same, equal texts with different labels, texts
     that also occur in the data of --against, damaged characters, markup, and unusual texts.
 
-    Labels that are probably wrong are found by confident learning (Northcutt et al. 2021), with n-gram models that are
-    fitted on other parts of DATA. With -m, a model with the same labels is used too, which makes the list more precise.
-    With --predictions, only the given predictions are used.
+    Labels that are probably wrong are found by confident learning (Northcutt et al. 2021), with n-gram models: each
+    text is scored by a model that was fitted on other parts of DATA. With -m, a model with the same labels is used too,
+    which makes the list more precise. With --predictions, only the given predictions are used.
 
-    --bad-rows writes a table. Delete the lines of rows that are correct, and give the table to nlptx train
-    --exclude.
+    --bad-rows writes the rows with faults to a table. Delete the lines of rows that are in fact correct, then pass the
+    table to nlptx train --exclude.
 
-    --suggest N lists the N texts without a label that are most worth labelling: those that the n-gram models, or the
-    model of -m, are most uncertain about, without texts that resemble each other. --to-label writes them to a table:
-    fill in its labels, and give it to nlptx train together with DATA.
+    --suggest N lists the N unlabelled texts that are most worth labelling: the texts about which the n-gram models, or
+    the model given with -m, are most uncertain. No two of them resemble each other. --to-label writes them to a table.
+    Fill in the labels, and pass the table to nlptx train together with DATA.
 
     The exit code is 0 even if there are faults, unless --fail-on is given.
     """
@@ -116,7 +122,7 @@ def check(
     if predictions is not None and model is not None:
         raise click.UsageError("--predictions and -m both say which labels are probable; give one of them.")
     if suggest is None and (unlabelled or to_label is not None):
-        raise click.UsageError("--unlabelled and --to-label are for --suggest; say how many texts to suggest.")
+        raise click.UsageError("--unlabelled and --to-label need --suggest N; say how many texts to suggest.")
     for name, path in (("--bad-rows", bad_rows), ("--to-label", to_label)):
         if path == STDOUT:
             raise click.UsageError(f"{name} writes a file; give a name instead of -.")

@@ -1,4 +1,4 @@
-"""The predictions that ``nlptx check`` uses: those of a table or of a model."""
+"""The predictions that ``nlptx check`` uses; they come from a table or from a model."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nlptx.data_quality.findings import Finding
     from nlptx.data_quality.profile import Lengths
 
-# Maximum number of labels and of columns that the tables list, and maximum number of shown characters of a text.
+# Maximum numbers of labels and of columns that the tables list, and of characters of a text that they show.
 _LABELS, _COLUMNS, _CHARACTERS = 20, 20, 70
 
 

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from nlptx.data_quality.rows import Rows
     from nlptx.data_quality.worth_labelling import WorthLabelling
 
-# Maximum number of texts in the table, and of characters of each text. JSON and --to-label have all of them.
+# Maximum number of texts in the table, and of characters of each text. JSON and --to-label contain all texts in full.
 _SHOWN, _CHARACTERS = 20, 70
 _DIGITS = 4
 
 
 def suggested_as_json(suggested: WorthLabelling | None, rows: Rows) -> dict[str, Any]:
-    """Return the texts as JSON values; nothing if none were asked for."""
+    """Return the texts as JSON values, or an empty dictionary if ``--suggest`` was not given."""
     if suggested is None:
         return {}
     from nlptx.data_quality.copies import joined
@@ -36,7 +36,7 @@ def suggested_as_json(suggested: WorthLabelling | None, rows: Rows) -> dict[str,
 
 
 def draw_suggested(suggested: WorthLabelling | None, rows: Rows, reporter: Reporter) -> None:
-    """Print the first of the texts as a table, if any were asked for."""
+    """Print the first suggested texts as a table, if ``--suggest`` was given."""
     if suggested is None:
         return
     found = suggested_as_json(suggested, rows)["suggested"]

@@ -19,14 +19,14 @@ from nlptx.settings import GROUPS, MAIN
 PATH = click.Path(readable=False, allow_dash=True)
 # Keys of the context: the path of the --config file, and its contents as section -> name -> value.
 CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
-# Options of a stage that a command with the settings of this stage does not read from its section.
+# Options that only the stage itself reads from its section; other commands that take its settings ignore them.
 _OF_THE_STAGE_ALONE = ("output", "resume")
 # Maximum width of the column of option names; longer names get a separate line.
 _NAMES = 30
 
 
 def stage_of(ctx: click.Context) -> str:
-    """Return the stage whose settings a command takes; it names a section of the ``--config`` file and of a preset."""
+    """Return the stage whose settings a command takes, which is also a section of ``--config`` files and presets."""
     return (isinstance(ctx.command, Command) and ctx.command.stage) or ctx.info_name or ""
 
 
@@ -88,7 +88,7 @@ class Command(click.Command):
     """A command whose options are instances of :class:`Option`.
 
     Args:
-        stage: stage whose settings the command takes, if it is not a stage itself.
+        stage: stage whose settings the command takes, if the command is not itself a stage.
     """
 
     def __init__(self, *names: Any, stage: str | None = None, **details: Any) -> None:

@@ -31,7 +31,13 @@ _SEED = "seed"
 @command()
 @click.argument("inputs", nargs=-1, type=PATH, metavar="A B... [DATA]", required=True)
 @option("--group", metavar="NAME", help="Column with the group of each text, such as its author.")
-@option("--show", type=click.IntRange(0), default=0, metavar="N", help="Show N texts that only one predicts correctly.")
+@option(
+    "--show",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Show N texts that only one of two programs predicts correctly.",
+)
 @option("--disagreements", type=PATH, metavar="FILE", help="Write the texts with different predictions to a table.")
 @report_option
 @reading_options(("test",), skip_bad=True, labelled=True, separator=True)
@@ -53,19 +59,20 @@ def compare(
 
     A and B are models (outputs of nlptx train, or the word bundled) or tables with the predictions of any program.
     Such a table has the columns text, label (the true label), predicted, and prob_LABEL for each label, if the program
-    gives probabilities. DATA is a file with the labelled texts. It may be left out if A or B is a table with true
-    labels; then the texts of this table are used. All programs are compared on the same texts.
+    gives probabilities. DATA is a file with the labelled texts. It may be omitted if A or B is a table with true
+    labels; the texts of this table are then used. All programs are compared on the same texts.
 
     The report gives the accuracy, macro-F1, log-loss and calibration of each program, the differences from the first
     program with 95 % bootstrap intervals, the number of texts that only one program predicts correctly, and McNemar's
     exact test. If there are more than two programs, the p-values are corrected by Holm's method. A sentence says
     whether one program is better, or how many texts would be needed to show a difference.
 
-    --report FILE writes a page with the differences, the calibration of each program, and texts that only one predicts
-    correctly (report extra: pip install 'nlptx[report]').
+    --report FILE writes a page with the differences, the calibration of each program, and texts that only one of two
+    programs predicts correctly (report extra: pip install 'nlptx[report]').
 
-    With --group, texts of the same group are treated as dependent: intervals and test use whole groups of texts. If a
-    table has a row for each text and seed, as from nlptx crossvalidate --seeds, the rows of a text are such a group.
+    With --group, texts of the same group are treated as dependent: the intervals and the test use whole groups of
+    texts. If a table contains predictions for several seeds, such as a table from nlptx crossvalidate --seeds, the rows
+    of each text are treated as a group.
     """
     check_names(*inputs, disagreements)
     if disagreements is not None:
@@ -169,7 +176,7 @@ def _as_data(predictions: LabelledPredictions) -> LabelledData:
 
 
 def _texts_of_seeds(predictions: LabelledPredictions, run: Run) -> list[str] | None:
-    """Return the text of each row if there is a row for each text and seed, else None."""
+    """Return the text of each row if the table contains predictions for several seeds, else None."""
     documents = predictions.documents
     seeds = {(document.fields or {}).get(_SEED) for document in documents}
     if len(seeds) < 2 and len(set(map(id, documents))) == len(documents):

@@ -19,7 +19,7 @@ from nlptx.errors import SettingsError
 from nlptx.settings import CountSettings, PcaSettings, Settings, TrainSettings, check_value
 
 SECTIONS: dict[str, type[Settings]] = {"cooccur": CountSettings, "pca": PcaSettings, "train": TrainSettings}
-# Options that make no sense in a file.
+# Options that cannot be set in a file.
 _EXCLUDED = ("config", "help")
 
 

@@ -32,7 +32,7 @@ SPLITS = ("train", "unsup")
 
 @command()
 @click.argument("inputs", nargs=-1, type=PATH, metavar="INPUT...")
-@output_option("cooccur.npz", "Where the counts go; - for standard output.")
+@output_option("cooccur.npz", "File for the counts; - for standard output.")
 @config_option
 @preset_option
 @settings_options(CountSettings)
@@ -42,7 +42,7 @@ SPLITS = ("train", "unsup")
     "--vocabulary",
     type=PATH,
     metavar="FILE",
-    help="With --shard, count the pairs of the words of this file, from nlptx merge --words-only.",
+    help="With --shard, count pairs of the words in this file, made by nlptx merge --words-only.",
 )
 @memory_options
 @reading_options(SPLITS)
@@ -70,13 +70,13 @@ def cooccur(
     sparse word-by-word matrix with its vocabulary; scipy.sparse.load_npz can read the matrix. The counts are
     exact. Counting uses no random numbers, so --seed has no effect.
 
-    With --shard, the result is a part, by default part-I.npz, and nlptx merge makes the counts from all parts; see
-    nlptx merge --help.
+    With --shard, only one part of the input is counted. The output is part-I.npz by default, and nlptx merge adds up
+    all parts; see nlptx merge --help.
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, vocabulary)
     if vocabulary is not None and shard is None:
-        raise click.UsageError("--vocabulary is for --shard I/N.")
+        raise click.UsageError("--vocabulary needs --shard I/N.")
     part = None
     if shard is not None:
         from nlptx.corpus.shard import Shard

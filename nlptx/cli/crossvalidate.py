@@ -30,9 +30,13 @@ _TITLES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "log_loss": "log-loss
 
 @command(stage="train")
 @option(
-    "--seeds", type=click.IntRange(1), default=1, show_default=True, help="Repeat with N seeds: --seed, --seed + 1, ..."
+    "--seeds",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Repeat everything with N seeds: S, S + 1, ..., where S is --seed.",
 )
-@option("--predictions", type=PATH, metavar="FILE", help="Table for the predictions: .csv, .tsv or .jsonl.")
+@option("--predictions", type=PATH, metavar="FILE", help="Write the predictions to a table (.csv, .tsv or .jsonl).")
 @option("--resume", is_flag=True, help="Continue after the finished folds, which are kept in FILE.checkpoint.")
 @report_option
 @option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the mean accuracy is lower.")
@@ -55,16 +59,17 @@ def crossvalidate(
     nlptx crossvalidate reviews.csv --group author --predictions predictions.csv --json
 
     The texts are split into folds, and each label is spread evenly over them. For each fold, a model is trained on all
-    other folds and tested on this fold. Word vectors and n-grams are made only from the training texts, unless -e or
-    --start is given. All settings of nlptx train can be given, even those that are not listed here. Neighbouring texts
-    of a label stay in the same fold, because they are often related.
+    other folds and tested on this fold. Unless -e or --start is given, word vectors and n-grams are made from the
+    training texts of the fold only. All settings of nlptx train can be given, even those that are not listed here.
+    Texts that have the same label and are next to each other in DATA stay in the same fold, because they are often
+    related.
 
     The 95 % interval of the mean allows for the overlap of the training sets (Nadeau and Bengio 2003).
 
     --report FILE writes a page with the results of the folds, and with figures about the predictions for the tested
     texts (report extra: pip install 'nlptx[report]').
 
-    --predictions writes the columns of DATA, then predicted, confidence, prob_<label>, fold and seed.
+    --predictions writes a table with the columns of DATA, then predicted, confidence, prob_<label>, fold and seed.
     """
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
@@ -139,7 +144,7 @@ def crossvalidate(
 
 
 def _name(done: int, folds: int, seeds: int) -> str:
-    """Return the name of the fold that comes after ``done`` folds."""
+    """Return the name of the fold that is trained after ``done`` folds are finished."""
     fold = f"fold {done % folds + 1} of {folds}"
     return fold if seeds == 1 else f"seed {done // folds + 1} of {seeds}, {fold}"
 

@@ -1,4 +1,4 @@
-"""Notes on environment variables NLPTX_* that have no effect. A known variable sets one option of one command."""
+"""Notes on environment variables NLPTX_* that have no effect, because they name no option of a command."""
 
 from __future__ import annotations
 

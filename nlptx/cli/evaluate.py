@@ -21,14 +21,14 @@ from nlptx.cli.stage_run import peak_memory
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, QualityGateError
 
-# End of the note about texts without a known word.
+# Last part of the note about texts without a known word.
 _UNKNOWN = "scored with the fraction of each label in the training data"
 
 
 @command()
 @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
 @model_option
-@option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 below this accuracy.")
+@option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the accuracy is lower.")
 @abstention_options
 @option("--plot", type=PATH, metavar="FILE", help="Draw reliability and coverage as .png, .svg or .pdf (plot extra).")
 @by_option
@@ -60,20 +60,20 @@ def evaluate(
     number of such texts.
 
     The table of accuracy against coverage shows how accurate the predictions are if only the texts with the highest
-    confidence are labelled; AURC is the mean error over all coverages. --plot draws this curve beside the reliability
-    diagram, which shows the accuracy at each confidence. If the model is perfectly calibrated, both are equal.
-    --abstain and --max-error work as in nlptx predict. With one of them, --min-accuracy and the rest of the report
-    apply only to the labelled texts.
+    confidence are labelled; AURC is the error rate averaged over all coverages. --plot draws this curve beside the
+    reliability diagram, which shows the accuracy at each confidence. If the model is perfectly calibrated, the accuracy
+    equals the confidence. --abstain and --max-error work as in nlptx predict. With one of them, --min-accuracy and the
+    rest of the report apply only to the labelled texts.
 
-    --by COLUMN adds the accuracy on each group of texts that have the same value in a column. --report FILE writes a
-    page with figures, the worst errors and the most uncertain texts, whose words are coloured by their effect on the
-    prediction. The page is one file without any network access (report extra: pip install 'nlptx[report]').
+    --by COLUMN adds the accuracy for each value of a column. --report FILE writes a page with figures, the worst errors
+    and the most uncertain texts, whose words are coloured by their effect on the prediction. The page is one file that
+    loads nothing from the network (report extra: pip install 'nlptx[report]').
 
     If the model gives several labels per text, accuracy is the fraction of the texts whose labels are all correct
     (subset accuracy), and --min-accuracy refers to it. The report contains micro-F1 and the threshold of each label.
 
     Instead of a model, -m also accepts a table with the predictions of any program. Its columns are text, label (the
-    true label), predicted, and, if known, prob_LABEL for each label. Then DATA is not needed.
+    true label), predicted, and, if known, prob_LABEL for each label. If -m is a table, DATA is not needed.
     """
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")

@@ -47,8 +47,8 @@ def evaluate_table(
         data: inputs with the labelled texts; empty if the table contains the true labels.
         path: the table.
         min_accuracy: see nlptx evaluate.
-        abstention: options that need a model, so they must not be given.
-        plot: file for a plot of accuracy against coverage, which needs confidences; or None.
+        abstention: values of ``--abstain`` and ``--max-error``, which must not be given because they need a model.
+        plot: file for a plot of accuracy against coverage, or None. The plot needs confidences.
         by: columns whose values divide the texts into groups.
         page: name of the HTML page to write, or None.
         reading: options for reading the table and the data.

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from nlptx.evaluation.groups import Group
     from nlptx.metrics import Report
 
-# Maximum number of labels for which the confusion matrix is drawn; and maximum number of errors in the list of most
-# frequent errors, which replaces a larger matrix.
+# Maximum number of labels for which the confusion matrix is drawn. With more labels, a list of the most frequent errors
+# replaces it; the second number is the maximum length of this list.
 _MAX_DRAWN, _MAX_LISTED = 12, 10
 # Maximum number of groups in a table of accuracy by the values of a column.
 _MAX_GROUPS = 40

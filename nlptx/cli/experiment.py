@@ -1,4 +1,4 @@
-"""The options of ``crossvalidate`` and ``tune`` that describe an experiment, and the reading of its data."""
+"""The options of ``crossvalidate`` and ``tune`` that describe an experiment, and a function that reads its data."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def experiment_options(function: Function) -> Function:
 
 
 def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Document]]:
-    """Return the experiment, the recipe of its models, and the document of each text.
+    """Return the experiment, the settings of its models, and the document of each text.
 
     Raises:
         DataError, ArtifactError: a file cannot be used.

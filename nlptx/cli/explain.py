@@ -32,7 +32,7 @@ _BATCH = 16
 @click.argument("text", required=False)
 @option("--input", type=PATH, multiple=True, metavar="FILE", help="Explain each text of FILE; can be repeated.")
 @model_option
-@output_option("-", "Where the explanations go; the suffix selects the format.")
+@output_option("-", "File for the explanations; its suffix selects the format.")
 @option(
     "--format",
     type=click.Choice(FORMATS),
@@ -75,8 +75,8 @@ def explain(
 
     The second table shows pairs of words that depend on each other, such as "not good". It gives the worth of the
     second word if the first word is in the text, and if it is not. Here, worth is the decrease in the log-odds of the
-    label, ln(p / (1 - p)), when the word is left out. The effect of the pair is the difference of both. Only pairs that
-    include one of the most important words are measured.
+    label, ln(p / (1 - p)), when the word is left out. The effect of the pair is the difference of the two worths. Only
+    pairs that contain one of the most important words are measured.
 
     Without --input, one text is explained: the argument, or all of standard input. With --input, each text of a file is
     explained, in bounded memory. The file may have any format that nlptx predict reads; - is standard input.
@@ -129,7 +129,7 @@ def _explained(
     pairs: int,
     attention: bool,
 ) -> ExplainedText:
-    """Explain one text. A text without a known word has no label if it comes from a file; if not, it is an error."""
+    """Explain one text. If it has no known word: a text from a file gets no label, and any other text is an error."""
     from nlptx.classifier.explain import explain
     from nlptx.classifier.word_pairs import strongest_pairs
     from nlptx.cli.explanation_rows import explained_text

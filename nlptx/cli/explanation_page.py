@@ -36,12 +36,12 @@ p { margin: 0.3rem 0; overflow-wrap: anywhere; white-space: pre-wrap; }
 <h1>nlptx explain</h1>
 <p class="key"><span class="f" style="--s:.6">for the label</span> <span class="a" style="--s:.6">against it</span> \
 <span class="u">unknown or not read</span>. The stronger the colour, the more the probability of the label changes if \
-the word is left out; the strongest colour in each text is that of its most important word.</p>
+the word is left out; the most important word of each text has the strongest colour.</p>
 """
 PAGE_END = "</body>\n</html>\n"
 
-# Opacity of the colour of the most important word of a text; and the fraction of its worth below which words have no
-# colour.
+# Opacity of the colour of the most important word of a text; and the fraction of the worth of this word below which
+# other words have no colour.
 _STRONGEST, _FAINTEST = 0.75, 0.05
 # Maximum number of characters that may be skipped to find the next token in the text.
 _MAX_GAP = 40

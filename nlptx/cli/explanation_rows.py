@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from nlptx.classifier.model import Model
     from nlptx.classifier.word_pairs import PairEffect
 
-# Number of significant digits of worth, and of decimal places of attention, in JSON.
+# In JSON: number of significant digits of worth, and number of decimal places of attention.
 _WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
 
 
@@ -57,7 +57,7 @@ class ExplainedText(NamedTuple):
     attention: list[Any] | None = None
 
     def shown(self) -> list[Word]:
-        """Return all tokens in order or, with ``top``, the words of the largest absolute worth, largest first."""
+        """Return all tokens in order or, with ``top``, the words with the largest absolute worth, largest first."""
         if self.top is None:
             return self.words
         read = [word for word in self.words if word.worth is not None]
@@ -142,5 +142,5 @@ def _word_as_json(word: Word) -> dict[str, Any]:
 
 
 def _rounded(value: float) -> float:
-    """Round to significant digits, because the worth of each word of a long text is small."""
+    """Round to significant digits, because in a long text the worth of each word is small."""
     return float(f"{value:.{_WORTH_DIGITS}g}")

@@ -23,7 +23,8 @@ FORMATS = ("auto", "table", "jsonl", "html")
 _BY_ENDING = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".html": "html", ".htm": "html"}
 # Maximum width of a bar, in characters.
 _BAR = 12
-# If the largest worth in a table is at least this, all worths are shown with decimal places; if not, with an exponent.
+# If the largest worth in a table is at least this number, all worths are shown in decimal notation, otherwise with an
+# exponent.
 _DECIMAL = 0.001
 
 

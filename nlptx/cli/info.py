@@ -19,7 +19,7 @@ from nlptx.training.history import loss_curve, reason_for_best
 if TYPE_CHECKING:
     from nlptx.artifacts.container import Artifact
 
-# Entries of a model card that come first in the report.
+# Entries of a model card that the report shows first.
 _FIRST = ("purpose", "accuracy", "labels")
 # Maximum number of labels that are listed in the purpose of a model.
 _NAMED = 6
@@ -60,7 +60,7 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
     if found.kind == "model":
         history = container.build(found, Model.from_artifact, artifact).history
         if plot is not None and not history:
-            raise click.UsageError("this model has no history to draw.")
+            raise click.UsageError("this model contains no training history, so there is nothing to draw.")
         if plot is not None:
             from nlptx.plots import plot_history
 

@@ -23,7 +23,7 @@ def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def check_names(*names: str | None) -> None:
-    """Raise click.UsageError if more than one name is ``-``, or if one is empty, as an unset shell variable is."""
+    """Raise click.UsageError if more than one name is ``-``, or if a name is empty, such as an unset shell variable."""
     if "" in names:
         raise click.UsageError("the name of a file is empty.")
     if names.count("-") > 1:
@@ -31,7 +31,7 @@ def check_names(*names: str | None) -> None:
 
 
 def check_not_an_input(output: str, inputs: Iterable[str | None]) -> None:
-    """Raise click.UsageError if the output is the same file as one of the inputs; None is an input not given."""
+    """Raise click.UsageError if the output is the same file as one of the inputs. Inputs that are None are ignored."""
     for name in inputs:
         if name and os.path.isfile(name) and os.path.exists(output) and os.path.samefile(name, output):
             raise click.UsageError(f"{output} is also an input, which the output would replace; give another name.")

@@ -1,4 +1,4 @@
-"""Notes on texts in which the model knows few or no words, or that are unlike its training texts."""
+"""Notes on texts that are unlike the training texts of the model, or in which the model knows few or no words."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 # Maximum number of texts that a note lists.
 _NAMED = 3
-# If the fraction of known words is smaller than this, a note is printed. A large vocabulary covers 80 % or more of the
-# words in texts of its own language, and 40 to 60 % of those in other Western languages (names, punctuation, short
-# words).
+# If the fraction of known words is smaller than this, a note is printed. A large vocabulary covers at least 80 % of the
+# words in texts of its own language, and 40 to 60 % of the words in texts of other Western languages (names,
+# punctuation, short words).
 _FEW = 0.6
-# Minimum number, and minimum fraction, of texts unlike the training texts that cause a note.
+# A note is printed if at least this number and this fraction of the texts are unlike the training texts.
 _MIN_UNLIKE, _MIN_UNLIKE_SHARE = 3, 0.1
 
 
 class KnownWords:
-    """Counts of the words in scored texts that the model knows, and of the texts unlike its training texts.
+    """Counts of the known words in scored texts, and of the texts that are unlike the training texts.
 
     Attributes:
         texts: number of texts.
@@ -29,7 +29,7 @@ class KnownWords:
 
     def __init__(self) -> None:
         self.texts = self.unknown = self.unlike = 0
-        self._first_unlike = ""  # the first with a known word; texts without one have a note of their own
+        self._first_unlike = ""  # first unlike text with a known word; texts without a known word have a separate note
         self._named: list[str] = []
         self._words = 0
         self._known = 0

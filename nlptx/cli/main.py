@@ -1,4 +1,4 @@
-"""The entry point of the command line, which finds a command, runs it, and converts its outcome to an exit code."""
+"""The entry point of the command line: finds a command, runs it, and converts its outcome to an exit code."""
 
 from __future__ import annotations
 
@@ -106,7 +106,8 @@ def main() -> NoReturn:
         if os.environ.get("NLPTX_DEBUG"):
             raise
         _drop_stdout()
-        if code == 0:  # otherwise an error has been printed already; this one may have the same cause, a failed write
+        # if the code is not 0, an error was already printed, and the failure to flush may have the same cause
+        if code == 0:
             where = _name_of_cause(error, closed)
             print_error(f"error: {where}: {error.strerror}" if where else f"error: {error.strerror or error}")
             code = 1
@@ -114,7 +115,7 @@ def main() -> NoReturn:
 
 
 def _name_of_cause(error: OSError, closed: bool) -> str | None:
-    """Return a description of the file or stream that caused a system error, or None if unknown.
+    """Return a description of the file or stream that caused a system error, or None if it is unknown.
 
     Args:
         error: error raised by the system.
@@ -137,8 +138,8 @@ def _leave(code: int) -> NoReturn:
     """Exit without waiting for a thread that may still be reading standard input.
 
     After Ctrl-C, this function calls os._exit(). If the signal arrives inside Python's built-in exec(), which the
-    dataclasses module calls, CPython ends by killing itself with SIGINT, even though KeyboardInterrupt was caught. The
-    exit status would then be -2 instead of 130.
+    dataclasses module calls, CPython kills itself with SIGINT when it exits, even though KeyboardInterrupt was caught.
+    The exit status would then be -2 instead of 130.
     """
     if code == INTERRUPTED or any(thread.daemon for thread in threading.enumerate()):
         with contextlib.suppress(OSError, ValueError):
@@ -155,7 +156,8 @@ def _repair_streams() -> bool:
     """
     closed = sys.stdout is None
     if sys.stdin is None:
-        os.open(os.devnull, os.O_RDONLY)  # uses descriptor 0, so that the next file that is opened does not get it
+        # takes descriptor 0; otherwise the next file that is opened would get this descriptor
+        os.open(os.devnull, os.O_RDONLY)
     if sys.stdout is None:
         sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115  # read-only, so that writing fails
     if sys.stderr is None:
@@ -199,7 +201,8 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
     except (KeyboardInterrupt, click.Abort, Terminated) as error:
         return _report_stop(error)
     except Exception as error:
-        # Up to Python 3.11, a signal that arrives in __set_name__, while a class is created, becomes a RuntimeError.
+        # In Python 3.11, if a signal arrives while __set_name__ runs during the creation of a class, its exception
+        # becomes a RuntimeError.
         if isinstance(error.__cause__, KeyboardInterrupt | Terminated):
             return _report_stop(error.__cause__)
         shortage = describe_shortage(error, context.invoked_subcommand if context else None)

@@ -13,8 +13,8 @@ from nlptx.cli.stage_run import StageRun
 
 @command()
 @click.argument("parts", nargs=-1, type=PATH, metavar="PART...", required=True)
-@output_option("cooccur.npz", "Where the counts go; - for standard output.")
-@option("--words-only", is_flag=True, help="Write only the words of all parts, for nlptx cooccur --vocabulary.")
+@output_option("cooccur.npz", "File for the counts; - for standard output.")
+@option("--words-only", is_flag=True, help="Write only the word list of all parts, for nlptx cooccur --vocabulary.")
 @memory_options
 @run_options()
 def merge(parts: tuple[str, ...], output: str, words_only: bool, memory: int, tmp_dir: str | None, run: Run) -> None:
@@ -24,13 +24,13 @@ def merge(parts: tuple[str, ...], output: str, words_only: bool, memory: int, tm
     nlptx merge part-*.npz -o cooccur.npz
     nlptx merge part-*.npz --words-only -o words.npz
 
-    The result has the same bytes as that of nlptx cooccur without --shard, whatever the number and the order of the
-    parts. So a corpus can be counted by as many machines as there are, under any batch system. This command makes eight
+    The output has the same bytes as the output of nlptx cooccur without --shard, whatever the number and the order of
+    the parts. So a corpus can be counted on any number of machines, with any batch system. This command makes eight
     parts: seq 8 | xargs -P8 -I{} nlptx cooccur reviews/ --shard {}/8 -o part-{}.npz
 
-    Such parts contain the words of the corpus, and merge counts the pairs of words. For very large corpora, the parts
-    can count the pairs too. Then --words-only makes a word list from the parts, and each part is made again with nlptx
-    cooccur --shard I/N --vocabulary WORDS. The new parts are merged without --words-only.
+    In these parts only words are counted; the pairs of words are counted by merge. For a very large corpus, the pairs
+    can be counted in parts too: make a word list with --words-only, make each part again with nlptx cooccur --shard I/N
+    --vocabulary WORDS, and merge the new parts without --words-only.
     """
     check_names(*parts)
     if words_only:

@@ -26,7 +26,7 @@ _ENDINGS = (".npz", ".txt", ".vec")
     type=PATH,
     metavar="FILE",
     show_default=BUNDLED,
-    help="File to use as EMBEDDINGS, so that every argument is a word.",
+    help="File with the word vectors; every argument is then a word.",
 )
 @option("--analogy", is_flag=True, help="Given three words a b c, find d such that a is to b as c is to d.")
 @option("-n", "--top", type=click.IntRange(1), default=10, show_default=True, help="Number of words to show.")
@@ -39,8 +39,8 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
     nlptx neighbors embeddings.npz --analogy man king woman
 
     EMBEDDINGS is the output of nlptx pca or nlptx train, or a file in word2vec text format (*.txt, *.vec); the default
-    is the bundled model. The first argument is taken as EMBEDDINGS if it is -, contains a slash, ends in .npz, .txt or
-    .vec, or names a file with the content of an .npz file. With -m FILE, every argument is a word.
+    is the bundled model. The first argument is used as EMBEDDINGS if it is -, contains a slash, ends in .npz, .txt or
+    .vec, or is the name of an .npz file with any suffix. With -m FILE, every argument is a word.
     """
     if model is None and _is_file(words[0]):
         model, *rest = words

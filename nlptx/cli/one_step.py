@@ -1,4 +1,4 @@
-"""Counting and PCA within ``nlptx train``, if no word vectors are given: the options and reports of both stages."""
+"""Counting and PCA as a part of ``nlptx train``, if no word vectors are given: options and reports of both stages."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class OneStep:
         _note_unused(context, reporter)
 
     def embeddings(self, epochs: int, more_texts: list[str], record: dict[str, Any]) -> OwnEmbeddings:
-        """Report whether word vectors will be made, and return the settings for making them.
+        """Print a note if word vectors will be made, and return the settings for making them.
 
         Args:
             epochs: number of epochs of the network; without a network no word vectors are made.
@@ -93,7 +93,7 @@ class OneStep:
 
 
 def _context_of(stage: str, context: click.Context) -> click.Context:
-    """Return the context of a stage as if its command had been given, with the preset of ``train``."""
+    """Return the context that the command of a stage would have, with the preset of ``train``."""
     command, program = stage_command(stage, context)
     preset = context.meta.get(f"{PRESET}.{context.info_name}")
     words = ["-"]

@@ -19,9 +19,9 @@ from nlptx.runtime.blas import load_blas
 from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, MAIN, SEED, Settings
 
 Function = Callable[..., Any]
-# Start of the keys under which the context stores the preset and the effort of a command, whose name follows.
+# Prefixes of context keys; with the name of a command, they form the keys of its preset and its effort.
 PRESET, _EFFORT = "nlptx.preset", "nlptx.effort"
-# Name of the bundled model in help and reports, instead of its path.
+# Name that help and reports show for the bundled model, instead of its path.
 BUNDLED = "bundled"
 
 
@@ -58,7 +58,8 @@ def run_options(
             if computes:
                 from nlptx.runtime.workers import default_jobs
 
-                load_blas("numpy", 1 + (jobs or default_jobs()))  # before the data uses up the memory that BLAS needs
+                # starts BLAS before the data leaves too little memory for it
+                load_blas("numpy", 1 + (jobs or default_jobs()))
             return function(*args, run=run, **kwargs)
 
         return wrapped
@@ -143,7 +144,7 @@ def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callabl
 
     Args:
         cls: the settings class.
-        only_main: whether the help text lists only the options in its first section.
+        only_main: whether the help text lists only the options of its first section.
     """
     names = [item.name for item in fields(cls)]
 
@@ -170,7 +171,7 @@ def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callabl
 
 
 def preset_option(function: Function) -> Function:
-    """Add ``--preset``, which replaces the defaults of the settings by those of an article."""
+    """Add ``--preset``, which replaces the defaults of the settings by the settings of an article."""
     help_text = "Use the settings of an article by this author; see nlptx/presets.py."
     return _defaults_option("--preset", PRESET, PRESETS, "Start", help_text)(function)
 
@@ -184,7 +185,7 @@ def effort_option(function: Function) -> Function:
 def _defaults_option(
     name: str, key: str, known: Mapping[str, Mapping[str, dict[str, Any]]], group: str, help_text: str
 ) -> Callable[[Function], Function]:
-    """Return a decorator that adds an option whose values stand for defaults of the settings.
+    """Return a decorator that adds an option whose values select other defaults for the settings.
 
     A value from any other source (command line, file, environment variable) takes precedence.
     """

@@ -40,7 +40,7 @@ report_option = option(
     type=PATH,
     metavar="FILE",
     callback=_check,
-    help="Write a page with figures and texts as .html (report extra).",
+    help="Write an HTML page with figures and texts (report extra).",
 )
 by_option = option(
     "--by",
@@ -71,7 +71,8 @@ def this_command(report: str) -> str:
     """Return a command line that makes the page again.
 
     Args:
-        report: name of the page in this command line. It is fixed, so that a page has the same bytes under any name.
+        report: name of the page in this command line. It is a fixed name, so that a page has the same bytes under any
+            name.
     """
     context = click.get_current_context()
     words = ["nlptx", str(context.info_name)]

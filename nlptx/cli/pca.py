@@ -26,7 +26,9 @@ _SHOWN = 8
 
 @command()
 @click.argument("counts", type=PATH, metavar="COOCCUR")
-@output_option("embeddings.npz", "Where the vectors go; - for standard output, *.txt for the word2vec text format.")
+@output_option(
+    "embeddings.npz", "File for the word vectors; - for standard output, *.txt for the word2vec text format."
+)
 @config_option
 @preset_option
 @settings_options(PcaSettings)
@@ -52,7 +54,7 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, memory: int,
     with run.reporter.meter("components") as meter:
 
         def on_round(found: int, residual: float) -> None:
-            meter(found / settings.components, f"{found} of {settings.components}, open residual {residual:.1e}")
+            meter(found / settings.components, f"{found} of {settings.components}, largest residual {residual:.1e}")
 
         embeddings = fit_pca(
             counts, settings, seed=seed, jobs=run.jobs, memory=memory, tmp_dir=tmp_dir, on_round=on_round

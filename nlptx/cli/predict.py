@@ -24,13 +24,13 @@ _LONGEST_QUOTED = 60
 @command()
 @click.argument("inputs", nargs=-1, type=PATH, metavar="[INPUT...]")
 @model_option
-@output_option("-", "Where the scores go; the suffix selects the format.")
+@output_option("-", "File for the scores; its suffix selects the format.")
 @option(
     "--format",
     type=click.Choice(FORMATS),
     default="auto",
     show_default=True,
-    help="Format of the scores; auto: as the suffix of the output says, or else as the input.",
+    help="Format of the scores; auto: by the suffix of the output, or else the format of the input.",
 )
 @abstention_options
 @option(
@@ -72,9 +72,9 @@ def predict(
     .gz, .bz2 or .xz compresses it.
 
     --details adds n_tokens, known_words, truncated, surprise and unlike, in plain text before the last column. surprise
-    is how much rarer the words of a text are than those of the training texts, in standard deviations of texts of its
-    length. unlike is true if the surprise is above that of 99.5 % of the training texts, or if the text has no known
-    word: it is probably in another language. A note reports if there are many such texts.
+    is how rare the words of a text are, compared with the words of the training texts, in standard deviations among
+    texts of the same length. unlike is true if the surprise is larger than for 99.5 % of the training texts, or if the
+    text has no known word. Such a text is probably in another language. A note is printed if there are many such texts.
 
     Input is scored as it arrives, in bounded memory. A text without a known word gets the label ?, and its
     probabilities are the fractions of the labels in the training data. With --prior it gets the most frequent label,
@@ -83,8 +83,9 @@ def predict(
     held-out texts: on texts like these, at most a fraction E of the labels is wrong (95 % confidence). Every input row
     has an output row, unless --skip-bad leaves out empty texts and rows that cannot be read.
 
-    A model of several labels per text (train --label-separator) prints those above their thresholds, or - in plain text
-    and an empty cell in tables if there are none. The confidence is the probability that all of them are right.
+    With a model that gives several labels per text (train --label-separator), the labels above their thresholds are
+    printed. If there are none, plain text contains -, and a table contains an empty cell. The confidence is the
+    probability that the labels are all correct.
     """
     if prior and abstention.max_error is not None:
         raise click.UsageError(

@@ -14,7 +14,7 @@ _NOT_WRITTEN = (".json", ".parquet", ".xls", ".xlsx")
 
 
 def choose_format(asked: str, json: bool, output: str, *, by_variable: bool = False) -> str:
-    """Return the format of the output, one of FORMATS. The result ``auto`` means that of the input.
+    """Return the format of the output, one of FORMATS; ``auto`` means the format of the input.
 
     Args:
         asked: value of ``--format``.

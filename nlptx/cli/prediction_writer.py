@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Label of a text that has no known word, or whose confidence is too low.
 NO_LABEL = "?"
-# In plain text: label of a text with none of the labels. In tables the cell is empty.
+# Printed in plain text for a text that has none of the labels. In tables, the cell is empty instead.
 NONE_OF_THEM = "-"
 # Input format -> output format, for input formats in which predictions cannot be written.
 _LAYOUTS = {"document": "text", "parquet": "csv"}
@@ -47,9 +47,9 @@ class PredictionWriter:
         layout: format: auto, text, csv, tsv or jsonl.
         model: model that made the predictions; it provides the labels.
         details: whether to add ``n_tokens``, ``known_words``, ``truncated``, ``surprise`` and ``unlike``.
-        guard: whether to prevent spreadsheets from evaluating text as formulas, see :func:`guarded`.
-        abstain: minimum confidence; a text with a lower one gets no label.
-        prior: whether a text without a known word gets the label that is chosen from the priors.
+        guard: whether to prevent spreadsheets from evaluating text as formulas; see :func:`guarded`.
+        abstain: minimum confidence; a text with a lower confidence gets no label.
+        prior: whether a text without a known word gets a label, chosen by the label frequencies of the training data.
         live: whether :meth:`flush` flushes the output, because another program may be waiting for the rows.
         terminal: whether the output is a terminal; control characters are then replaced.
     """
@@ -121,7 +121,7 @@ class PredictionWriter:
             self.out.flush()
 
     def _short(self, document: Document, scored: Scored) -> str:
-        """Return an output line: label, score, details, and the text (or the file name, if a file is one text)."""
+        """Return an output line: label, score, details, and the text (or the file name, if each file is one text)."""
         number = scored.confidence if self.model.values is None else scored.score
         # The text of a table cell may have several lines, which must become one line of output.
         text = document.text.replace("\r\n", " ").replace("\n", " ")
@@ -185,8 +185,8 @@ class PredictionWriter:
 def rounded(probabilities: Sequence[float]) -> list[float]:
     """Round probabilities to six digits so that they still sum to 1.
 
-    All probabilities are rounded down. Then a millionth is added to each of those with the largest remainders, until
-    the sum is 1 (largest remainder method).
+    All probabilities are rounded down. Then a millionth is added to each of the probabilities with the largest
+    remainders, until the sum is 1 (largest remainder method).
     """
     unit = 10**_DIGITS
     floors = [int(p * unit) for p in probabilities]

@@ -21,7 +21,7 @@ Function = Callable[..., Any]
 _TABS = ("tab", r"\t")
 _SKIP_BAD = {
     False: "Leave out empty texts and rows that cannot be read, and count them.",
-    True: "Leave out rows that cannot be read or lack a text or label.",
+    True: "Leave out unreadable rows, and rows without text or label.",
 }
 _skip_bad = functools.partial(option, "--skip-bad", is_flag=True, group="Data")
 _label_map = option(
@@ -39,7 +39,7 @@ _exclude = option(
     type=PATH,
     metavar="FILE",
     group="Data",
-    help="Rows to leave out, as listed by nlptx check.",
+    help="Table of rows to leave out, from nlptx check.",
 )
 _label_separator = option(
     "--label-separator", metavar="CHAR", group="Data", help="Several labels per text, separated by CHAR."
@@ -47,7 +47,7 @@ _label_separator = option(
 
 
 def with_separator(reading: ReadOptions, model: Model) -> ReadOptions:
-    """Return the options, with the separator of a model that gives several labels per text, unless one was given."""
+    """Return the options. If no separator was given and the model gives several labels per text, add its separator."""
     if model.label_sets is None or reading.label_separator is not None:
         return reading
     return replace(reading, label_separator=model.label_sets.separator)
@@ -65,12 +65,12 @@ def reading_options(
     """Add the options for reading inputs; the command receives them as ``reading``.
 
     Args:
-        splits: parts that are read by default of a corpus with folders train, test and unsup.
+        splits: which of the folders train, test and unsup of a corpus are read by default.
         skip_bad: whether to add ``--skip-bad``, which leaves out rows.
         labelled: whether the command needs labels; if so, ``--map`` is added.
         training: whether to add ``--weight-column`` and ``--label-separator``.
-        separator: whether to add ``--label-separator``. A command that reads only models does not need it, because a
-            model stores the separator of its labels.
+        separator: whether to add ``--label-separator``. A command that only uses models does not need this option,
+            because a model stores the separator of its labels.
         exclude: whether to add ``--exclude``.
     """
 

@@ -1,4 +1,4 @@
-"""Prints notes, errors, progress and tables for people. No other module formats such output."""
+"""Prints notes, errors, progress and tables for the user. No other module formats such output."""
 
 from __future__ import annotations
 
@@ -188,7 +188,8 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(16), TextColumn("{task.fields[state]}"))
     progress = Progress(*columns, console=console, transient=True)
-    with signals_held():  # the drawing thread inherits this block; otherwise it could receive a signal during a fork
+    # the drawing thread inherits the blocked signals; otherwise it could receive a signal during a fork
+    with signals_held():
         progress.start()
     try:
         task = progress.add_task(what, total=None, state="")

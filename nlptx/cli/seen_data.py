@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 # Notes for data with which the model was trained or validated.
 SEEN = {
     "training": "the model was trained on this data: expect worse figures on other texts",
-    "validation": "the model was validated on this data, which chose its epoch and its temperature:"
+    "validation": "the epoch and the temperature of the model were chosen on this data:"
     " expect slightly worse figures on other texts",
 }
 

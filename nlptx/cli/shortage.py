@@ -6,12 +6,13 @@ import errno
 
 from nlptx.runtime.allocator import address_space_limit
 
-# Messages of the dynamic loader if there is not enough memory for a library. Python raises an ImportError with them.
+# Messages of the ImportError that Python raises if there is not enough memory to load a library.
 _LOADER_MESSAGES = ("failed to map segment", "cannot allocate memory", "cannot map")
-# Part of the message if C code fails without setting an exception. Some C code does this if an allocation fails.
+# Part of the message of the error that Python raises if C code fails without setting an exception. Some C code does
+# this if an allocation fails.
 _NO_EXCEPTION = "without exception set"
 _NO_THREAD = "can't start new thread"
-# Command -> advice on using less memory, which names only options of this command.
+# Command -> advice on using less memory. The advice names only options of this command.
 _ADVICE = {
     "cooccur": "Give a smaller --memory or --max-words, or --jobs 1",
     "pca": "Give fewer --components, or --jobs 1",
@@ -29,7 +30,7 @@ def describe_shortage(error: BaseException, command: str | None) -> str | None:
         command: name of the command.
     """
     if isinstance(error, RuntimeError) and _NO_THREAD in str(error):
-        what = "no thread can be started, for lack of memory or because the number of processes is limited"
+        what = "no thread can be started, because memory is short or the number of processes is limited"
     elif _is_memory_error(error):
         what = "out of memory"
     else:

@@ -59,7 +59,7 @@ class StopSignal:
         return SIGNALLED + (self.number or 0)
 
     def requested(self) -> bool:
-        """Return whether a signal was received. After a call of this method, the first signal raises no exception."""
+        """Return whether a signal was received. After the first call, a signal no longer raises an exception."""
         self.waits = True
         return self.number is not None
 

@@ -34,7 +34,7 @@ def table_line(cells: Sequence[str], layout: str, delimiter: str = ",") -> str:
 
 
 class TableWriter:
-    """Writes one row after the other. In CSV and TSV, the header contains the columns of all rows.
+    """Writes a table row by row. In CSV and TSV, the header contains the columns of all rows.
 
     Args:
         out: binary output stream.
@@ -48,7 +48,7 @@ class TableWriter:
             self._line(table_line(header, layout))
 
     def write(self, row: Mapping[str, Any]) -> None:
-        """Write a row; a column that it does not have is empty."""
+        """Write a row. The cell of a column that the row does not have is empty."""
         if self.layout == "jsonl":
             self._line(json.dumps(dict(row), ensure_ascii=False, default=str))
         else:

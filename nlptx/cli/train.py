@@ -58,20 +58,20 @@ if TYPE_CHECKING:
     group="Start",
     help="Continue from this model; bundled: the bundled one.",
 )
-@output_option("model.npz", "Where the model goes; - for standard output.")
+@output_option("model.npz", "File for the model; - for standard output.")
 @option(
     "--unlabelled",
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Unlabelled texts to learn from; of an archive, the unsup part.",
+    help="Unlabelled texts to learn from (of an archive, the unsup part).",
 )
 @option(
     "--valid",
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Validate on this file, or the test part of this archive.",
+    help="Validate on this file, or on the test part of this archive.",
 )
 @option(
     "--lexicon",
@@ -89,7 +89,13 @@ if TYPE_CHECKING:
     group="Training",
     help="Time between checkpoints; 0: one per epoch.",
 )
-@option("--card", type=PATH, metavar="FILE", group="Output", help="JSON object to keep in the model for nlptx info.")
+@option(
+    "--card",
+    type=PATH,
+    metavar="FILE",
+    group="Output",
+    help="JSON file to store in the model, for nlptx info.",
+)
 @config_option
 @preset_option
 @effort_option
@@ -134,7 +140,7 @@ def train(
     def stop_requested() -> bool:
         if not stop.requested():
             return False
-        run.reporter.note("stopping: validating and saving what there is; Ctrl-C once more ends without that")
+        run.reporter.note("stopping: validating and saving the model; press Ctrl-C again to end without saving")
         return True
 
     checkpoint: Checkpoint | None = None
@@ -189,7 +195,7 @@ def train(
 
 
 def _what_is_left(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
-    """Return a note on what is kept of a training run that was ended immediately."""
+    """Return a note that says what is kept after a training run was ended immediately."""
     resume_hint = _resume_hint(checkpoint) if checkpoint else ""
     if stop.waits:
         return resume_hint or "the training is lost"
@@ -199,7 +205,7 @@ def _what_is_left(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
 def _resume_hint(checkpoint: Checkpoint) -> str:
     """Return a note that names the checkpoint for ``--resume``, or an empty string if there is none."""
     path = checkpoint.path
-    # While the data is being read, the checkpoint to resume from has not been read yet, but its file may exist.
+    # The checkpoint is read after the data, so at this point its file may exist although it has not been read yet.
     is_there = path and (checkpoint.is_there or (checkpoint.resume and path.exists()))
     return f"--resume continues from {path.name}" if path and is_there else ""
 

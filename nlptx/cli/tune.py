@@ -29,7 +29,7 @@ _MAX_ROWS = 20
 
 
 @command(stage="train")
-@output_option("tuned.toml", "Where the settings go, for nlptx train --config.")
+@output_option("tuned.toml", "File for the settings, to be used with nlptx train --config.")
 @option(
     "--minutes", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True, help="Time for the search."
 )
@@ -41,7 +41,7 @@ _MAX_ROWS = 20
     help="What to optimise.",
 )
 @option("--texts", type=click.IntRange(0), default=10_000, show_default=True, help="Use at most N texts; 0: all texts.")
-@option("--resume", is_flag=True, help="Continue a search from its checkpoint, which is beside the output.")
+@option("--resume", is_flag=True, help="Continue a search from its checkpoint, which is stored beside the output.")
 @experiment_options
 @run_options()
 def tune(
@@ -60,11 +60,11 @@ def tune(
     nlptx tune reviews.csv --minutes 10 -o tuned.toml
     nlptx tune reviews.csv --minutes 60 --resume --epochs 3 --json
 
-    The settings file is for nlptx train --config tuned.toml. The search starts from the default settings, or from those
-    of --config and --preset, and tries random changes of word vectors, n-grams, network and training. Settings that are
-    given as options (also those of nlptx train that are not listed here) are not changed. All settings are judged on
-    the same folds, and bad ones are dropped early. Settings that are not better than those at the start are never
-    chosen.
+    The settings file is for nlptx train --config tuned.toml. The search starts from the default settings, or from the
+    settings of --config and --preset, and tries random changes of the word vectors, the n-grams, the network and the
+    training. Settings that are given as options, including options of nlptx train that are not listed here, are not
+    changed. All settings are evaluated on the same folds, and bad settings are dropped early. If no others are better,
+    the result is the settings at the start.
 
     The checkpoint is kept: with --resume and more minutes, the search continues.
     """
@@ -108,7 +108,9 @@ def tune(
             raise
         write_settings(output, non_default(result.best.values), _comments(result))
     if not result.compared:
-        run.reporter.note(f"the time was too short to compare any other settings; {output} holds those at the start")
+        run.reporter.note(
+            f"the time was too short to compare any other settings; {output} contains the settings at the start"
+        )
     if run.json:
         cost = {"seconds": round(result.seconds, 3), "peak_memory_mb": peak_memory()}
         print_json({"output": output, **_as_json(result), **cost})

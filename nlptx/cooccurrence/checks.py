@@ -1,4 +1,4 @@
-"""Checks of the counts in an artifact."""
+"""Checks the counts in an artifact."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def read_settings(artifact: Artifact) -> tuple[CountSettings, Vocabulary]:
 def matrix_arrays(artifact: Artifact, words: int) -> tuple[NDArray, Any, Any]:
     """Return the arrays of the matrix: indptr, (V + 1,); indices, (entries,) int32; and data, (entries,) float64.
 
-    Only the form of the last two is checked, because they may still be in the file; see :func:`check_entries`.
+    Of the indices and the data, only the form is checked, because they may still be in the file; see
+    :func:`check_entries`.
 
     Raises:
         CorruptError: an array is missing or has another form, or the row bounds are impossible.
@@ -38,17 +39,17 @@ def matrix_arrays(artifact: Artifact, words: int) -> tuple[NDArray, Any, Any]:
     indices = need_array(artifact, "indices", "int32", (len(data),))
     indptr = need_array(artifact, "indptr", index_type(len(data)).__name__, (words + 1,))
     if (need_array(artifact, "shape", "int64", (2,)) != words).any():
-        raise CorruptError(f"the matrix is not one of {words} x {words} words")
+        raise CorruptError(f"the matrix does not have {words} rows and columns, one per word")
     if indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
-        raise CorruptError("the matrix' row bounds are impossible")
+        raise CorruptError("the row bounds of the matrix are impossible")
     return indptr, indices, data
 
 
 def check_entries(rows: sp.csr_matrix) -> None:
-    """Raise CorruptError if the entries of some rows cannot be those of a matrix of counts."""
+    """Raise CorruptError if some rows cannot be rows of a matrix of counts."""
     if len(rows.indices) and (rows.indices.min() < 0 or rows.indices.max() >= rows.shape[1]):
         raise CorruptError("the matrix names a word that does not exist")
-    if not ((rows.data > 0) & (rows.data <= _LARGEST_COUNT)).all():  # also if one is NaN
-        raise CorruptError("the matrix holds a count that is zero, negative, beyond 2^53, or not a number")
+    if not ((rows.data > 0) & (rows.data <= _LARGEST_COUNT)).all():  # also if a count is NaN
+        raise CorruptError("the matrix contains a count that is zero, negative, beyond 2^53, or not a number")
     if not rows.has_canonical_format:
-        raise CorruptError("the matrix' entries are unsorted or repeated")
+        raise CorruptError("the entries of the matrix are unsorted or repeated")

@@ -20,14 +20,15 @@ from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 
-# Number of bytes needed to count a block, per token and per padding position between documents. Both are twice the
+# Number of bytes needed to count a block, per token and per padding position between documents. These are twice the
 # measured values, so that a block uses only half of the memory limit.
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
-# Number of tokens per segment, a part of a block whose positions one thread groups by word. For a large vocabulary,
-# segments are larger, because each stores one start index per word. If memory is short, they are smaller, because
-# grouping takes about 40 bytes per token.
+# Number of tokens per segment. A segment is the part of a block whose positions one thread groups by word. For a large
+# vocabulary, segments are larger, because each segment stores one start index per word. If memory is short, segments
+# are smaller, because grouping takes about 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _SEGMENT_SHARE = 1 << 19, 10, 256
-# Maximum number of partial matrices (runs) that are summed in one pass. It is limited because each has two open files.
+# Maximum number of partial matrices (runs) that are summed in one pass. It is limited because each run has two open
+# files.
 _FAN_IN = 16
 
 
@@ -43,8 +44,9 @@ def count_corpus(blocks: Iterable[bytes], settings: CountSettings, space: Memory
     Args:
         blocks: blocks of lines, with one document per line; see :mod:`nlptx.text.blocks`.
         settings: settings of the stage.
-        space: memory limit and folder for temporary files. The counts are valid until it is closed. The limit does not
-            change the counts, unless there are more distinct words than fit in memory; see :class:`TokenStream`.
+        space: memory limit and folder for temporary files. The counts are valid until ``space`` is closed. The limit
+            does not change the counts, unless there are more distinct words than fit in memory; see
+            :class:`TokenStream`.
         workers: threads that read the corpus, and threads or processes that count. Their number does not change the
             counts.
 
@@ -56,7 +58,7 @@ def count_corpus(blocks: Iterable[bytes], settings: CountSettings, space: Memory
 
 
 def read_stream(blocks: Iterable[bytes], settings: CountSettings, space: MemoryBudget, workers: Workers) -> TokenStream:
-    """Tokenize a corpus; for the arguments, see :func:`count_corpus`."""
+    """Tokenize a corpus. For the arguments, see :func:`count_corpus`."""
     stream = TokenStream(space)
     stream.read(blocks, Tokenizer(settings.tokenizer, settings.lowercase), workers)
     return stream
@@ -68,7 +70,7 @@ def count_stream(stream: TokenStream, settings: CountSettings, space: MemoryBudg
     known = known_words(stream, vocabulary)
     details = stream_details(stream, vocabulary)
     if stream.dropped:
-        # The memory limit determines which words were dropped, so it is needed to reproduce this result.
+        # The memory limit determined which words were dropped, so it is needed to reproduce this result.
         details |= {"dropped_up_to": stream.dropped, "memory": space.memory}
     stream.numbers.clear()
     matrix = count_known(stream, known, len(vocabulary), settings, space, workers)
@@ -94,7 +96,7 @@ def count_known(
         settings: settings of the stage.
         space: memory limit and folder for temporary files.
         workers: threads or processes; they do not change the counts.
-        in_units: whether to return the sums as integer numbers of units, which can be added to those of other texts.
+        in_units: whether to return the sums as integer numbers of units, which can be added to the sums of other texts.
     """
     units, one = unit_weights(settings.weighting, settings.window)
     one = 1 if in_units else one
@@ -125,14 +127,15 @@ def count_known(
 def add_run(
     runs: list[SpilledMatrix], run: SpilledMatrix, space: MemoryBudget, workers: Workers
 ) -> list[SpilledMatrix]:
-    """Return partial matrices and one more, summed if there would be too many files otherwise."""
+    """Add a partial matrix to a list. If the files of the list would be too many, sum its matrices. Return the list."""
     runs = [*runs, run]
     return [sum_runs(runs, space, workers)] if len(runs) == _FAN_IN else runs
 
 
 def sum_runs(runs: list[SpilledMatrix], space: MemoryBudget, workers: Workers, one: int = 1) -> SpilledMatrix:
     """Return the sum of partial matrices, divided by ``one``, the number of units in a weight of 1."""
-    from nlptx.cooccurrence.merge import merge  # imports SciPy, which takes as long as counting a small corpus
+    # imported here because it imports SciPy, which takes as long as counting a small corpus
+    from nlptx.cooccurrence.merge import merge
 
     return merge(runs, space, workers, one)
 
@@ -185,8 +188,8 @@ def _grouped(
 ) -> Iterator[NDArray[np.int64]]:
     """Yield the lengths of the non-empty documents in groups.
 
-    A group costs at most ``limit``, unless it is a single document. A document of n tokens costs
-    ``per_token`` * n + ``per_document``.
+    The cost of a document of n tokens is ``per_token`` * n + ``per_document``. The cost of a group is at most
+    ``limit``, unless it consists of a single document.
     """
     group: list[NDArray[np.int64]] = []
     cost = 0

@@ -1,4 +1,4 @@
-"""An inverted index: several documents joined into one text, and the positions of each word in that text."""
+"""An inverted index: several documents joined into one text, and the positions of each word in this text."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from nlptx.runtime.workers import Workers
 
 @dataclass(frozen=True)
 class InvertedIndex:
-    """Documents as one text of known words, and the positions of each word in that text.
+    """Several documents as one text of known words, and the positions of each word in this text.
 
-    Padding around each document prevents a window from reaching into another document. Positions are grouped by segment
+    Padding around each document prevents windows from extending into another document. Positions are grouped by segment
     (several consecutive documents), and within a segment by word.
 
     Args:
         text: int32 word ids of the documents, where V is the padding.
-        windows: for each position, the int32 or int64 index in ``text`` where the window around it begins. The
-            positions are grouped as described above.
-        starts: (V + 1, segments) int64 index in ``windows`` where the group of each word begins; the last row holds the
-            end of each segment.
+        windows: for each position, the int32 or int64 index in ``text`` where the window around the position begins.
+            The positions are grouped as described above.
+        starts: (V + 1, segments) int64 index in ``windows`` where the group of each word begins. The last row contains
+            the end of each segment.
     """
 
     text: NDArray[np.int32]
@@ -34,7 +34,7 @@ class InvertedIndex:
     def before(self) -> NDArray[np.int64]:
         """Return (V + 1,) int64: for each word id, the number of positions of words with smaller ids.
 
-        The last element is the number of all positions.
+        The last element is the total number of positions.
         """
         return self.starts.sum(axis=1) - self.starts[0].sum()
 
@@ -75,7 +75,8 @@ def build_index(
     def index_segment(number: int) -> None:
         first, after = edges[number], edges[number + 1]
         kept, lengths = _without_unknown(known[ids.read(start + first, start + after)], segments[number])
-        # Index, within this segment's part of the text, where the window around each position begins.
+        # For each position, the index where the window around it begins, within the part of the text that belongs to
+        # this segment.
         dtype: type[np.signedinteger] = np.int32 if sizes[number] < 1 << 31 else np.int64
         padding = np.arange(0, reach * len(lengths), reach, dtype=dtype)
         local = np.arange(len(kept), dtype=dtype) + np.repeat(padding, lengths)

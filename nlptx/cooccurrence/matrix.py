@@ -1,7 +1,6 @@
 """Stage 1: turns texts into a sparse matrix of word-by-word co-occurrence counts.
 
-The method is that of Lund & Burgess (1996), who count words in a window, with the weights 1/d of Pennington et al.
-(2014, GloVe).
+The words in a window are counted, as in Lund & Burgess (1996), with the weights 1/d of Pennington et al. (2014, GloVe).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Cooccurrence:
     """The co-occurrence counts of a corpus.
 
     Args:
-        matrix: (V, V) float64 counts in CSR format; the matrix is symmetric and its indices are sorted.
+        matrix: (V, V) float64 counts in CSR format. The matrix is symmetric, and its indices are sorted.
         vocabulary: the V words.
         settings: settings with which the corpus was counted.
         details: number of tokens, and other information about the corpus, such as its digest.
@@ -94,8 +93,8 @@ def count(
         settings: see :class:`CountSettings`.
         jobs: number of workers, or a :class:`Workers` object; by default, one worker per core. The number does not
             change the result. The workers are processes or threads; see :func:`nlptx.fit`.
-        memory: maximum number of bytes used for counting; more data goes to temporary files. The limit does not apply
-            to the result, which is always in memory.
+        memory: maximum number of bytes used for counting. Data that exceeds the limit goes to temporary files. The
+            limit does not apply to the result, which is always in memory.
         tmp_dir: folder for temporary files.
 
     Returns:

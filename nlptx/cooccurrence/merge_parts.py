@@ -1,4 +1,4 @@
-"""Adds up the parts of a corpus. The result is that of counting the whole corpus at once, in any order of the parts."""
+"""Adds up the parts of a corpus. In any order of the parts, the result is the same as for the whole corpus."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ Progress = Callable[[int], None]
 def merge_parts(
     paths: Sequence[str], space: MemoryBudget, workers: Workers, on_part: Progress = lambda parts: None
 ) -> Counts:
-    """Add up all parts of a corpus, which all have tokens or all have pairs.
+    """Add up all parts of a corpus. Either all parts have tokens, or all have pairs.
 
     Args:
         paths: files of the parts, in any order.
         space: memory limit, and folder for temporary files. One part at a time must fit in memory.
-        workers: threads or processes; their number does not change the counts.
+        workers: threads or processes. Their number does not change the counts.
         on_part: called after each part with the number of parts that have been read.
 
     Raises:
         ArtifactError: a file is not a part, or damaged.
-        DataError: the parts do not belong together, one is missing or given twice, or no word is frequent enough.
+        DataError: the parts do not belong together, a part is missing or given twice, or no word is frequent enough.
         OutputError: the temporary files cannot be written.
     """
     stream, runs = TokenStream(space), list[SpilledMatrix]()
     vocabulary: Vocabulary | None = None
-    artifact: Artifact  # after the loop: one of the parts, because there is at least one
+    artifact: Artifact  # after the loop, this is one of the parts, because there is at least one part
     for number, (path, artifact) in enumerate(_parts(paths), start=1):
         if artifact.kind == TOKENS:
             stream.add(build(artifact, TokenPart.from_artifact, path).chunk)
@@ -62,7 +62,7 @@ def merge_parts(
             part = build(artifact, _pairs, path)
             vocabulary = vocabulary or part.vocabulary
             if part.vocabulary.words != vocabulary.words or (part.vocabulary.counts != vocabulary.counts).any():
-                raise DataError(f"its words are not those of {paths[0]}", where=path)
+                raise DataError(f"its words differ from the words of {paths[0]}", where=path)
             lengths = np.diff(part.matrix.indptr).astype(np.int64)
             run = SpilledMatrix(len(vocabulary), space)
             run.append(SparseRows(part.matrix.indices, part.matrix.data, lengths))
@@ -144,10 +144,10 @@ def _check_alike(artifact: Artifact, first: Artifact, path: str, first_path: str
         ("number of shards", artifact.details["shards"], first.details["shards"]),
     ):
         if one != other:
-            raise DataError(f"its {name} is not that of {first_path}: {one} and {other}", where=path)
+            raise DataError(f"its {name} differs from {first_path}: {one} and {other}", where=path)
     for name, value in artifact.settings.items():
         if value != first.settings.get(name):
             others = f"`{name}` is {value} and {first.settings.get(name)}"
-            raise DataError(f"its settings are not those of {first_path}: {others}", where=path)
+            raise DataError(f"its settings differ from {first_path}: {others}", where=path)
     if about_corpus(artifact.details) != about_corpus(first.details):
-        raise DataError(f"its corpus is not that of {first_path}", where=path)
+        raise DataError(f"its corpus differs from the corpus of {first_path}", where=path)

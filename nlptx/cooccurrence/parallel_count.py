@@ -1,7 +1,7 @@
 """Counts the pairs of nearby words with several workers.
 
-Each worker receives groups of tasks; all groups take about the same time. Rows are returned through a ring of shared
-buffers, so that no large data passes through the pipes of worker processes.
+Each worker receives groups of tasks that take about the same time. Rows are returned through a ring of shared buffers,
+so that no large data passes through the pipes of worker processes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _PAIRS = 1 << 21
 
 
 def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
-    """Yield all V rows in order, several at a time. Use them before the next iteration, which may overwrite them.
+    """Yield all V rows in order, several at a time. The next iteration may overwrite them.
 
     Args:
         counter: counter of the pairs.
-        workers: threads or processes; their number does not change the counts.
+        workers: threads or processes. Their number does not change the counts.
     """
     workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS)  # about the number of groups
-    size = workers.jobs + 1  # the groups in progress and the one that the caller is using
+    size = workers.jobs + 1  # one for each group in progress, and one for the group that the caller is using
     ring = _BufferRing(size, max(counter.max_entries, _ENTRIES // size), counter.words)
 
     def work(numbered: tuple[int, list[Task]]) -> tuple[int, int]:
@@ -41,7 +41,7 @@ def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
 
 
 def _task_groups(counter: PairCounter, entries: int) -> Iterator[list[Task]]:
-    """Yield the tasks in groups of about ``_PAIRS`` pairs, whose rows have at most ``entries`` entries."""
+    """Yield the tasks in groups of about ``_PAIRS`` pairs. The rows of a group have at most ``entries`` entries."""
     group: list[Task] = []
     pairs = max_entries = 0
     for task in counter.tasks():
@@ -75,7 +75,7 @@ class _BufferRing:
         self.sums = shared_empty((size, entries), np.float64)
 
     def fill(self, number: int, parts: Iterable[SparseRows]) -> tuple[int, int]:
-        """Write the rows of a group to its buffer; return the number of rows and the number of their entries."""
+        """Write the rows of a group to its buffer. Return the number of rows and the number of their entries."""
         buffer = number % self.size
         filled = entries = 0
         for rows in parts:

@@ -1,9 +1,9 @@
-"""Parts of counts, which ``nlptx cooccur`` makes from one shard of a corpus and ``nlptx merge`` adds up.
+"""Parts of counts. ``nlptx cooccur`` makes a part from a shard of a corpus, and ``nlptx merge`` adds up all parts.
 
-There are two kinds of parts. A part with tokens has the encoded documents of the shard. A part with pairs has the sums
-of the pairs of words from a given vocabulary; they are integers, so the order of addition does not matter. The
-vocabulary comes from a word list, which is made from the counts of all words in all shards. Except for the undivided
-sums, such a part is an artifact like the counts of a whole corpus.
+There are two kinds of parts. A part with tokens contains the encoded documents of the shard. A part with pairs contains
+the counts of pairs of words from a given vocabulary, as integers (the sums before the division by the unit), so the
+order of addition does not matter. Apart from this, it is an artifact like the counts of a whole corpus. The vocabulary
+comes from a word list, which is made from the counts of all words in all shards.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class TokenPart:
         """Return the documents of a token stream.
 
         Args:
-            stream: the documents of the shard, without dropped words.
-            shard: which shard it is.
+            stream: the documents of the shard. No word may have been dropped.
+            shard: the shard.
             corpus: facts about the whole corpus.
         """
         words = list(stream.numbers)
@@ -74,7 +74,7 @@ class TokenPart:
         if len(set(words)) != len(words):
             raise CorruptError("a word is listed twice")
         if len(ids) and not 0 <= ids.min() <= ids.max() < len(words):
-            raise CorruptError("a document has a word that is not listed")
+            raise CorruptError("a document contains a word that is not listed")
         if (np.bincount(ids, minlength=len(words)) != counts).any():
             raise CorruptError("the counts of the words are wrong")
         if (lengths < 0).any() or lengths.sum() != len(ids):
@@ -84,7 +84,7 @@ class TokenPart:
 
 @dataclass(frozen=True)
 class WordList:
-    """The vocabulary of a corpus, from the counts of all words in all shards.
+    """The vocabulary of a corpus, chosen by the counts of all words in all shards.
 
     Args:
         vocabulary: the V words.
@@ -115,17 +115,17 @@ def check_complete(stream: TokenStream) -> None:
 
 
 def shard_details(shard: Shard) -> dict[str, int]:
-    """Return the details that say which shard a part was made from."""
+    """Return the details that name the shard from which a part was made."""
     return {"shard": shard.number, "shards": shard.of}
 
 
 def shard_of(details: dict[str, Any]) -> Shard:
-    """Return the shard that a part was made from."""
+    """Return the shard from which a part was made."""
     return Shard(details["shard"], details["shards"])
 
 
 def about_corpus(details: dict[str, Any]) -> dict[str, Any]:
-    """Return the details of a part without those about its shard."""
+    """Return the details of a part that do not concern its shard."""
     return {name: value for name, value in details.items() if name not in ("shard", "shards")}
 
 

@@ -17,7 +17,7 @@ class SpilledMatrix:
 
     Args:
         words: V, the number of words.
-        budget: memory limit, of which the matrix may use a quarter, and folder for temporary files.
+        budget: memory limit and folder for temporary files. The matrix may use a quarter of the limit.
         one: number by which the sums are divided.
     """
 
@@ -39,13 +39,13 @@ class SpilledMatrix:
     def append(self, rows: SparseRows) -> None:
         """Append a copy of the next rows."""
         self.columns.append(rows.columns.copy())
-        # The sums are divided, because multiplication by 1/one would round twice.
+        # The sums are divided by `one`, because multiplication by 1/one would round twice.
         self.values.append(rows.sums / self.one)
         self._lengths.append(rows.lengths.copy())
 
     def leave_memory(self, budget: MemoryBudget, share: float) -> None:
         """Move the entries to temporary files now; ``share`` is the fraction of the corpus counted so far."""
-        # Check the disk space for the partial matrices of the whole corpus and for their sum.
+        # There must be enough disk space for the partial matrices of the whole corpus and for their sum.
         budget.require(round(2 * BYTES_PER_ENTRY * len(self.columns) / share))
         self.columns.leave_memory()
         self.values.leave_memory()

@@ -20,7 +20,7 @@ KIND = "cooccurrence"
 
 @dataclass(frozen=True)
 class Counts:
-    """The counts of a corpus; the matrix is in memory or in temporary files.
+    """The counts of a corpus. The matrix is in memory or in temporary files.
 
     Args:
         matrix: the symmetric (V, V) matrix.

@@ -41,7 +41,7 @@ class StoredMatrix:
         return words, words
 
     def __getitem__(self, rows: slice) -> sp.csr_matrix:
-        """Return consecutive rows. Raises CorruptError if they cannot be those of counts."""
+        """Return consecutive rows. Raises CorruptError if they cannot be rows of counts."""
         start, stop, _ = rows.indices(self.shape[0])
         bounds = self.indptr[start : stop + 1]
         first, last = int(bounds[0]), int(bounds[-1])
@@ -57,7 +57,7 @@ class StoredMatrix:
 
 @dataclass(frozen=True)
 class StoredCooccurrence:
-    """The co-occurrence counts of a file, for :func:`nlptx.fit_pca`.
+    """The co-occurrence counts in a file, for :func:`nlptx.fit_pca`.
 
     Args:
         matrix: the symmetric (V, V) matrix of counts.
@@ -73,7 +73,7 @@ class StoredCooccurrence:
 
     @classmethod
     def open(cls, path: FilePath, budget: MemoryBudget) -> StoredCooccurrence:
-        """Open a file written by ``nlptx cooccur``; it stays open until the ``with`` block of the budget ends.
+        """Open a file written by ``nlptx cooccur``. It stays open until the ``with`` block of the budget ends.
 
         Raises:
             ArtifactError: the file is not a co-occurrence matrix or is damaged.

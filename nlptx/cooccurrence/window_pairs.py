@@ -1,9 +1,9 @@
 """Counts pairs of nearby words exactly, one row of the matrix at a time.
 
 The positions of a text are grouped by word. The words around all positions of a word determine the row of this word in
-the matrix. The row of a frequent word is summed in a dense vector, which stays in the cache. For a rare word, most of a
-dense vector would be zeros, so the pairs of many rare words are sorted together and equal pairs are summed. Rows are
-complete and in order, so no merging is needed.
+the matrix. The row of a frequent word is summed in a dense vector, which stays in the processor cache. For a rare word,
+most entries of a dense vector would be 0, so the pairs of many rare words are sorted together, and equal pairs are
+summed. Rows are complete and in order, so no merging is needed.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _LARGEST_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 26
 # Number of word ids in a cache line of 64 bytes.
 _CACHE_LINE = 16
-# Number of pairs that are processed together, small enough for their arrays to stay in the cache.
+# Number of pairs that are processed together. It is small enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
-# Summing a row in a dense vector takes as long as sorting _DENSE_PAIRS pairs, plus one more pair for every _DENSE_WORDS
+# Summing a row in a dense vector takes as long as sorting _DENSE_PAIRS pairs, plus one pair for every _DENSE_WORDS
 # words in the vocabulary.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
-# A range of rows of the matrix: the index of the first row, and the index after that of the last row.
+# A range of rows of the matrix: the index of the first row, and the index of the last row plus 1.
 Task = tuple[int, int]
 
 
 def unit_weights(weighting: str, window: int) -> tuple[NDArray[np.int64], int]:
     """Return the weights of the distances 1..window as integer numbers of units, and the number of units in weight 1.
 
-    Harmonic weights 1/d are exact for windows up to 20; for longer windows they are rounded to multiples of 2^-26. Sums
-    of units are exact in float64 up to 2^53 units.
+    Harmonic weights 1/d are exact for windows up to 20. For longer windows, they are rounded to multiples of 2^-26.
+    Sums of units are exact in float64 up to 2^53 units.
 
     >>> unit_weights("harmonic", 3)
     (array([6, 3, 2]), 6)
@@ -71,7 +71,7 @@ class PairCounter:
     """Counts pairs of words that are at most ``len(units)`` positions apart in the same document.
 
     Entry [a, b] of the matrix is the sum of the weights of all pairs of a position of word a and a position of word b.
-    Therefore, the matrix is symmetric.
+    So the matrix is symmetric.
 
     Args:
         index: index of the documents, built with a reach of ``len(units)``.
@@ -87,7 +87,7 @@ class PairCounter:
         self.words = len(index.starts) - 1
         self.weights = np.concatenate([units[::-1], [0], units]).astype(np.float64)
         self.window = len(self.weights)
-        # Element i is the window that begins at position i. A window is a single item, so that it is copied at once.
+        # Element i is the window that begins at position i, as a single item, so that a window is copied at once.
         windows = len(text) - self.window + 1
         self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.window}", text.data, 0, (4,))
         # Views of the text that begin at the first word of each cache line of a window, and at its last word.
@@ -103,7 +103,7 @@ class PairCounter:
         return int(self.before[after] - self.before[first]) * self.window
 
     def tasks(self) -> Iterator[Task]:
-        """Yield ranges that cover all rows in order: a frequent word forms a task by itself, rare words share one."""
+        """Yield ranges that cover all rows in order. A frequent word is a separate task; rare words share a task."""
         dense = (_DENSE_PAIRS + self.words // _DENSE_WORDS) // self.window
         row = 0
         while row < self.words:
@@ -138,7 +138,7 @@ class PairCounter:
         return SparseRows(columns.astype(np.int32), row[columns], np.array([len(columns)]))
 
     def _sorted(self, first: int, after: int) -> SparseRows:
-        """Return the rows of several words: sort their pairs by row and column, and sum equal pairs."""
+        """Return the rows of several words, found by sorting their pairs and summing equal pairs."""
         around = list(self._around(first, after))
         if not around:  # none of these words occurs in this part of the corpus
             return SparseRows(np.empty(0, np.int32), np.empty(0), np.zeros(after - first, np.int64))

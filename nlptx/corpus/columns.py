@@ -14,7 +14,7 @@ _NAMED = 40
 
 
 class FoundColumns(NamedTuple):
-    """Names of the columns in a table; label and weight are None if the table does not have them."""
+    """Names of the columns of a table. The label and the weight are None if the table has no such column."""
 
     text: str
     label: str | None
@@ -26,7 +26,7 @@ class Columns:
 
     Args:
         options: names of the columns.
-        on_guess: called with a note if a column is used whose name is not exactly the given one.
+        on_guess: called with a note if the name of a column that is used differs from the given name.
     """
 
     def __init__(self, options: ReadOptions, on_guess: Callable[[str], None]) -> None:
@@ -58,7 +58,7 @@ class Columns:
         name = self.options.text_column if self._text is None else self._text
         found = single_match(matching_columns(name, names), name, where, "text_column")
         if self._text is not None:
-            return found or self._text  # a row without this column has an empty text
+            return found or self._text  # if a row lacks this column, its text is empty
         if found is not None and found != name:
             self.on_guess(f"column {found!r} is read as the text")
         if found is None and self._is_one_text(names):
@@ -70,7 +70,7 @@ class Columns:
         return found
 
     def _is_one_text(self, names: Sequence[str]) -> bool:
-        """Return whether there is only one column and it can be read as the text, although the user did not name it."""
+        """Return whether the only column of a table can be read as the text, although the user did not name it."""
         named = self.options.text_column != ReadOptions.text_column
         if named or len(names) != 1 or matching_columns(self.options.label_column, names):
             return False
@@ -89,7 +89,7 @@ class Columns:
 
 
 def matching_columns(name: str, names: Iterable[str]) -> list[str]:
-    """Return the column with this name, or else all columns whose names differ from it only in case or outer spaces.
+    """Return the column with this name, or else all columns whose names differ only in case or outer spaces.
 
     >>> matching_columns("text", ["Text", "text"]), matching_columns("text", ["Text", " TEXT"])
     (['text'], ['Text', ' TEXT'])

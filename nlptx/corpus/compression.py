@@ -1,7 +1,6 @@
 """Reads and writes compressed files.
 
-Reading needs little memory, whatever the file states about the memory it needs. A truncated or damaged file causes an
-error.
+Reading needs little memory, even if the header of a file demands more. A truncated or damaged file causes an error.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from typing import Any, BinaryIO, cast
 from nlptx.io.whole_file import open_whole
 
 _BLOCK = 1 << 16
-# Maximum memory for decompressing an .xz file, in bytes. The file itself states how much it needs, which may be up to
-# 4 GiB. A file made with the strongest preset, xz -9, needs half of this limit.
+# Maximum memory for decompressing an .xz file, in bytes. The header of a file may demand up to 4 GiB. A file made with
+# the strongest preset, xz -9, needs half of this limit.
 _XZ_MEMORY = 128 << 20
 
 
@@ -51,7 +50,7 @@ def open_by_name(name: str) -> BinaryIO:
 
 
 def open_by_content(name: str) -> BinaryIO:
-    """Open a file for reading, decompressed if its first bytes are those of a compressed file."""
+    """Open a file for reading. If its first bytes show that it is compressed, it is decompressed."""
     with open(name, "rb") as file:
         start = file.read(6)
     return next((opener for magic, opener in _BY_MAGIC.items() if start.startswith(magic)), open_whole)(name)
@@ -96,7 +95,7 @@ class _GzipDecompressor:
 
     def decompress(self, packed: bytes, max_length: int) -> bytes:
         data = self._inner.decompress(self._inner.unconsumed_tail + packed, max_length)
-        # If the output has the maximum length, the decompressor may have more output, even without further input.
+        # If the output has the maximum length, the decompressor may produce more output without further input.
         self.needs_input = not self._inner.unconsumed_tail and len(data) < max_length
         return data
 
@@ -104,9 +103,9 @@ class _GzipDecompressor:
 class _Streams(io.RawIOBase):
     """The decompressed contents of a file that consists of one or more compressed streams.
 
-    The corresponding classes of the standard library are not used, because they accept an empty .gz file as valid,
-    treat damage after the first stream of a .bz2 or .xz file as the end of the file, and allocate as much memory as an
-    .xz file demands.
+    The corresponding classes of the standard library are not used. They accept an empty .gz file as valid, treat damage
+    after the first stream of a .bz2 or .xz file as the end of the file, and allocate as much memory as an .xz file
+    demands.
 
     Args:
         file: compressed file; closed together with this object.

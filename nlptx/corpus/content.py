@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from nlptx.corpus.columns import matching_columns
 
-# Number of bytes to examine. The first read of a longer file returns at least this many.
+# Number of bytes to examine. If a file is longer, the first read returns at least this number of bytes.
 HEAD = 4096
 
 
@@ -27,7 +27,7 @@ _AS_CSV = "Save the sheet as CSV (UTF-8) and give that file."
 _AS_TEXT = "Save the document as plain text (UTF-8) and give that file."
 _UNPACK = "Unpack it first ({}), or give the file itself, with a name that ends in {}."
 _CONVERT = "Convert it to UTF-8 first: iconv -f {} -t UTF-8."
-# First bytes -> kind of file. UTF-32 comes before UTF-16, because the byte order mark of UTF-32 starts with that of
+# First bytes -> kind of file. UTF-32 is before UTF-16, because its byte order mark starts with the byte order mark of
 # UTF-16.
 _SIGNATURES = {
     b"PK\x03\x04": NotText("a zip archive", "Unpack it first (unzip), and give the files in it."),
@@ -65,7 +65,7 @@ _ZIP_ENTRIES = (
     (b"header.npy", NotText("an artifact of nlptx", "Text is expected here; nlptx info FILE describes the artifact.")),
 )
 _ZIP_ENTRY = re.compile(rb"PK\x03\x04.{26}", re.DOTALL)
-# Minimum number of bytes from which statistics are computed, and the control characters that are very rare in text.
+# Minimum number of bytes from which statistics are computed; and control characters that are very rare in text.
 _MIN_BYTES = 16
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r\f\x1b"})
 # File name suffix -> kind of file, for kinds that do not contain plain text.
@@ -80,7 +80,7 @@ _NAMES = {
     ".zip": "a zip archive",
     ".npz": "a NumPy archive",
 }
-# A plain text may match one of the next two patterns, but only an HTML page matches both.
+# Plain text may match one of the next two patterns, but only an HTML page matches both.
 _HTML_START = re.compile(
     rb"(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*(?:<!doctype\s+html\b|<html[\s>])", re.IGNORECASE | re.DOTALL
 )
@@ -89,8 +89,8 @@ _XML_START = re.compile(rb"<\?xml\s+version\s*=")
 _KEY = r'"(?:[^"\\\n]|\\.)*+"\s*+:'
 _ARRAY_OF_OBJECTS = re.compile(rf"\[\s*+\{{\s*+{_KEY}")
 _OBJECT_OVER_LINES = re.compile(rf"\{{\s*\n\s*+{_KEY}")
-# Patterns of JSON arrays that contain strings or arrays of strings: complete arrays, and the first bytes of longer
-# ones.
+# Patterns for JSON arrays of strings, or of arrays of strings: for complete arrays, and for the beginning of longer
+# arrays.
 _STRING = r'"(?:[^"\\\x00-\x1f]|\\.)*+'
 _OPEN, _CLOSE = r"\[\s*+(?:\[\s*+)?+", r"\s*+(?:\]\s*+)?+"
 _AND_NEXT = rf'(?:{_STRING}"{_CLOSE},\s*+(?:\[\s*+)?+)'
@@ -106,15 +106,15 @@ _COLUMN_NAME = re.compile(r'"?[^\W\d](?:[\w .-]{0,40}\w)?"?')
 
 
 def not_text(head: bytes) -> NotText | None:
-    """Return the kind of input if its first bytes are not those of UTF-8 text, else None.
+    """Return the kind of an input whose first bytes show that it is not UTF-8 text, else None.
 
-    A single character is not enough to decide this, because a text may begin with ``<`` or ``[`` too.
+    The first character is not enough to decide this, because a text may begin with ``<`` or ``[``.
     """
     return _binary(head) or _markup(head) or _json_document(head)
 
 
 def kind_by_name(name: str) -> str | None:
-    """Return the kind of file by its name if that kind does not contain plain text, else None."""
+    """Return the kind of a file whose name shows that it does not contain plain text, else None."""
     return _NAMES.get(os.path.splitext(name)[1].lower())
 
 
@@ -152,7 +152,7 @@ def _unmarked_utf16(head: bytes) -> str:
 
 def _is_utf8(head: bytes) -> bool:
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be incomplete
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # the examined bytes may end within a character
     except UnicodeDecodeError:
         return False
     return True

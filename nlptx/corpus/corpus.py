@@ -25,9 +25,9 @@ class Corpus:
     """The documents of one or more inputs, read one at a time. Iterate over it only once.
 
     After the iteration, ``documents`` is the number of documents, ``sha256`` is their digest, and ``source`` is the
-    last source that was read. The digest covers texts and labels, but not file names or compression. Therefore, a
-    corpus has the same digest whether it is read from one file, a pipe or several files. ``left_out`` counts the rows
-    that ``skip_bad`` left out because they cannot be read.
+    last source that was read. The digest covers texts and labels, but not file names or compression. So a corpus has
+    the same digest whether it is read from one file, a pipe or several files. ``left_out`` counts the rows that cannot
+    be read and were left out because of ``skip_bad``.
 
     Args:
         inputs: paths of files, folders and archives, or ``-`` for standard input.
@@ -63,7 +63,7 @@ class Corpus:
                     yield from read(source)
 
     def _check_content(self, source: Source) -> None:
-        """Raise DataError for an input that is not text. Add a note about a table that would be read as text."""
+        """Raise DataError for an input that is not text. Add a note if it is read as text but looks like a table."""
         self._check_options(source)
         if source.format == "parquet":
             return

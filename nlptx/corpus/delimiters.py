@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# Delimiters that are recognised in a header without a comma.
+# Delimiters that are recognised if the header contains no comma.
 _OTHERS = ";|\t"
 # A quoted field begins at the start of a line or after a delimiter. It may continue after the end of the line.
 _QUOTED = re.compile(rf'(?:^|(?<=[,{_OTHERS}]))"(?:[^"]++|"")*+"?')
@@ -13,8 +13,8 @@ _QUOTED = re.compile(rf'(?:^|(?<=[,{_OTHERS}]))"(?:[^"]++|"")*+"?')
 def detect_delimiter(header: str) -> str:
     r"""Detect the delimiter of a CSV table from its first line.
 
-    If there is no comma outside quotes, but exactly one of ``;``, ``|`` and tab, that character is the delimiter;
-    otherwise the delimiter is a comma.
+    If the line contains no comma outside quotes, and exactly one of ``;``, ``|`` and tab, this character is the
+    delimiter; otherwise the delimiter is a comma.
 
     >>> detect_delimiter("Review;Stars"), detect_delimiter('"a;b",c'), detect_delimiter("a;b|c")
     (';', ',', ',')
@@ -25,7 +25,7 @@ def detect_delimiter(header: str) -> str:
 
 
 def looks_undivided(name: str) -> bool:
-    """Return whether the name of a column contains a delimiter, so that it may be several names."""
+    """Return whether a column name contains a delimiter, and is probably a whole header that was not split."""
     return any(character in name for character in ("," + _OTHERS))
 
 

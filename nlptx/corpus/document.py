@@ -21,7 +21,7 @@ class Document(NamedTuple):
 
     Args:
         text: the text, without its line end.
-        label: the label, or the contents of a cell with several labels; None if there is none.
+        label: the label, or the contents of a cell with several labels; None if there is no label.
         source: path of the file, as the user gave it; ``archive:member`` inside an archive.
         line: number of the first line of the document in this file, from 1; 0 if the file is one document.
         fields: all columns of the table row; None for plain text.
@@ -51,20 +51,21 @@ class Document(NamedTuple):
 class ReadOptions:
     """Options for reading inputs.
 
-    If no column has exactly a given name, a column is used whose name differs only in case or in surrounding spaces.
+    Column names may differ from the given names in case and in surrounding spaces, unless a column matches exactly.
 
     Args:
         text_column: name of the table column that contains the text.
-        label_column: name of the column that contains the label; it may be absent.
+        label_column: name of the column that contains the label. A table need not have this column.
         format: one of FORMATS; with ``auto``, the file name determines the format, and standard input is plain text.
-        splits: parts to read of a corpus with folders ``train/ test/ unsup/``; if empty, all parts.
+        splits: which of the folders ``train/ test/ unsup/`` of a corpus are read; if empty, all of them.
         encoding_errors: treatment of bytes that are not UTF-8, ``strict`` or ``replace``.
         skip_bad: whether to leave out rows that cannot be read, and rows that lack a text or a label.
         delimiter: character between the columns of CSV tables; if None, it is detected from the header.
-        label_map: new label for each old label that is to be replaced; other labels are kept.
+        label_map: old label -> new label. Other labels are kept.
         weight_column: name of the column that contains the weights of the rows, or None.
         label_separator: text between the labels in a cell of the label column; None if a text has exactly one label.
-        exclude: table of rows to leave out of labelled data, see :class:`nlptx.corpus.exclusion.Exclusion`; or None.
+        exclude: table of the rows to leave out of labelled data, or None; see
+            :class:`nlptx.corpus.exclusion.Exclusion`.
     """
 
     text_column: str = "text"
@@ -91,17 +92,17 @@ class ReadOptions:
 
 
 def check_separator(separator: str) -> None:
-    """Raise SettingsError unless ``separator`` can stand between the labels of a table cell."""
+    """Raise SettingsError unless ``separator`` can separate the labels in a table cell."""
     if not separator or separator != (separator.strip() or " "):
         raise SettingsError(f"`label_separator` is {separator!r}; expected a character such as ; without white space")
 
 
 def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[str, Any]:
-    """Return the reading options that differ from a command's defaults, to be recorded in the artifact.
+    """Return the reading options that differ from the defaults of the command. They are recorded in the artifact.
 
-    The format and the delimiter are not included, because they do not change the texts. Therefore, the
-    result is the same whether the format is recognised from a file name or must be given because a pipe is read. The
-    table of excluded rows is recorded by its digest instead of its name.
+    The format and the delimiter are not included, because they do not change the texts. So the result is the same for a
+    file whose name shows the format and for a pipe whose format must be given. The table of excluded rows is recorded
+    by its digest instead of its name.
     """
     defaults = ReadOptions(splits=splits)
     kept = {name: value for name, value in vars(reading).items() if name not in ("format", "delimiter", "exclude")}

@@ -1,4 +1,4 @@
-"""Rows to leave out of a corpus, listed in a table with their position and the beginning of their text."""
+"""Rows to leave out of a corpus. A table lists the position of each row and the beginning of its text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HINT = "Make the table again with nlptx check."
 
 
 def quoted(text: str) -> str:
-    """Return the beginning of a text on one line, with single spaces, by which the row is recognised."""
+    """Return the beginning of a text on one line, with single spaces. It identifies the row in the table."""
     start = text[: 2 * _QUOTED].replace("\0", " ").encode("utf-8", "backslashreplace").decode()
     return " ".join(start.split())[:_QUOTED].strip()
 
@@ -26,7 +26,7 @@ class Exclusion:
 
     Args:
         path: the table, for messages.
-        texts: beginning of the text of each row, by file and line; line 0 is a whole file.
+        texts: (file, line) -> beginning of the text. Line 0 means that the whole file is one text.
         seen: positions of the rows that have been left out.
     """
 
@@ -56,7 +56,7 @@ class Exclusion:
         """Return whether a document is to be left out.
 
         Raises:
-            DataError: the table has another text for this position.
+            DataError: the text at this position is not the text in the table.
         """
         position = _normal(document.source), document.line
         text = self.texts.get(position)
@@ -72,10 +72,10 @@ class Exclusion:
         return True
 
     def note(self) -> str:
-        """Return a note on how many rows were left out.
+        """Return a note with the number of rows that were left out.
 
         Raises:
-            DataError: no row of the table is in the data, although the table has rows.
+            DataError: the table has rows, but none of them is in the data.
         """
         missing = len(self.texts) - len(self.seen)
         if self.texts and not self.seen:
@@ -90,5 +90,5 @@ class Exclusion:
 
 
 def _normal(source: str) -> str:
-    """Return a file name that is the same for ./data.tsv and data.tsv."""
+    """Return the normal form of a file name: data.tsv for both ./data.tsv and data.tsv."""
     return os.path.normpath(source)

@@ -27,8 +27,8 @@ def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
 def read_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[bytes, int]]:
     """Yield the lines that :func:`read_text` reads, as blocks of lines, with the number of lines in each block.
 
-    A block (see :mod:`nlptx.text.blocks`) is split into lines only if it contains carriage returns or is not UTF-8.
-    A block is yielded when it is full, so use :func:`read_text` if lines must be processed as they arrive.
+    A block (see :mod:`nlptx.text.blocks`) is split into lines only if it contains carriage returns or is not UTF-8. A
+    block is not yielded before it is full, so use :func:`read_text` if lines must be processed as they arrive.
     """
     number = 1  # number of the first line of the block
     for block, count in _whole_lines(source):
@@ -42,10 +42,10 @@ def read_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[bytes, i
 
 
 def _whole_lines(source: Source) -> Iterator[tuple[bytes, int]]:
-    """Yield blocks of whole lines, with the number of lines in each. A missing line feed at the end is added."""
+    """Yield blocks of whole lines, with the number of lines in each. If the last line has no line feed, add one."""
     number = 1  # number of the current, incomplete line
     partial_line: list[bytes] = []
-    length = 0  # number of bytes of this line that have been read
+    length = 0  # number of bytes of the current line that have been read
     while data := source.stream.read(BLOCK):
         first, last = data.find(b"\n") + 1, data.rfind(b"\n") + 1
         if length + (first or len(data)) > source.longest:

@@ -1,4 +1,4 @@
-"""Describes training texts that are passed from Python, in the same way as texts that are read from a table."""
+"""Describes training texts passed from Python in the same way as texts read from a table."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def parse_label_map(pairs: Iterable[str]) -> dict[str, str]:
 
 
 def map_labels(labels: Iterable[str], label_map: Mapping[str, str]) -> list[str]:
-    """Return the labels, each replaced as ``label_map`` says."""
+    """Return the labels after replacing those that ``label_map`` contains."""
     return [label_map.get(label, label) for label in labels]
 
 

@@ -12,11 +12,11 @@ from nlptx.corpus.label_map import label_map_notes, map_labels
 def read_labels(
     cells: Sequence[str], options: ReadOptions, on_note: Callable[[str], None]
 ) -> list[str] | list[tuple[str, ...]]:
-    """Return the label in each cell, or the distinct labels in each cell, sorted, if there is a ``label_separator``.
+    """Return the label in each cell or, if there is a ``label_separator``, the sorted distinct labels in each cell.
 
     Args:
         cells: contents of the label column, or names of folders.
-        options: options for reading, with the separator and the label map, which applies to each label.
+        options: options for reading. The label map applies to each label in a cell.
         on_note: called with notes about labels.
 
     Raises:
@@ -35,7 +35,7 @@ def read_labels(
 def split_cells(
     cells: Iterable[str], separator: str, on_note: Callable[[str], None] = lambda note: None
 ) -> list[list[str]]:
-    """Return the labels in each cell, without the spaces around them, and without duplicates; an empty cell has none.
+    """Return the labels in each cell, without surrounding spaces and without duplicates. An empty cell has no label.
 
     Args:
         cells: contents of the label column.

@@ -1,6 +1,6 @@
 """Checks that documents have the label or the text that a command needs.
 
-A document without it causes an error or is left out.
+A document that lacks one of them causes an error or is left out.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class LabelledDocuments:
 
     A document without a label causes an error. If the corpus is read with ``skip_bad``, documents without a label or
     without a text are left out instead, and a note at the end gives their number. Documents in the split ``unlabelled``
-    are not checked. Rows that the table ``exclude`` of the reading options lists are left out too, and counted in a
-    note. With a ``label_separator``, an empty label cell is valid: the text has none of the labels.
+    are not checked. Rows listed in the table ``exclude`` of the reading options are left out too, and a note gives
+    their number. With a ``label_separator``, an empty label cell is valid: the text has none of the labels.
 
     Args:
         corpus: the documents.

@@ -9,7 +9,7 @@ _NAMED = 3
 
 
 class LeftOut:
-    """Counts the rows that are left out, and stores the positions of the first ones."""
+    """Counts the rows that are left out, and stores the positions of the first of them."""
 
     def __init__(self) -> None:
         self._causes: Counter[str] = Counter()
@@ -31,7 +31,7 @@ class LeftOut:
 
     @property
     def causes(self) -> str:
-        """The causes, each with its number of rows, as in "2 without a label, 1 without a text"."""
+        """The causes and their numbers of rows, such as "2 without a label, 1 without a text"."""
         return ", ".join(f"{count:,} {cause}" for cause, count in sorted(self._causes.items()))
 
     @property

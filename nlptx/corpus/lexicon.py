@@ -1,4 +1,4 @@
-"""Reading of a lexicon: words and phrases, each with a value, such as the strength of the opinion it expresses."""
+"""Reads a lexicon: words and phrases, each with a value, such as the strength of the opinion that it expresses."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from nlptx.io.paths import FilePath, file_name
 def read_lexicon(path: FilePath) -> dict[str, float]:
     """Read a lexicon: a UTF-8 table, separated by tabs, with a word or phrase and its value in the first two columns.
 
-    The first line may be a header. Empty lines and further columns are ignored. If a word occurs again, its last value
-    counts.
+    The first line may be a header. Empty lines and further columns are ignored. If a word occurs more than once, its
+    last value is used.
 
     Raises:
         DataError: a line has no second column, or a value that is not a finite number; or there is no entry.

@@ -17,17 +17,17 @@ _LARGEST = 1_000_000
 
 @dataclass(frozen=True)
 class Shard:
-    """One of the parts of about equal size that a corpus is divided into.
+    """One of several parts, of about equal size, into which a corpus is divided.
 
-    Documents are assigned to the shards in turn, a thousand at a time. This depends only on the number of a document in
-    the corpus, not on how the corpus is divided into files.
+    Documents are assigned to the shards in turn, a thousand at a time. The shard of a document depends only on its
+    number in the corpus, not on how the corpus is divided into files.
 
     Args:
         number: number of this shard, from 1 to ``of``.
         of: number of shards.
 
     Raises:
-        SettingsError: there is no such shard.
+        SettingsError: the number of the shard or of all shards is out of range.
     """
 
     number: int
@@ -55,8 +55,8 @@ class Shard:
         return cls(int(match[1]), int(match[2]))
 
     def blocks(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the documents of this shard from blocks of lines (see :mod:`nlptx.text.blocks`); reads all of them."""
-        done = 0  # number of documents in the blocks before
+        """Read all blocks of lines (see :mod:`nlptx.text.blocks`), and yield the documents of this shard."""
+        done = 0  # number of documents in earlier blocks
         for block in blocks:
             ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1
             first, last = done // _RUN, (done + len(ends) - 1) // _RUN

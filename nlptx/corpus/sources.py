@@ -22,14 +22,14 @@ from nlptx.io.whole_file import open_whole
 STDIN = "-"
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-# First characters of the names of text files that are part of corpora, mainly of aclImdb, but are not documents.
+# First characters of the names of text files that are part of a corpus, mainly aclImdb, but are not documents.
 _NO_DOCUMENTS = (".", "urls_", "imdbEr.", "README.")
 _BLOCK = 1 << 20
 # Maximum number of bytes of a text or row, in uncompressed and in compressed input. The first limit is high, because
-# some corpora are a single long line. The second one is low, because a compressed file of a few kilobytes must not fill
-# the memory.
+# some corpora are a single long line. The second limit is low, because a compressed file of a few kilobytes must not
+# fill the memory.
 _LONGEST, _LONGEST_PACKED = 1 << 30, 8 << 20
-# Maximum number of bytes of metadata about one archive member: long names, times, permissions.
+# Maximum number of bytes of metadata of one archive member: long names, times, permissions.
 _LONGEST_MEMBER_HEADER = 1 << 18
 
 
@@ -41,7 +41,7 @@ class Source:
         name: name used in messages.
         stream: stream of the decompressed bytes.
         format: ``text`` (one document per line), ``document`` (one document) or a table format.
-        label: label given by the parent folder, or None.
+        label: name of the folder that contains the file, or None.
         split: part of a corpus with folders ``train/ test/ unsup/`` that contains the source, or None.
         packed: whether the input is compressed or an archive.
         columns: column names of a table, available after its header has been read.
@@ -91,7 +91,7 @@ def damage_reported(name: str) -> Iterator[None]:
         raise DataError("permission denied", where=str(error.filename or name)) from error
     except (EOFError, OSError, zlib.error, lzma.LZMAError, tarfile.TarError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # the error comes from the operating system, not from the decompressor
+            raise  # the error was raised by the operating system, not by the decompressor
         reason = f"truncated or damaged ({error})" if str(error) else "truncated or damaged"
         raise DataError(
             reason, where=name, hint="Get the file again, or check it with gzip -t, xz -t or tar -t."
@@ -104,7 +104,7 @@ def _standard_input(options: ReadOptions) -> Source:
     stream: BinaryIO = sys.stdin.buffer
     with suppress(OSError, ValueError):  # in a Python program, sys.stdin may be an object without a file descriptor
         stream = open_whole(stream.fileno(), "<stdin>")
-    if not hasattr(stream, "peek"):  # such an object may lack this method, which is needed to examine the first bytes
+    if not hasattr(stream, "peek"):  # examining the first bytes needs peek(), which such an object may lack
         stream = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream)))
     return Source("<stdin>", stream, _format("", options))
 
@@ -116,7 +116,7 @@ def format_by_name(name: str) -> str:
 
 
 def _format(name: str, options: ReadOptions) -> str:
-    """Return the format in which a file is read. If a delimiter other than a tab is given, TSV is read as CSV."""
+    """Return the format as which a file is read. If a delimiter other than a tab is given, TSV is read as CSV."""
     format = format_by_name(name) if options.format == "auto" else options.format
     return "csv" if format == "tsv" and options.delimiter not in (None, "\t") else format
 
@@ -198,8 +198,8 @@ def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
             archive.members.clear()  # type: ignore[attr-defined]
             archive.pax_headers.clear()  # type: ignore[attr-defined]
             _skip_contents(archive)
-        # tarfile stops at the end marker. Read the rest too, to verify the checksum of compressed data, and to report
-        # damage or a second archive.
+        # tarfile stops at the end marker. The rest is read too, in order to verify the checksum of compressed data and
+        # to report damage or a second archive.
         while rest := archive.fileobj.read(_BLOCK):
             if rest.strip(b"\0"):
                 raise tarfile.ReadError("data after its end")
@@ -210,7 +210,7 @@ def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
 def _skip_contents(archive: tarfile.TarFile) -> None:
     """Read to the last byte before the next header, and raise an error if the archive ends earlier.
 
-    tarfile itself trusts the size that is stated in the header.
+    tarfile itself relies on the size stated in the header.
     """
     stream: Any = archive.fileobj
     while (remaining := archive.offset - 1 - stream.tell()) > 0:
@@ -225,7 +225,7 @@ class _Location:
 
 
 def _locate(path: PurePosixPath, root: str, options: ReadOptions) -> _Location | None:
-    """Return the label and the split of a file, which are determined by its folders, or None if it must not be read.
+    """Return the label and the split of a file, as determined by its folders, or None if it must not be read.
 
     The name of the innermost folder is the label, unless this folder is a split or the file is at the top level.
     """

@@ -18,8 +18,8 @@ from nlptx.corpus.sources import Source
 from nlptx.errors import DataError, NlptxError
 from nlptx.io import strict_json
 
-# Maximum number of characters in a CSV field. There must be a limit, because the rest of the file becomes one field if
-# a quote is not closed. The default limit of the csv module, 128 KiB, is too small for long texts.
+# Maximum number of characters in a CSV field. There must be a limit: if a quote is not closed, the rest of the file
+# becomes one field. The default limit of the csv module, 128 KiB, is too small for long texts.
 _LONGEST_FIELD = 8 << 20
 
 
@@ -110,14 +110,14 @@ def _label(value: Any, where: str, separator: str | None = None) -> str | None:
     if _is_missing(value):
         return None
     if isinstance(value, float):
-        return repr(float(value)).removesuffix(".0")  # all digits, because rounding could merge two labels
+        return repr(float(value)).removesuffix(".0")  # keeps all digits, because rounding could make two labels equal
     if isinstance(value, bool):
-        return "true" if value else "false"  # as JSON and other formats write it
+        return "true" if value else "false"  # as in JSON
     return " ".join(str(value).split()) or None
 
 
 def _joined(values: list[Any], where: str, separator: str) -> str | None:
-    """Return the labels of a JSON list as the contents of a cell."""
+    """Return the labels of a JSON list as they would be written in a cell."""
     labels = [_label(value, where) or "" for value in values]
     if wrong := next((label for label in labels if separator in label), None):
         raise BadRowError(

@@ -16,7 +16,7 @@ from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.sources import format_by_name
 from nlptx.runtime.progress import counted
 
-# Parts that are read by default of a corpus with folders train, test and unsup. Texts in unsup need no label.
+# The parts of a corpus with folders train, test and unsup that are read by default. Texts in unsup need no label.
 SPLITS = ("train", "unsup")
 _UNLABELLED = "unsup"
 _HELD_OUT = "test"
@@ -37,7 +37,7 @@ class TrainingTexts:
         source: number of documents and digests of the data, to be stored as :attr:`nlptx.Model.source`.
         left_out: texts of the rows that ``skip_bad`` left out, and of rows with the weight 0.
         documents: the documents of ``texts``, with the columns of their rows; empty unless requested.
-        corpus: number, digest and reading options of all texts except the held-out ones. ``nlptx cooccur`` records the
+        corpus: number, digest and reading options of all texts except the held-out texts. ``nlptx cooccur`` records the
             same values when it counts the same inputs.
     """
 
@@ -66,14 +66,14 @@ def read_training_data(
 
     Args:
         data: one or more paths, or ``-`` for standard input. Texts in a folder ``unsup`` need no labels.
-        unlabelled: paths of texts without labels. Of a corpus with folders train, test and unsup, only ``unsup`` is
+        unlabelled: paths of texts without labels. If a corpus has the folders train, test and unsup, only ``unsup`` is
             read.
-        valid: paths of held-out texts. Of a corpus with folders train, test and unsup, only ``test`` is read.
+        valid: paths of held-out texts. If a corpus has the folders train, test and unsup, only ``test`` is read.
         options: options for reading; the label map applies to ``data`` and ``valid``, the weight column only to
             ``data``.
         on_document: called from time to time with the number of documents read so far.
         on_note: called with notes about the inputs.
-        keep_documents: whether to return the documents of the texts too, which need more memory.
+        keep_documents: whether to return the documents of the texts too. They need more memory.
 
     Raises:
         DataError, LabelError: a text cannot be read or has no label (the error gives file and line), or none of the
@@ -130,7 +130,7 @@ def _options_of_texts(options: ReadOptions) -> ReadOptions:
 def _options_of(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
     """Return the options for reading unlabelled or held-out texts.
 
-    Unlike the training data, such texts have no weights, and they may be plain text, which has no delimiter.
+    These texts have no weights. They may be plain text, so the delimiter of the training data does not apply to them.
     """
     csv = options.format != "auto" or any(format_by_name(name) in ("csv", "tsv") for name in names)
     delimiter = options.delimiter if csv else None
@@ -146,16 +146,16 @@ def _read_sorted(
 ) -> TrainingTexts:
     """Read a corpus. Files with one text each are sorted by the numbers in their names: 2.txt before 10.txt.
 
-    Therefore, a folder and an archive of this folder give the same model, and texts with nearby numbers are adjacent.
-    Adjacent texts are held out together: they often have the same subject, and the subjects of the held-out texts
-    should not occur in training.
+    So a folder and an archive of this folder give the same model, and texts with nearby numbers are adjacent. Adjacent
+    texts are held out together, because they often have the same subject, and the subjects of held-out texts should not
+    occur in training.
     """
     labelled: list[Document] = []
     unlabelled: list[Document] = []
     documents = LabelledDocuments(corpus, _UNLABELLED)
     for document in counted(documents, on_document, already):
         (unlabelled if document.split == _UNLABELLED else labelled).append(document)
-    # Record the digest of the labelled texts alone too, because ``evaluate`` reads only these.
+    # The digest of the labelled texts alone is recorded too, because ``evaluate`` reads only labelled texts.
     source = {"labelled_sha256": digest(labelled)} if unlabelled else {}
     if corpus.options.weight_column is not None:
         source["weights_sha256"] = digest_of_weights(row.weight for row in labelled)
@@ -167,19 +167,19 @@ def _read_sorted(
         [document.text for document in unlabelled],
         weights=None if corpus.options.weight_column is None else [document.weight for document in labelled],
         source=source,
-        # Texts of weight 0 are not used for training either.
+        # Like unreadable rows, texts of weight 0 are not used for training.
         left_out=documents.left_out + [document.text for document in labelled if not document.weight],
         documents=labelled if keep_documents else [],
     )
 
 
 def digest_of_weights(weights: Iterable[float]) -> str:
-    """Return the digest of the weights of the training texts, which the digest of the texts does not cover."""
+    """Return the digest of the weights of the training texts. The digest of the texts does not cover the weights."""
     return hashlib.sha256("".join(f"{float(weight)!r}\n" for weight in weights).encode()).hexdigest()
 
 
 def _natural(document: Document) -> list[tuple[int, str]]:
-    """Return a key that sorts one-text files by the numbers in their names. For lines and rows, the key is empty."""
+    """Return a key that sorts files with one text each by the numbers in their names; empty for lines and rows."""
     if document.line:
         return []
     found = re.findall(r"[0-9]+|[^0-9]+", document.source)

@@ -34,7 +34,7 @@ class Check:
 
     Args:
         profile: the profile of the data.
-        findings: the faults that were found, in the order of KINDS; kinds without a fault are left out.
+        findings: the faults that were found, in the order of KINDS. Kinds without any fault are left out.
         rows: the rows of the data, followed by the rows of the other data if there are any. Findings contain indices of
             these rows.
         count: number of rows of the data, without the rows of the other data.
@@ -46,7 +46,7 @@ class Check:
     count: int
 
     def number_of(self, kind: str) -> int:
-        """Return the number of rows with a fault of a kind."""
+        """Return the number of rows with a fault of this kind."""
         if kind == "unreadable-rows":
             return self.profile.unreadable
         return next((len(finding) for finding in self.findings if finding.kind == kind), 0)
@@ -70,10 +70,10 @@ def check(
         workers: threads or processes to use; they do not change the result.
         against: other data that should have no text in common with the data, such as test data.
         similarity: minimum Jaccard similarity of texts that are nearly the same.
-        predict: function that returns predictions with probabilities for the rows that have a text and a label. They
-            must come from a model that was not trained on these rows. None if there is no such model.
+        predict: function that returns predictions with probabilities for the rows that have a text and a label. The
+            predictions must come from a model that was not trained on these rows. None if there is no such model.
         cross_fit: whether to fit n-gram models out of fold. If ``predict`` is given too, the geometric mean of both
-            probabilities is used, which finds wrong labels better than either of them alone.
+            probabilities is used. It finds wrong labels better than either probability alone.
         seed: seed for the folds.
         on_progress: called with the name of a step and its completed fraction.
         on_note: called with a note if likely wrong labels cannot be searched for.

@@ -33,7 +33,7 @@ def find_copies(rows: Rows, first: NDArray[np.int64], count: int) -> Iterator[Fi
 
 
 def _conflicts(rows: Rows, first: NDArray[np.int64]) -> Finding:
-    """Return the rows of texts with different labels, except the rows with the most frequent label of their text."""
+    """Return the rows whose text also occurs with other labels, except rows with the most frequent of these labels."""
     repeated = np.bincount(first, minlength=len(first))[first] > 1
     groups: defaultdict[int, list[int]] = defaultdict(list)
     for row in np.flatnonzero(repeated).tolist():
@@ -83,7 +83,7 @@ def _differ(labels: Labels | None, others: Labels | None) -> bool:
 def _strongest(
     kind: str, rows: NDArray[np.int64], others: NDArray[np.int64], similarity: NDArray[np.float64]
 ) -> Finding:
-    """Return a finding that contains each row once, with the other row that is most similar."""
+    """Return a finding that contains each row once, with the most similar other row."""
     order = np.lexsort((others, -similarity, rows))
     rows, others, similarity = rows[order], others[order], similarity[order]
     chosen = np.flatnonzero(np.diff(rows, prepend=-1))

@@ -15,10 +15,9 @@ class Kind(NamedTuple):
 
     Args:
         title: what is wrong, as a heading.
-        advice: one sentence on what to do.
+        advice: one sentence that says what to do.
         certain: whether every row of this kind is a fault. If not, some of the rows may be correct.
-        removable: whether the fault can be remedied by leaving the rows out. If so, the table of suspicious rows
-            contains them.
+        removable: whether leaving the rows out removes the fault. If so, the table of suspicious rows contains them.
     """
 
     title: str
@@ -52,7 +51,7 @@ KINDS = {
     ),
     "overlap": Kind(
         "texts that also occur in the other data",
-        "Leave them out of one of the two; otherwise test results are too good.",
+        "Remove them from one of the two data sets; otherwise test results are too good.",
         removable=True,
     ),
     "near-overlap": Kind(
@@ -65,7 +64,7 @@ KINDS = {
         "texts with characters that were decoded wrongly", "Read the source again as UTF-8: 'Ã©' was probably 'é'."
     ),
     "lost-characters": Kind(
-        "texts with the replacement character U+FFFD", "Convert the source again from its own encoding."
+        "texts with the replacement character U+FFFD", "Convert the source again from its original encoding."
     ),
     "control-characters": Kind("texts with control characters", "Remove these characters."),
     "markup": Kind(
@@ -92,8 +91,9 @@ class Finding:
     Args:
         kind: key of KINDS.
         rows: (K,) indices of the rows.
-        others: (K,) index of the row that each is compared with, such as the first copy; None if there is none.
-        scores: (K,) how certain the fault is, from 0 to 1; None if the kind of fault has no scores.
+        others: (K,) index of the row with which each row is compared, such as the first copy; None if there is no such
+            row.
+        scores: (K,) certainty of the fault, from 0 to 1; None if the kind of fault has no scores.
         suggested: label to use instead, or "" if none can be suggested; None if the fault is not about labels.
     """
 

@@ -19,7 +19,7 @@ class LabelledRows:
 
     Args:
         indices: (N,) indices of the rows.
-        targets: (N,) int64 class of each text; or (N, C) bool, whether the text has each label.
+        targets: (N,) int64 class of each text; or (N, C) bool, True where a text has a label.
         label_names: names of the C labels, sorted.
     """
 
@@ -41,7 +41,7 @@ class LabelledRows:
 
     @property
     def obstacle(self) -> str:
-        """Reason why no model can be fitted on the rows; an empty string if one can."""
+        """Reason why no model can be fitted on the rows, or an empty string."""
         if self.targets.ndim == 2:
             with_label = self.targets.sum(axis=0)
             enough = ((with_label >= MIN_TEXTS) & (len(self.targets) - with_label >= MIN_TEXTS)).any()
@@ -54,5 +54,5 @@ class LabelledRows:
         indices = self.indices.tolist()
         documents = [rows.documents[row] for row in indices]
         sets = [rows.labels[row] or () for row in indices]
-        names = [name for labels in sets for name in labels]  # one per row, unless rows have sets of labels
+        names = [name for labels in sets for name in labels]  # a row has one label, unless rows have sets of labels
         return LabelledData(documents, sets if rows.sets else names, rows.sha256)

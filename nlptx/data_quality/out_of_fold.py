@@ -1,7 +1,7 @@
-"""Out-of-fold probabilities of the labels, from the linear models of n-grams that training uses too.
+"""Out-of-fold probabilities of the labels, from linear models of n-grams like those used in training.
 
 The texts are assigned to folds. The probabilities of a text come from a logistic regression on naive-Bayes ratios
-(:mod:`nlptx.ngrams.ratio_model`) that was fitted on the other folds. Fitting takes seconds.
+(:mod:`nlptx.ngrams.ratio_model`) that was fitted on the other folds.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from nlptx.nn.activations import sigmoid
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import assign_folds
 
-# Number of folds. With more folds, each model is fitted on more texts, and all models together take more time.
+# Number of folds. With more folds, each model is fitted on more texts, but fitting all models takes more time.
 FOLDS = 10
 # Length of the longest n-gram, and minimum number of texts that an n-gram must occur in.
 _ORDER, _MIN_TEXTS = 2, 2
-# If there are more labels than this, one sparse model per label is fitted, because dense weights of all labels would
-# take too much memory.
+# If there are more labels than this, a sparse model is fitted for each label, because dense weights for all labels
+# would take too much memory.
 _MANY_LABELS = 20
 
 
@@ -67,7 +67,7 @@ def fit_probabilities(
 
     Args:
         rows: (N, G) rows of :func:`ngram_rows` for the labelled texts.
-        targets: (N,) int64 class of each text; or (N, C) bool, whether the text has each label.
+        targets: (N,) int64 class of each text; or (N, C) bool, True where a text has a label.
         classes: C.
         others: (B, G) rows of :func:`ngram_rows` for the other texts.
     """
@@ -95,11 +95,11 @@ def out_of_fold_probabilities(
     workers: Workers,
     on_progress: Callable[[float], None] = lambda fraction: None,
 ) -> NDArray[np.float64]:
-    """Return the probabilities of the labels of each text, (N, C), from models not fitted on this text.
+    """Return the probabilities of the labels of each text, (N, C), from a model that was not fitted on this text.
 
     Args:
         words: words of the N texts.
-        targets: (N,) int64 class of each text; or (N, C) bool, whether the text has each label.
+        targets: (N,) int64 class of each text; or (N, C) bool, True where a text has a label.
         classes: C.
         rng: source of randomness for the folds.
         workers: threads to use; they do not change the result.

@@ -17,10 +17,10 @@ PERCENTILES = (5, 25, 50, 75, 95, 99)
 
 @dataclass(frozen=True)
 class Lengths:
-    """Distribution of a length over the texts.
+    """Distribution of the lengths of the texts, in words or in characters.
 
     Args:
-        percentiles: percentage, one of PERCENTILES -> smallest length that this percentage of the texts does not
+        percentiles: for each percentage in PERCENTILES, the smallest length that this percentage of the texts does not
             exceed.
         maximum: greatest length.
         where: position of the first text with the greatest length.
@@ -35,7 +35,7 @@ class Lengths:
 
 @dataclass(frozen=True)
 class LabelCount:
-    """Number of texts with a label, and their fraction of the texts that have a label."""
+    """Number of texts with a certain label, and their fraction of all labelled texts."""
 
     label: str
     texts: int

@@ -1,4 +1,4 @@
-"""Reads labelled data for checking. Rows with missing values are kept and reported; they are not an error."""
+"""Reads labelled data in order to check it. Rows with missing values are kept and reported, and cause no error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.label_sets import read_labels
 from nlptx.errors import DataError
 
-# Labels of a text: their names, sorted. A text with one label has a tuple of length 1.
+# Sorted names of the labels of a text. If a text has one label, the tuple has length 1.
 Labels = tuple[str, ...]
 
 
@@ -20,9 +20,9 @@ class Rows:
     """The rows of labelled data.
 
     Args:
-        documents: the N documents, without the columns other than text and label.
+        documents: the N documents. Columns other than the text and the label are dropped.
         labels: labels of each text, or None if the label is missing.
-        columns: names of all columns, in the order in which they were seen; empty for plain text.
+        columns: names of all columns, in order of first occurrence; empty for plain text.
         unreadable: number of rows that could not be read; the documents do not contain them.
         first_unreadable: position of the first of these rows, or "".
         sets: whether a text may have any number of labels.
@@ -51,7 +51,7 @@ class Rows:
         return [document.where for document in self.documents]
 
     def followed_by(self, other: Rows) -> Rows:
-        """Return these rows and those of ``other`` together."""
+        """Return these rows, followed by the rows of ``other``."""
         return replace(self, documents=self.documents + other.documents, labels=self.labels + other.labels)
 
 

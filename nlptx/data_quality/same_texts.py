@@ -9,12 +9,13 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-# Length of the digests that are compared, in bytes. Two different texts have the same digest with probability 2^-128.
+# Length of the digests that are compared, in bytes. Two different texts have the same digest with a probability of
+# 2^-128.
 _DIGEST = 16
 
 
 def normalized(text: str) -> str:
-    r"""Return the normal form in which a text is compared with others: NFKC, case folded, with single spaces.
+    r"""Return the normal form of a text for comparisons: NFKC, case folded, with single spaces.
 
     >>> normalized("Ｆine\u00a0 PHONE\n")
     'fine phone'
@@ -24,7 +25,7 @@ def normalized(text: str) -> str:
 
 
 def first_same(texts: Sequence[str]) -> NDArray[np.int64]:
-    """Return the index of the first text that is the same as each text, (N,). An empty text is the same as no other.
+    """Return the index of the first text that is the same as each text, (N,). An empty text differs from all others.
 
     Args:
         texts: the N texts.

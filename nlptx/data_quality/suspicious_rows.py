@@ -1,4 +1,4 @@
-"""A table of rows that may have to be left out or corrected, one line per row, the most suspicious first."""
+"""A table of rows that may have to be left out or corrected: one line per row, the most suspicious row first."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _DIGITS = 4
 
 
 def suspicious_rows(result: Check) -> Iterator[dict[str, Any]]:
-    """Yield the columns of the table for each row with a fault that can be remedied by leaving the row out.
+    """Yield the cells of the table for each row with a fault that leaving out the row would remove.
 
-    The columns are the file, the line, the beginning of the text, its label, the suggested label if there is one, the
-    kinds of faults, the position of the text that this text was compared with, and a score from 0 to 1. A row with
-    several faults is yielded once, with its highest score.
+    The columns are the file, the line, the beginning of the text, its label, the suggested label (if any), the kinds of
+    faults, the position of the text with which the text was compared, and a score from 0 to 1. A row with several
+    faults is yielded once, with its highest score.
     """
     faults: dict[int, list[tuple[float, str, int | None, str]]] = {}
     for finding in result.findings:

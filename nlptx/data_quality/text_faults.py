@@ -17,8 +17,8 @@ def _shown_as(encoding: str) -> str:
     return bytes(range(0x80, 0xC0)).decode(encoding, "ignore")
 
 
-# Characters that result if the second, third or fourth byte of a character in UTF-8 is wrongly decoded as Windows-1252
-# or Latin-1.
+# Characters that appear if the second, third or fourth byte of a UTF-8 character is wrongly decoded as Windows-1252 or
+# Latin-1.
 _NEXT = "[" + re.escape("".join(sorted({*_shown_as("cp1252"), *_shown_as("latin-1")}))) + "]"
 _PATTERNS = {
     "mojibake": re.compile(f"[\u00c2-\u00df]{_NEXT}|[\u00e0-\u00ef]{_NEXT}{{2}}|[\u00f0-\u00f4]{_NEXT}{{3}}"),
@@ -29,10 +29,10 @@ _PATTERNS = {
     ),
     "long-words": re.compile(r"(?<![!-~])(?!\S{0,20}://)[!-~]{101,}"),
 }
-# If a text contains only ASCII characters, it is searched only for these patterns, because the others cannot match.
+# A text of only ASCII characters is searched only for these patterns, because the other patterns cannot match.
 _ASCII_MAY_MATCH = ("control-characters", "markup", "long-words")
-# A text is unusual if it has at least _MIN_WORDS words, and if the fraction of its words that occur in no other text is
-# at least _MIN_FRACTION and at least _TIMES the same fraction among the words of all texts.
+# Let f be the fraction of words that occur in only one text. A text is unusual if it has at least _MIN_WORDS words, and
+# its f is at least _MIN_FRACTION and at least _TIMES the f of all texts together.
 _MIN_WORDS, _MIN_FRACTION, _TIMES = 5, 0.6, 4
 
 
@@ -63,7 +63,7 @@ def _unusual(words: TextWords) -> Finding:
     lengths = words.lengths
     text = np.repeat(np.arange(len(words)), lengths)
     first, last = np.zeros((2, words.size), np.int64)
-    # If an index occurs more than once in an assignment, the last value is kept.
+    # If an index occurs more than once in this assignment, NumPy keeps the last value.
     last[words.ids] = text
     first[words.ids[::-1]] = text[::-1]
     alone = (first == last)[words.ids]

@@ -58,7 +58,7 @@ def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
 def find_words(
     texts: Sequence[str], workers: Workers, on_progress: Callable[[int], None] = lambda texts: None
 ) -> TextWords:
-    """Tokenize texts as ``nlptx train`` does, and leave out tokens without a letter or a digit.
+    """Tokenize texts in the same way as ``nlptx train``, and leave out tokens without a letter or a digit.
 
     Args:
         texts: the N texts.

@@ -1,7 +1,8 @@
-"""Chooses the unlabelled texts that are most worth labelling: those that a model is most uncertain about.
+"""Chooses the unlabelled texts that are most worth labelling, because a model is most uncertain about them.
 
 A text is uncertain if its two most probable labels have nearly the same probability (margin sampling: Scheffer,
-Decomain and Wrobel 2001). Texts that resemble a chosen one are left out, because their labels would say little new.
+Decomain and Wrobel 2001). Texts that resemble a chosen text are left out, because their labels would add little
+information.
 """
 
 from __future__ import annotations
@@ -23,21 +24,22 @@ from nlptx.data_quality.words import find_words
 from nlptx.errors import DataError
 from nlptx.runtime.workers import Workers
 
-# A text resembles another if the cosine of their n-gram rows is at least this.
+# Two texts resemble each other if the cosine of their n-gram rows is at least this.
 _SIMILAR = 0.5
-# Number of candidates that are compared with the chosen texts together.
+# Number of candidates that are compared with the chosen texts at a time.
 _COMPARED = 256
 
 
 @dataclass(frozen=True)
 class WorthLabelling:
-    """Texts without a label, the one most worth labelling first.
+    """Texts without a label, sorted by how much they are worth labelling, the best first.
 
     Args:
-        rows: (N,) their indices among the labelled rows followed by the unlabelled ones.
-        labels: predicted label of each; if texts may have several labels, all predicted ones.
-        probabilities: (N,) probability of this label; with several labels, of the least certain decision about one.
-        obstacle: reason why there are no texts; an empty string if there are some.
+        rows: (N,) indices of the texts in the concatenation of the labelled and the unlabelled rows.
+        labels: predicted label of each text, or all its predicted labels if texts may have several labels.
+        probabilities: (N,) probability of the predicted label; if texts may have several labels, probability of the
+            label with the least certain decision.
+        obstacle: reason why there are no texts, or an empty string.
     """
 
     rows: NDArray[np.int64]
@@ -51,12 +53,12 @@ Predict = Callable[[list[str]], tuple[list[str], NDArray[np.float64], Decision]]
 
 
 def check_possible(rows: Rows, unlabelled: Rows | None, *, has_model: bool) -> None:
-    """Raise DataError if no texts can be chosen: every text has a label, or no model can be fitted.
+    """Raise DataError if no texts can be chosen, because every text has a label or no model can be fitted.
 
     Args:
         rows: labelled data.
-        unlabelled: texts without labels; None for none.
-        has_model: whether a model gives the probabilities, so that none has to be fitted.
+        unlabelled: texts without labels, or None.
+        has_model: whether a given model computes the probabilities. Otherwise, a model must be fitted.
     """
     if unlabelled is None and None not in rows.labels:
         raise DataError("there is no text without a label", hint="Name texts without labels with `unlabelled`.")
@@ -71,15 +73,15 @@ def worth_labelling(
 
     Args:
         rows: labelled data; its rows without a label are candidates too.
-        unlabelled: texts whose labels, if there are any, are ignored; None for none.
+        unlabelled: further candidates, or None. Their labels are ignored, if they have any.
         count: maximum number of texts.
         workers: threads to use; they do not change the result.
         predict: gives the probabilities. If None, they come from the n-gram model of :mod:`.out_of_fold`, fitted on the
-            labelled rows. Then texts without any n-gram of the labelled rows are no candidates, because nothing is
-            known about them.
+            labelled rows. In this case, texts that share no n-gram with the labelled rows are not candidates, because
+            nothing is known about them.
 
     Raises:
-        DataError: as :func:`check_possible`.
+        DataError: see :func:`check_possible`.
     """
     check_possible(rows, unlabelled, has_model=predict is not None)
     labelled = LabelledRows.of(rows)
@@ -88,10 +90,10 @@ def worth_labelling(
     words = find_words(texts, workers)
     first = first_same(texts)
     is_candidate = (first == np.arange(len(texts))) & (words.lengths > 0)
-    is_candidate[first[labelled.indices]] = False  # the first copy may be a row without a label
+    is_candidate[first[labelled.indices]] = False  # the first copy of a text may be a row without a label
     candidates = np.flatnonzero(is_candidate)
     if not len(candidates):
-        return _none("every text without a label is empty or a copy of one with a label")
+        return _none("every text without a label is empty or a copy of a labelled text")
     ngrams = ngram_rows(words)
     if predict is None:
         known = np.zeros(ngrams.shape[1], bool)
@@ -132,7 +134,7 @@ def choose(margins: NDArray[np.float64], ngrams: sp.csr_matrix, count: int) -> N
     Args:
         margins: (B,) how certain the prediction of each text is.
         ngrams: (B, G) n-gram rows of the texts.
-        count: maximum number of indices. Texts that resemble a chosen one are used only if there are no others.
+        count: maximum number of indices. Texts that resemble a chosen text are used only if no other texts are left.
     """
     order = np.argsort(margins, kind="stable")
     squares = np.asarray(ngrams.multiply(ngrams).sum(axis=1)).ravel()
@@ -159,8 +161,8 @@ def choose(margins: NDArray[np.float64], ngrams: sp.csr_matrix, count: int) -> N
 def margins(p: NDArray[np.float64], decision: Decision) -> NDArray[np.float64]:
     """Return how certain the prediction of each text is, (B,), from 0 to 1.
 
-    This is the lead of the most probable label over the next one. If texts may have several labels, it is the relative
-    distance between probability and threshold for the least certain label.
+    This is the difference between the probabilities of the two most probable labels. If texts may have several labels,
+    it is the relative distance between probability and threshold for the least certain label.
 
     Args:
         p: (B, C) probabilities of the labels.

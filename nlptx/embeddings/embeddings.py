@@ -28,8 +28,8 @@ class Embeddings:
     Args:
         vectors: (V, R) float32 vectors, one row per word.
         vocabulary: the V words.
-        eigenvalues: (R,) float64 eigenvalues of the PCA. This array and the next two are empty if the vectors were not
-            made by PCA, for example if another program made them.
+        eigenvalues: (R,) float64 eigenvalues of the PCA. This array and the next two arrays are empty if the vectors
+            were not made by PCA, for example by another program.
         residuals: (R,) float64 relative residuals |Av - lv| / l.
         explained: (R,) float64 fraction of the sum of squares that each component explains.
         settings: settings of the stage that made the vectors.
@@ -53,7 +53,7 @@ class Embeddings:
         return f"<Embeddings: {words:,} words, {size:,} components>"
 
     def nearest(self, word: str, top: int = 10) -> list[tuple[str, float]]:
-        """Return the ``top`` words with the largest cosine similarity to ``word``, and these similarities.
+        """Return the ``top`` words with the largest cosine similarity to ``word``, and their similarities.
 
         Raises:
             DataError: the word is unknown, or all vectors are 0.
@@ -135,7 +135,7 @@ class Embeddings:
 
     @classmethod
     def from_word2vec(cls, path: FilePath) -> Embeddings:
-        """Read a word2vec or GloVe text file with any name. Raises DataError or SettingsError."""
+        """Read a word2vec or GloVe text file, whatever its name. Raises DataError or SettingsError."""
         content = read_word2vec(path)
         return cls(content.vectors, content.vocabulary, details={"source": "word2vec text", "sha256": content.sha256})
 

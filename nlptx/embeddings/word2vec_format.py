@@ -17,8 +17,8 @@ from nlptx.io.whole_file import open_whole
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# Characters that a word in this format must not contain. The tokenizers never produce them, but an artifact that was
-# made by somebody else may contain them.
+# Characters that a word in this format must not contain. The tokenizers never produce them, but a file from another
+# source may contain them.
 _UNWRITABLE = re.compile("[ \n\ud800-\udfff]")
 _NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
 _HEADER = re.compile(rb"\d{1,18} \d{1,18} *\r?\n?")
@@ -67,7 +67,7 @@ def read_word2vec(path: FilePath) -> WordVectors:
         raise DataError(f"cannot be read: {error.strerror or error}", where=path) from error
 
 
-# NumPy's warning is off: a number beyond the range of float32 becomes infinite, which causes an error below.
+# NumPy's warning is turned off. A number beyond the range of float32 becomes infinite, which causes an error below.
 @np.errstate(over="ignore")
 def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
     words: list[str] = []
@@ -77,7 +77,7 @@ def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
     for number, line in enumerate(file, start=1):
         where = f"{path}:{number}"
         try:
-            # If the number of components is known, words may contain spaces, as some words in GloVe files do.
+            # If the number of components is known, a word may contain spaces, as some words in GloVe files do.
             text = line.decode("utf-8").rstrip("\r\n").rstrip(" ")
             word, *numbers = text.rsplit(" ", width) if width else text.split(" ")
             if _NUMBER.fullmatch(word.rpartition(" ")[2]) and " " in word:
@@ -102,7 +102,7 @@ def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
         raise DataError("the file holds no vectors", where=path)
     if expected is not None and expected != len(rows):
         raise DataError(
-            f"found {len(rows)} words; the first line promises {expected}", where=path, hint="Download the file again."
+            f"found {len(rows)} words; the first line states {expected}", where=path, hint="Download the file again."
         )
     # The formats contain no word counts, so the counts are 0. The words are expected to be ordered by frequency.
     vocabulary = Vocabulary(

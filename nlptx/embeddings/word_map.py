@@ -11,8 +11,8 @@ from nlptx.embeddings.embeddings import Embeddings
 # because the vectors of rare words are noisy. The STOP_WORDS most frequent words are left out, because they carry
 # little meaning.
 MAX_WORDS, STOP_WORDS = 3000, 100
-# English words that are left out too, because in a small corpus not all of them are among the most frequent ones. They
-# occur in all contexts, so a group of them means nothing.
+# English words that are left out too, because in a small corpus not all of them are among the most frequent words. They
+# occur in all contexts, so a group of such words means nothing.
 _FUNCTION_WORDS = """
     about above actually after again against all almost along already also although always among and another any anyone
     anything are around away back because been before behind being below beside between beyond both but came can cannot
@@ -28,18 +28,18 @@ _FUNCTION_WORDS = """
     yourself
 """
 
-# In a small corpus, only the leading principal components are more than noise. So one component is used for this number
-# of words from which groups are chosen, but at least _MIN_COMPONENTS.
+# In a small corpus, only the leading principal components are more than noise. So the number of components used is the
+# number of words to choose from, divided by this number, but at least _MIN_COMPONENTS.
 _WORDS_PER_COMPONENT, _MIN_COMPONENTS = 16, 8
-# Number of words in a group: one for this number of words from which groups are chosen, but within these limits.
+# The size of a group is the number of words to choose from, divided by this number, but within these limits.
 _WORDS_PER_MEMBER, _MIN_SIZE, _MAX_SIZE = 40, 5, 12
 
 
 def word_groups(embeddings: Embeddings, groups: int = 20, size: int | None = None) -> list[list[int]]:
-    """Choose groups of frequent words in which the words are close to each other. The first group is the tightest.
+    """Choose groups of frequent words with similar vectors. The words of the first group are the most similar.
 
-    Each group is a word with its nearest neighbours. Each further group is chosen to be tight and far from the previous
-    groups; otherwise, one kind of words, such as names of people, could fill the map.
+    Each group consists of a word and its nearest neighbours. Each further group is chosen to be compact and far from
+    the previous groups; otherwise, one kind of words, such as names of people, could fill the map.
 
     Args:
         embeddings: the word vectors.
@@ -48,7 +48,7 @@ def word_groups(embeddings: Embeddings, groups: int = 20, size: int | None = Non
             there are not enough words.
 
     Returns:
-        The word ids of each group, in which the central word comes first.
+        The word ids of each group, the central word first.
     """
     ids = _content_words(embeddings)
     size = size or min(max(len(ids) // _WORDS_PER_MEMBER, _MIN_SIZE), _MAX_SIZE)
@@ -92,7 +92,7 @@ def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
 def _centred(embeddings: Embeddings, ids: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the unit vectors of the words ``ids`` after subtracting their mean, normalised to length 1 again."""
     vectors = embeddings.vectors
-    if len(embeddings.eigenvalues):  # made by PCA, so the components are in order of importance
+    if len(embeddings.eigenvalues):  # the vectors were made by PCA, so their components are in order of importance
         vectors = vectors[:, : max(len(_content_words(embeddings)) // _WORDS_PER_COMPONENT, _MIN_COMPONENTS)]
     unit = _unit(vectors[ids].astype(np.float64))
     return _unit(unit - unit.mean(axis=0))
@@ -107,7 +107,7 @@ def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) ->
     r"""Return positions (n, 2) in the plane for the n words ``ids``, whose distances approximate 1 - cosine.
 
     The method is multidimensional scaling by majorisation. It starts from the first two principal components. Each step
-    lowers the stress \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where d_ij is 1 - cosine, x_i is a position, and the
+    decreases the stress \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where d_ij is 1 - cosine, x_i is a position, and the
     weight w_ij is 1/d_ij^2, so that close pairs have the largest weights.
 
     Source: de Leeuw (1977), "Applications of convex analysis to multidimensional scaling".

@@ -31,10 +31,11 @@ class FitArguments:
     """The training data that was passed to ``fit``. Labels are Python objects. Texts of weight 0 are left out.
 
     Args:
-        texts, labels: training texts and their labels; a tuple of labels for each text if texts may have several.
+        texts, labels: training texts and their labels; a tuple of labels for each text if texts may have several
+            labels.
         weights: (texts,) weight of each text, or None.
-        classes: (C,) distinct labels, sorted, with the dtype of the labels that were passed; the column numbers for an
-            indicator matrix.
+        classes: (C,) distinct labels, sorted, with the dtype of the labels that were passed. For an indicator matrix,
+            the column numbers.
         unlabelled: texts without labels.
         valid: texts and labels to validate on, or None.
         left_out: texts of weight 0.
@@ -94,8 +95,8 @@ def list_plain_labels(y: Iterable[Label], name: str) -> list[Label]:
 def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]:
     """Return three values: the labels as Python objects, an array, and the separator of :class:`FitArguments`.
 
-    The array contains the label of each text. It has the dtype of ``y``; if ``y`` has none, NumPy chooses the dtype. If
-    texts may have several labels, the array contains the classes.
+    The array contains the label of each text. It has the dtype of ``y`` if ``y`` has one; otherwise NumPy chooses the
+    dtype. If texts may have several labels, the array contains the classes.
     """
     if is_indicator(y):
         matrix = indicator_array(y, "y")

@@ -61,7 +61,7 @@ class Parameters:
         return f"{type(self).__name__}({shorten(', '.join(changed), _LONGEST_REPR, placeholder=' ...')})"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name.
+        """Return the parameters as name -> value.
 
         Args:
             deep: whether to include the fields of ``cooccur`` and ``pca``, under names such as ``pca__components``. The
@@ -74,7 +74,7 @@ class Parameters:
         return parameters
 
     def set_params(self, **parameters: Any) -> Self:
-        """Change parameters and return the estimator. If it is fitted, its model does not change.
+        """Change parameters and return the estimator. A model that is already fitted does not change.
 
         Fields of ``cooccur`` and ``pca`` have names such as ``pca__components``.
 

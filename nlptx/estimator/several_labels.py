@@ -18,7 +18,7 @@ from nlptx.classifier.label_sets import DEFAULT_SEPARATOR, list_label_sets
 from nlptx.errors import InputTypeError
 from nlptx.text.arguments import check_iterable
 
-# Separators of the labels of a text in tables, in order of preference; the first that no label contains is used.
+# Separators of the labels of a text in tables, in order of preference. The first one that no label contains is used.
 _SEPARATORS = (DEFAULT_SEPARATOR, "|", ",", "/", "+", "#")
 # Smaller probabilities are replaced by this value, so that their logarithms are finite.
 _SMALLEST = np.finfo(np.float64).tiny
@@ -27,7 +27,7 @@ SMALLEST_VALUE = float(np.log(_SMALLEST))
 
 
 def is_indicator(y: Any) -> bool:
-    """Return whether ``y`` is a matrix of at least two columns: an array, a sparse matrix, a DataFrame, or rows."""
+    """Return whether ``y`` is a matrix of at least two columns: an array, sparse matrix, DataFrame or list of rows."""
     if isinstance(y, list | tuple):
         return len(y) > 0 and all(_is_row(row) and len(row) == len(y[0]) > 1 for row in y)
     return getattr(y, "ndim", 1) == 2 and y.shape[1] > 1
@@ -48,12 +48,12 @@ def indicator_array(y: Any, name: str) -> NDArray[np.int64]:
 
 
 def indicated_labels(matrix: NDArray[np.int64]) -> list[tuple[str, ...]]:
-    """Return the names of the labels of each text, which are column numbers."""
+    """Return the labels of each text, which are column numbers written as strings."""
     return [tuple(map(str, np.flatnonzero(row).tolist())) for row in matrix]
 
 
 def choose_separator(sets: Iterable[Any]) -> str:
-    """Return the first separator that no label contains; the default separator if every one occurs in a label."""
+    """Return the first separator that no label contains, or the default separator if there is none."""
     labels = [label for label in chain.from_iterable(sets) if isinstance(label, str)]
     free = (separator for separator in _SEPARATORS if not any(separator in label for label in labels))
     return next(free, DEFAULT_SEPARATOR)

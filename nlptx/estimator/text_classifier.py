@@ -35,8 +35,8 @@ class TextClassifier(Parameters):
     """Text classifier with the interface of a scikit-learn estimator. scikit-learn need not be installed.
 
     ``fit`` runs all stages: it counts words, makes word vectors and trains. With the same texts, labels and settings,
-    its model is byte-identical to that of ``nlptx train``. The classifier works with ``clone``, pipelines,
-    ``cross_val_score``, ``GridSearchCV`` and pickle. To give a model to other people, use ``model_.save``: unlike a
+    its model is byte-identical to the model of ``nlptx train``. The classifier works with ``clone``, pipelines,
+    ``cross_val_score``, ``GridSearchCV`` and pickle. To give a model to other people, use ``model_.save``. Unlike a
     pickle, the saved file cannot run code when it is loaded.
 
     Args:
@@ -152,7 +152,7 @@ class TextClassifier(Parameters):
         return self._sort_columns(self._probabilities(X))
 
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
-        """Return log-probabilities, (texts, C). If there are two labels, return the log-odds of the second, (texts,).
+        """Return log-probabilities, (texts, C), or, for two labels, the log-odds of the second label, (texts,).
 
         With ``class_weight="balanced"``, each probability is first divided by the fraction of training texts with the
         same label, as in :meth:`nlptx.Model.choose`. So the predicted label always has the largest value.

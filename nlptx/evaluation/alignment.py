@@ -1,4 +1,4 @@
-"""Brings predictions of several programs to the same texts, in the same order, with the same labels."""
+"""Aligns the predictions of several programs: the same texts in the same order, with the same class numbers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from nlptx.evaluation.text_matching import match_rows, quoted
 def align(
     predictions: Sequence[LabelledPredictions], on_note: Callable[[str], None] = lambda note: None
 ) -> list[LabelledPredictions]:
-    """Return the predictions with their texts in the same order, and with the same numbers for classes.
+    """Return the predictions with their texts in the same order, and with the same class numbers.
 
-    The order is that of the first predictions. If others have a row for each text and seed, it is the order of those
-    with the most rows, and the predictions of the others are repeated for each seed.
+    The order is the order of the first predictions. If some predictions have several rows per text, one for each seed,
+    the order is that of the predictions with the most rows, and the other predictions are repeated for each seed.
 
     Args:
         predictions: predictions for the same labelled texts.
@@ -54,7 +54,7 @@ def align(
 
 
 def label_text(predictions: LabelledPredictions, row: NDArray | int) -> str:
-    """Return the name of a class; or the names of a set of classes, given as (C,) bool."""
+    """Return the name of a class, or the names of a set of classes that is given as (C,) bool."""
     if np.ndim(row):
         return "; ".join(name for name, has in zip(predictions.label_names, np.asarray(row), strict=True) if has)
     return "?" if row == NO_ANSWER else predictions.label_names[int(row)]

@@ -1,4 +1,4 @@
-"""The bootstrap: how much a statistic varies if the texts are drawn again (Efron 1979)."""
+"""The bootstrap: estimates how much a statistic would vary with other texts, by drawing from the texts (Efron 1979)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def resample(
 
 
 def group_matrix(groups: NDArray[np.int64]) -> csr_matrix:
-    """Return the (groups, texts) matrix that multiplies values of texts to give the sum of each group."""
+    """Return a matrix (groups, texts). Its product with values of the texts is the sum of the values in each group."""
     from scipy.sparse import csr_matrix
 
     ones = np.ones(len(groups))

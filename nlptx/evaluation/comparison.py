@@ -51,16 +51,16 @@ class Difference:
 
 @dataclass(frozen=True)
 class Pair:
-    """The comparison of a program with the first one.
+    """The comparison of a program with the first program.
 
     Args:
         first, second: names of the two programs.
         accuracy, macro_f1, log_loss: value of the second program minus value of the first program; ``log_loss`` is None
             if one of the two programs gave no probabilities.
-        both, only_first, only_second, neither: number of texts for which both programs are correct, only one, or
-            neither.
-        p_value: two-sided p-value of the hypothesis that both accuracies are equal: from McNemar's exact test, or, if
-            the texts are in groups, from the test that exchanges the predictions of whole groups.
+        both, only_first, only_second, neither: number of texts that both programs, only one of them, or neither of them
+            predicts correctly.
+        p_value: two-sided p-value of the hypothesis that both accuracies are equal. It is from McNemar's exact test or,
+            if the texts are in groups, from the test that exchanges the predictions of whole groups.
         corrected_p_value: ``p_value`` corrected for the number of pairs (Holm 1979).
         texts_needed: number of texts that would show a difference of this size with a probability of 80 %; None if the
             difference is 0, or if the texts are in groups.
@@ -93,8 +93,8 @@ class Comparison:
         texts: number of texts.
         groups: number of groups of texts; None if the texts are independent.
         candidates: quality of each program.
-        pairs: comparison of each other program with the first one, M - 1 of them.
-        differences: (M, M) accuracy of the program of the row minus that of the program of the column.
+        pairs: M - 1 comparisons, of each other program with the first program.
+        differences: (M, M) accuracy of the program in the row minus accuracy of the program in the column.
     """
 
     texts: int
@@ -112,7 +112,7 @@ def compare_predictions(
     """Compare the predictions of two or more programs for the same texts.
 
     Args:
-        predictions: M predictions as :func:`nlptx.evaluation.alignment.align` returns them.
+        predictions: predictions of M programs, aligned by :func:`nlptx.evaluation.alignment.align`.
         groups: (texts,) group of each text, from 0, such as its author; None if the texts are independent.
         resamples: number of bootstrap resamples.
 
@@ -147,16 +147,16 @@ def compare_predictions(
 
 
 def group_numbers(names: Sequence[object]) -> NDArray[np.int64]:
-    """Return the number of the group of each text, from 0, given the names of the groups; (texts,) int64."""
+    """Return the group number of each text, (texts,) int64, from 0, given the name of its group."""
     return np.unique([str(name) for name in names], return_inverse=True)[1].astype(np.int64)
 
 
 def _values(predictions: LabelledPredictions) -> csr_matrix:
-    """Return values of each text, (texts, 3 + 3 C), whose sums over texts determine all measures.
+    """Return an array (texts, 3 + 3 C). The sums of its columns over the texts determine all measures.
 
     The first three values are 1, whether the prediction is correct, and the log-loss (0 if there are no probabilities).
-    The others are, for each of the C classes: whether the text has the class; then whether the class is predicted; then
-    whether both are true.
+    The other values are, for each of the C classes: whether the text has the class; then whether the class is
+    predicted; then whether both are the case.
     """
     classes = range(len(predictions.label_names))
     if predictions.targets.ndim == 2:

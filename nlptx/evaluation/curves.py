@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.model import Model
 from nlptx.metrics import BINS, wilson_interval
 
-# Maximum number of points of a curve; the omitted points are not visible in a figure.
+# Maximum number of points of a curve. More points would make no visible difference in a figure.
 MAX_POINTS = 200
 
 
@@ -21,8 +21,9 @@ class RankingCurves:
     Args:
         roc: (false positive rate, true positive rate) for decreasing thresholds.
         precision_recall: (recall, precision) for decreasing thresholds.
-        average_precision: mean of the precision over all thresholds, weighted by the increase in recall at each.
-        share: fraction of the texts that have the label; this is the precision of random scores.
+        average_precision: mean of the precision over all thresholds, weighted by the increase in recall at each
+            threshold.
+        share: fraction of the texts that have the label, which is also the precision of random scores.
     """
 
     roc: list[tuple[float, float]]
@@ -52,7 +53,7 @@ def ranking_curves(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> 
 
 
 def _thinned(x: NDArray, y: NDArray) -> list[tuple[float, float]]:
-    """Return points of a curve that are spread evenly along it, about MAX_POINTS, with the first and the last one."""
+    """Return about MAX_POINTS points, spread evenly along a curve, including the first and the last point."""
     along = np.append(0, np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y))))
     wanted = np.linspace(0, along[-1], MAX_POINTS)
     rows = np.unique(np.append(np.searchsorted(along, wanted), [0, len(x) - 1]).clip(max=len(x) - 1))

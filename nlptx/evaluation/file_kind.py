@@ -38,9 +38,9 @@ def has_predictions(path: str, reading: ReadOptions) -> bool:
 
 
 def with_format(path: str, reading: ReadOptions) -> ReadOptions:
-    """Return the options with the format of a table, which its name determines, or else its content.
+    """Return the options with the format of a table, determined by its name or, failing that, by its content.
 
-    ``reading.format`` is ignored, because it is the format of other inputs, such as labelled data from a pipe.
+    ``reading.format`` is ignored, because it describes other inputs, such as labelled data from a pipe.
     """
     named = format_by_name(path)
     return replace(reading, format=_table_format(_head(path)) or "csv" if named == "text" else "auto")
@@ -52,7 +52,7 @@ def _head(path: str) -> bytes:
 
 
 def _table_format(head: bytes) -> str | None:
-    """Return the format of a table, given its first bytes; None if its first line is no header and no JSON object."""
+    """Return the format of a table, given its first bytes; None if they are neither a header nor a JSON object."""
     line = head.lstrip(b"\xef\xbb\xbf").split(b"\n")[0].strip()
     if line.startswith(b"{"):
         return "jsonl"

@@ -20,7 +20,7 @@ _LENGTHS = 8
 
 @dataclass(frozen=True)
 class Group:
-    """Accuracy on some of the texts.
+    """Accuracy on a group of texts.
 
     Args:
         name: value of the column, or a range of the number of words, such as "10 to 14".
@@ -36,7 +36,7 @@ class Group:
 
     @classmethod
     def of(cls, name: str, correct: NDArray[np.bool_]) -> Group:
-        """Return the group of one or more texts, given whether each prediction is correct, (texts,) bool."""
+        """Return a group of one or more texts, given whether each prediction is correct, (texts,) bool."""
         hits = int(correct.sum())
         return cls(name, len(correct), hits / len(correct), wilson_interval(hits, len(correct)))
 
@@ -44,7 +44,7 @@ class Group:
 def column_values(column: str, documents: Sequence[Document]) -> list[str]:
     """Return the value of a column for each document; an empty string if the cell is empty.
 
-    If no column has exactly this name, the column is used whose name differs only in case or in spaces around it.
+    If no column has exactly this name, a column whose name differs only in case or in surrounding spaces is used.
 
     Raises:
         DataError: a document has no columns, the column is missing, or several columns match its name.

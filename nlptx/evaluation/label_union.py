@@ -14,7 +14,7 @@ _MAX_LISTED = 10
 def unite_labels(
     true: Iterable[str], predicted: Iterable[str], where: str, on_note: Callable[[str], None]
 ) -> tuple[dict[str, str], list[str], bool]:
-    """Return the spelling to use for each label, the distinct labels in order, and whether they form a scale.
+    """Return the spelling to use for each label, the distinct labels in order, and whether the labels are ordered.
 
     A predicted label is read as a true label if the two differ only in case, are the same number, or have the same
     meaning in pairs such as neg and pos, 0 and 1.
@@ -52,7 +52,7 @@ def unite_labels(
 
 
 def _single_match(label: str, known: Sequence[str]) -> str:
-    """Return the known label that a label means, or the label itself if no single known label matches."""
+    """Return the known label that matches a label, or the label itself unless exactly one known label matches."""
     found = match_labels([label], known)
     if found is not None:
         return found[label]

@@ -30,11 +30,11 @@ class LabelledPredictions:
     Args:
         source: name of the model or of the file with the predictions, for messages and tables.
         label_names: names of the C labels.
-        is_ordered: whether the labels form a scale.
+        is_ordered: whether the labels are ordered, such as star ratings.
         documents: the N texts, with their positions in the input and the other columns of their table.
-        targets: (N,) int64 true class of each text; or (N, C) bool, whether the text has each label.
-        predicted: predictions of the same form as ``targets``; NO_ANSWER for a text without a prediction.
-        probabilities: (N, C) float64 probabilities of the labels; None if the program gave none.
+        targets: (N,) int64 true class of each text; or (N, C) bool, True where a text has a label.
+        predicted: predictions, in the same form as ``targets``; NO_ANSWER for a text without a prediction.
+        probabilities: (N, C) float64 probabilities of the labels; None if the program gave no probabilities.
         confidence: (N,) float64 probability of the prediction; None if it is unknown.
     """
 
@@ -62,7 +62,7 @@ class LabelledPredictions:
         return same.reshape(len(self), -1).all(axis=1)
 
     def take(self, rows: NDArray) -> Self:
-        """Return the predictions of some texts, given by their indices or by a bool for each text."""
+        """Return the predictions of some texts, selected by their indices or by a bool for each text."""
         indices = np.arange(len(self))[rows]
         return replace(
             self,
@@ -102,7 +102,7 @@ class LabelledData:
 def read_labelled(
     paths: Sequence[str], reading: ReadOptions, on_note: Callable[[str], None] = lambda note: None
 ) -> LabelledData:
-    """Read all documents of a labelled corpus, with labels mapped as ``reading`` says.
+    """Read all documents of a labelled corpus, and replace labels according to the label map of ``reading``.
 
     Raises:
         DataError: there is no text, a text has no label, or the corpus cannot be read.
@@ -130,7 +130,7 @@ def predict_labelled(
         source: name of the model, for messages and tables.
         data: the labelled texts.
         workers: threads or processes that score the texts.
-        on_note: called with a note about labels that are spelled differently in the model.
+        on_note: called with a note about labels that the model spells differently.
         on_scored: called with the position and the prediction of each text.
 
     Raises:

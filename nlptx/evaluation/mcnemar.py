@@ -1,4 +1,4 @@
-"""Tests of whether two programs are correct equally often on the same texts."""
+"""Tests whether two programs are correct equally often on the same texts."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ LEVEL, POWER = 0.05, 0.8
 def mcnemar(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p-value of McNemar's test (1947).
 
-    Only texts for which exactly one of the two programs is correct are counted. If both programs are equally good, it
-    is equally likely to be the first or the second one. So the number of texts for which only the first program is
-    correct is binomial with parameter 1/2.
+    Only texts for which exactly one of the two programs is correct are counted. If both programs are equally good, the
+    correct program is equally likely to be the first or the second. So the number of texts for which only the first
+    program is correct is binomial with parameter 1/2.
 
     Args:
         only_first: number of texts for which only the first program is correct.
@@ -31,7 +31,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
     0.0654296875
     """
     count, fewer = only_first + only_second, min(only_first, only_second)
-    term = total = 1  # number of subsets of the texts with at most this many elements
+    term = total = 1  # number of subsets of the texts with at most `fewer` elements
     for size in range(fewer):
         term = term * (count - size) // (size + 1)
         total += term
@@ -39,12 +39,12 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def sign_flip_test(differences: NDArray[np.float64]) -> float:
-    """Return the two-sided p-value of a test that changes the signs of the differences of groups at random.
+    """Return the two-sided p-value of a sign-flip test (randomisation test) for the differences of groups.
 
-    If both programs are equally good, the sign of each difference is a matter of chance. So the signs are changed at
-    random many times. The p-value is (1 + m) / (1 + n), where n is the number of random changes, and m is the number of
-    those for which the sum of the differences is at least as far from 0 as the observed sum. Without the added 1, the
-    test would reject too often (Phipson and Smyth 2010). With one text per group, the test approximates McNemar's.
+    If both programs are equally good, the sign of each difference is random. So all signs are drawn at random n times.
+    The p-value is (1 + m) / (1 + n), where m is the number of draws for which the sum of the differences is at least as
+    far from 0 as the observed sum. Without the added 1, the test would reject too often (Phipson and Smyth 2010). With
+    one text per group, the test approximates McNemar's.
 
     Args:
         differences: (groups,) number of correct predictions in each group, second program minus first program.
@@ -76,17 +76,17 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def texts_needed(discordant: float, difference: float) -> int | None:
-    """Return how many texts are needed to show a difference in accuracy, at the level 0.05 with the power 0.8.
+    """Return how many texts are needed to show a difference in accuracy at the level 0.05 with a power of 0.8.
 
-    The formula is from Connor (1987, Biometrics 43, 207-211). With the fraction r of discordant texts and the
-    difference d, it is ((z(1 - level / 2) sqrt(r) + z(power) sqrt(r - d^2)) / d)^2.
+    The formula is from Connor (1987, Biometrics 43, 207-211). If r is the fraction of discordant texts and d is the
+    difference, the number is ((z(1 - level / 2) sqrt(r) + z(power) sqrt(r - d^2)) / d)^2.
 
     Args:
         discordant: fraction of the texts for which exactly one of the two programs is correct.
         difference: difference in accuracy; its absolute value is at most ``discordant``.
 
     Returns:
-        The number of texts; None if the difference is 0, which cannot be shown.
+        The number of texts; None if the difference is 0.
 
     >>> texts_needed(0.2, 0.05)
     626

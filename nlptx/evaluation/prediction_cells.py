@@ -14,17 +14,17 @@ from nlptx.corpus.document import Document
 from nlptx.errors import DataError
 
 PROBABILITY_PREFIX = "prob_"
-# Names of the column with the predicted label. nlptx predict writes the second one if a table has a column "label".
+# Names of the column with the predicted label. nlptx predict uses the second name if a table has a column "label".
 _PREDICTED = ("predicted", "predicted_label")
 _NO_ANSWER = ("", "?")
 # Maximum error of a probability that was rounded to two decimals.
 _ROUNDING = 0.005
-# Deviations of a sum of probabilities from 1 up to this size are not reported.
+# If the sum of the probabilities differs from 1 by at most this, the difference is not reported.
 _EXACT = 1e-6
 
 
 def find_column(documents: Sequence[Document], *names: str) -> str | None:
-    """Return the name, in the table, of the first of these columns that the table has; None if it has none."""
+    """Return the first of these columns that the table has, as it is spelled there; None if it has none."""
     fields = documents[0].fields or {}
     return next((found[0] for name in names if (found := matching_columns(name, fields))), None)
 
@@ -35,7 +35,7 @@ def predicted_column(documents: Sequence[Document]) -> str | None:
 
 
 def read_predicted(documents: Sequence[Document], column: str) -> list[str | None]:
-    """Return the contents of the column with the predicted labels; None for an empty cell and for ``?``."""
+    """Return the contents of the column with the predicted labels, with None for an empty cell and for ``?``."""
     return [_label((document.fields or {}).get(column), column, document.where) for document in documents]
 
 
@@ -59,14 +59,14 @@ def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
 def read_probabilities(
     documents: Sequence[Document], columns: Sequence[str], sums_to_one: bool, on_note: Callable[[str], None]
 ) -> NDArray[np.float64]:
-    """Return the probabilities in some columns, (texts, columns) float64.
+    """Return the probabilities in the given columns, (texts, columns) float64.
 
     Args:
         documents: the rows of the table.
         columns: names of the columns.
-        sums_to_one: whether the probabilities of a text must have the sum 1. Small deviations, such as those caused by
-            rounding, are removed.
-        on_note: called with a note about such deviations.
+        sums_to_one: whether the probabilities of a text must have the sum 1. Small differences from 1, such as those
+            caused by rounding, are removed.
+        on_note: called with a note about such differences.
 
     Raises:
         DataError: a cell is not a probability, or the probabilities of a text do not have the sum 1.

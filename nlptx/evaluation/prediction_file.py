@@ -2,9 +2,9 @@
 
 The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 
-- the text and its true label, with the names that the reading options give;
+- the text and its true label, in the columns that the reading options name;
 - ``predicted`` or ``predicted_label``, the predicted label. An empty cell or ``?`` means no answer, which counts as
-  wrong. Without this column, the most probable label is the predicted one;
+  wrong. Without this column, the prediction is the most probable label;
 - ``prob_LABEL``, the probability of each label. These columns may be left out;
 - ``confidence``, the probability of the predicted label. It is used only without the columns ``prob_LABEL``.
 """
@@ -97,7 +97,7 @@ def read_predictions(
 
 
 def _for_each_seed(data: LabelledData, rows: int) -> LabelledData:
-    """Return the data as often as a table with this number of rows repeats it, because it has a row for each seed."""
+    """Return the data, repeated once for each seed if a table with this number of rows has a row for each seed."""
     times, rest = divmod(rows, max(len(data.documents), 1))
     if rest or times < 2:
         return data
@@ -106,7 +106,7 @@ def _for_each_seed(data: LabelledData, rows: int) -> LabelledData:
 
 @dataclass(frozen=True)
 class _Cells:
-    """The cells with the predicted labels, if there are any; and label -> name of the column with its probability."""
+    """The cells with the predicted labels, if there are any, and the names of the columns with probabilities."""
 
     predicted: list[str | None] | None
     probability_columns: dict[str, str]
@@ -174,7 +174,7 @@ def _probabilities(
     sums_to_one: bool,
     on_note: Callable[[str], None],
 ) -> NDArray[np.float64] | None:
-    """Return the (texts, C) probabilities of the labels; 0 for a label without a column."""
+    """Return the probabilities of the labels, (texts, C), with 0 for a label without a column."""
     if not cells.probability_columns:
         return None
     columns = {spelling[label]: name for label, name in cells.probability_columns.items()}
@@ -216,7 +216,7 @@ def _check_true_labels(
     predicted: NDArray,
     confidence: NDArray[np.float64] | None,
 ) -> None:
-    """Raise DataError if the true labels seem to be predictions, with their probabilities as ``confidence``."""
+    """Raise DataError if the true labels seem to be predictions, because ``confidence`` holds their probabilities."""
     column = find_column(documents, "confidence")
     if column is not None and confidence is not None and np.array_equal(targets, predicted):
         written = [read_probability(document, column) for document in documents]

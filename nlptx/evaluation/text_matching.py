@@ -1,4 +1,4 @@
-"""Finds the row of a table that contains the same text, for each text of the labelled data."""
+"""Finds, for each text of the labelled data, the row of a table that contains the same text."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def match_rows(found: Sequence[Document], expected: Sequence[Document]) -> list[
     """Return the index in ``found`` of the document with the same text, for each expected document.
 
     Texts are the same if they differ only in white space. If a text occurs more than once, its occurrences are matched
-    in order. If ``expected`` repeats all texts, because there is a row for each seed, the found rows are used again for
-    each seed.
+    in order. If ``expected`` repeats all texts because there is a row for each seed, the found rows are reused for each
+    seed.
 
     Raises:
-        DataError: a text occurs in only one of the two sequences, or more often in one of them.
+        DataError: a text does not occur equally often in both sequences.
     """
     rows: dict[str, deque[int]] = defaultdict(deque)
     repeats, rest = divmod(len(expected), max(len(found), 1))
@@ -49,7 +49,7 @@ def match_rows(found: Sequence[Document], expected: Sequence[Document]) -> list[
 
 
 def quoted(text: str) -> str:
-    """Return a text in quotation marks; if it is long, only its start."""
+    """Return a text in quotation marks, shortened if it is long."""
     return repr(text if len(text) <= _QUOTED else text[:_QUOTED] + "...")
 
 

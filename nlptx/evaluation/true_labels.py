@@ -24,12 +24,12 @@ def find_targets(
     positions: Sequence[str],
     on_note: Callable[[str], None],
 ) -> NDArray:
-    """Return the class of each text, (texts,) int64; or whether the text has each class, (texts, C) bool.
+    """Return the class of each text, (texts,) int64; or (texts, C) bool, True where a text has a class.
 
     Labels may be spelled differently in the model; a note reports this.
 
     Args:
-        labels: label of each text, or all its labels if the model gives texts any number of them.
+        labels: label of each text; or all labels of each text, if the model gives texts any number of labels.
         model: the classifier.
         positions: position of each text in the input.
         on_note: called with the note.

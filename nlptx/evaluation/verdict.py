@@ -42,7 +42,7 @@ def only_first_correct(first: LabelledPredictions, second: LabelledPredictions, 
 
     Args:
         first: predictions of the first program.
-        second: predictions of the second program, aligned with the first ones.
+        second: predictions of the second program, aligned with ``first``.
         count: maximum number of texts.
     """
     rows = np.flatnonzero(first.correct & ~second.correct)
@@ -55,8 +55,8 @@ def only_first_correct(first: LabelledPredictions, second: LabelledPredictions, 
 def disagreement_columns(predictions: Sequence[LabelledPredictions]) -> list[str]:
     """Return the names of the columns of :func:`disagreements`.
 
-    The programs are numbered from 1: ``predicted_1`` is the prediction of the first one, and ``confidence_1`` is its
-    confidence, if there is one.
+    The programs are numbered from 1: ``predicted_1`` is the prediction of the first program, and ``confidence_1`` is
+    its confidence, if it gave any.
     """
     columns = ["where", "text", "label"]
     for number, each in enumerate(predictions, start=1):

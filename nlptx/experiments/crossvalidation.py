@@ -33,7 +33,7 @@ class CrossValidation:
     results: list[FoldResult]
 
     def spread(self) -> dict[str, Spread]:
-        """Return mean, standard deviation and 95 % interval of each measure, by name."""
+        """Return the mean, the standard deviation and the 95 % interval of each measure, by name."""
         result = {}
         for name in Measures._fields:
             values = [getattr(fold.measures, name) for fold in self.results]
@@ -60,9 +60,9 @@ def cross_validate(
     Args:
         experiment: texts and number of folds.
         recipe: how to train; the default settings if None.
-        seeds: for each seed, the texts are split into folds anew, and all models are trained with this seed.
+        seeds: seeds of the splits into folds and of training. The cross-validation is repeated for each seed.
         workers: threads or processes. Several folds are trained at the same time, each by some of the workers, because
-            this is faster than all workers on one fold. If there is too little memory for that, fewer folds are trained
+            this is faster than using all workers for one fold. If there is too little memory, fewer folds are trained
             at the same time. The number of workers does not change the result.
         journal: journal that was entered with a ``with`` statement. Folds that it contains are not computed again. None
             by default.
@@ -101,9 +101,9 @@ def cross_validate(
     each = Workers(max(1, workers.jobs // together), processes=workers.processes)
 
     def work(task: tuple[int, int]) -> tuple[dict[str, Any], list[str]]:
-        # A worker process returns JSON values, because unpickling them runs no code of other modules.
+        # A worker process returns JSON values, because unpickling them runs no code from other modules.
         notes: list[str] = []
-        # Another process cannot show its progress.
+        # A worker process cannot show its progress.
         show = on_progress if together == 1 else _ignore
         return run_fold(experiment, recipe, *task, each, show, notes.append).to_record(), notes
 

@@ -25,12 +25,12 @@ from nlptx.training.targets import strata
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything except the texts that determines how a model is trained in an experiment.
+    """Everything that determines how a model is trained in an experiment, except the texts.
 
     Args:
         train: training settings.
-        vectors: word vectors; or settings for making word vectors from the training texts of each fold and the texts
-            without labels. None if ``start`` is given.
+        vectors: word vectors; or settings for making them from the training texts of each fold and the texts without
+            labels. None if ``start`` is given.
         start: model to start from, or None.
     """
 
@@ -62,12 +62,13 @@ class Experiment:
 
     Args:
         texts: the N texts.
-        labels: label of each text; or all its labels, as a tuple, if a text may have any number of them.
+        labels: label of each text; or a tuple of its labels, if a text may have any number of labels.
         folds: number of folds.
         groups: group of each text; texts of the same group are in the same fold. Without groups, runs of consecutive
             texts with the same label stay together.
         shuffle: whether to assign each text to a fold separately, instead of runs of consecutive texts.
-        weights: weight of each text in training, above 0; None if all are 1. The measures do not use the weights.
+        weights: weight of each text in training, above 0; None if all weights are 1. The measures do not use the
+            weights.
         unlabelled: texts without labels.
         lexicon: prior of the n-gram features, as for :func:`nlptx.fit`.
         separator: string between the labels of a text in a table; None if every text has one label.
@@ -94,7 +95,7 @@ class Experiment:
 
     @cached_property
     def targets(self) -> NDArray:
-        """Class of each text, (N,) int64; or whether the text has each class, (N, C) bool."""
+        """Class of each text, (N,) int64; or (N, C) bool, True where a text has a class."""
         if self.separator is None:
             return find_labels([label for (label,) in self._sets], self.label_names)
         return find_label_sets(self._sets, self.label_names)
@@ -139,7 +140,7 @@ class Experiment:
         return [name for name, count in counts.items() if count < self.folds]
 
     def fingerprint(self, recipe: Recipe) -> Fingerprint:
-        """Return a fingerprint of everything except the seeds that determines the result of an experiment."""
+        """Return a fingerprint of everything that determines the result of an experiment, except the seeds."""
         of = recipe.fingerprint()
         rows = [list(self.texts), ["\0".join(labels) for labels in self._sets]]
         digests = {

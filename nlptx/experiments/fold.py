@@ -101,8 +101,8 @@ def run_fold(
         workers: threads or processes; they do not change the result.
         on_progress: callback for the progress of each step of training.
         on_note: callback for remarks.
-        train_rows: indices of the training texts, if only a part of those outside the fold is used.
-        feature_cache: n-gram features that several training runs share; none by default.
+        train_rows: indices of the training texts, if only some of the texts outside the fold are used.
+        feature_cache: cache of n-gram features that several training runs share; none by default.
 
     Raises:
         NlptxError: as for :func:`nlptx.fit`.

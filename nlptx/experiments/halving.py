@@ -22,7 +22,7 @@ from nlptx.training.progress import Progress
 
 # Number of new candidates per round.
 _CANDIDATES = 6
-# Measures that can be optimised -> whether larger values are better.
+# Measure that can be optimised -> whether larger values are better.
 MEASURES = {"log_loss": False, "accuracy": True}
 
 
@@ -32,10 +32,10 @@ class Trial:
 
     Args:
         values: all settings, as ``stage.setting`` -> value.
-        changes: settings that differ from those that the search started from.
-        folds: measures of the folds that were tested, by the number of the fold, from 0.
+        changes: settings that differ from the settings at the start of the search.
+        folds: number of each tested fold, from 0 -> its measures.
         seconds: time for training and testing.
-        failure: why the settings cannot be used; empty if they can.
+        failure: reason why the settings cannot be used, or an empty string.
     """
 
     values: Values
@@ -45,7 +45,7 @@ class Trial:
     failure: str = ""
 
     def mean(self, measure: str, folds: Iterable[int] | None = None) -> float:
-        """Return the mean of a measure over some folds, by default over all that were tested; NaN without any."""
+        """Return the mean of a measure over some folds, by default over all tested folds; NaN if there are none."""
         values = [getattr(self.folds[fold], measure) for fold in (self.folds if folds is None else folds)]
         return float(np.mean(values)) if values else float("nan")
 
@@ -89,14 +89,14 @@ class Search:
         return self._before + self.clock() - self._started
 
     def trial(self, values: Values) -> Trial:
-        """Add settings to try."""
+        """Add settings to the list of settings to try."""
         self._names.add(name_of(values))
         changes = differences(values, self.trials[0].values) if self.trials else {}
         self.trials.append(Trial(values, changes))
         return self.trials[-1]
 
     def round(self, space: SearchSpace, best: Trial, number: int) -> Trial | None:
-        """Try changes of the best settings; return the best settings afterwards, None if nothing is left to try.
+        """Try changes of the best settings. Return the new best settings, or None if there is nothing left to try.
 
         Each round begins with another fold, because otherwise settings that suit the first fold by chance would win.
 
@@ -118,10 +118,10 @@ class Search:
         return candidates[0] if candidates else best
 
     def steps(self, trials: Sequence[Trial], folds: Sequence[int]) -> None:
-        """Judge settings on the next folds. The workers take one step each, with their part of the cores.
+        """Evaluate settings on their next folds. Each worker performs one step at a time, on its part of the cores.
 
         Raises:
-            OutOfTimeError: the time that is left is probably too short for one of the steps.
+            OutOfTimeError: the remaining time is probably too short for one of the steps.
         """
         tasks = [(trial, fold) for fold in folds for trial in trials]
         open_tasks = [task for task in tasks if _name(*task) not in self.journal.records]
@@ -137,12 +137,12 @@ class Search:
                 yield number, self._expected(trial)
 
         def work(task: tuple[int, float]) -> dict[str, Any] | None:
-            # A step may have to wait for a worker, so the time is tested when the step starts.
+            # A step may have to wait for a worker, so the remaining time is tested when the step starts.
             number, expected = task
             if self.spent >= self.seconds or self.spent + expected > self.seconds:
                 return None
             trial, fold = open_tasks[number]
-            # Another process cannot show its progress.
+            # A worker process cannot show its progress.
             return self._run(trial, fold, each, partial(self._show, trial, fold) if together == 1 else _ignore)
 
         with self.workers.at_most(together) as pool:
@@ -192,20 +192,20 @@ class Search:
         self.on_step(f"{title}  {progress.title}", self.spent / self.seconds if self.seconds > 0 else 1.0)
 
     def _expected(self, trial: Trial) -> float:
-        """Return the expected time of the next step: that of these settings so far, or else of all settings so far."""
+        """Return the expected time of the next step: the mean for these settings or, failing that, for all settings."""
         for trials in ([trial], self.trials):
             if steps := sum(len(each.folds) for each in trials):
                 return sum(each.seconds for each in trials) / steps
         return 0.0
 
     def _difference(self, trial: Trial, other: Trial) -> float:
-        """Return how much worse the mean of settings is than that of others, on the folds that they were tested on."""
+        """Return how much worse the mean of some settings is than the mean of other settings, on the same folds."""
         difference = trial.mean(self.measure) - other.mean(self.measure, trial.folds)
         return -difference if MEASURES[self.measure] else difference
 
 
 def rungs(folds: int, first: int = 0) -> list[list[int]]:
-    """Return the folds that are tested together: the first, the next two, and the others."""
+    """Return three groups of folds that are tested together: the first fold, the next two, and the others."""
     order = [(first + number) % folds for number in range(folds)]
     return [part for part in (order[:1], order[1:3], order[3:]) if part]
 

@@ -24,7 +24,7 @@ def corrected_interval(values: Sequence[float], folds: int, low: float = 0, high
     The results of the J folds of all seeds are not independent, because their training sets overlap. So the variance of
     their mean is larger than S² / J, the value that an ordinary t interval assumes (S² is the variance of the results).
     The corrected variance is (1 / J + 1 / (k - 1)) S² for k folds, because a test set has 1 / (k - 1) times as many
-    texts as a training set. The interval is that of Student's t with J - 1 degrees of freedom.
+    texts as a training set. The interval uses Student's t distribution with J - 1 degrees of freedom.
 
     Source: Nadeau and Bengio, "Inference for the generalization error", Machine Learning 52, 2003. Several seeds:
     Bouckaert and Frank, "Evaluating the replicability of significance tests", PAKDD 2004.
@@ -32,8 +32,8 @@ def corrected_interval(values: Sequence[float], folds: int, low: float = 0, high
     Args:
         values: the measure on each fold of each seed; two or more values.
         folds: number of folds k.
-        low: least possible value of the measure; the interval is clipped to it.
-        high: largest possible value.
+        low: smallest possible value of the measure, to which the interval is clipped.
+        high: largest possible value of the measure, to which the interval is clipped.
     """
     from scipy.special import stdtrit
 

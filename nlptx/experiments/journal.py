@@ -18,8 +18,7 @@ from nlptx.training.fingerprint import Fingerprint
 class Journal:
     """Records of the finished parts of an experiment, by name. After each part, the file is replaced atomically.
 
-    Use this class in a ``with`` statement, which holds a lock on the file, and call :meth:`remove` once the result is
-    saved.
+    Use it in a ``with`` statement, which locks the file, and call :meth:`remove` once the result is saved.
 
     Args:
         output: path of the result; the file is written beside it, with the suffix ``.checkpoint``. If None, no file is
@@ -55,8 +54,8 @@ class Journal:
         """Read the records to continue from.
 
         Args:
-            fingerprint: everything that determines the content of the records, except what the name of a record
-                contains.
+            fingerprint: everything that determines the content of the records, except the values in the name of a
+                record.
 
         Raises:
             ArtifactError: the file belongs to another experiment, or is damaged.
@@ -74,7 +73,7 @@ class Journal:
             self.on_note(f"starting over, although {self.path.name} exists; `resume=True` would continue from it")
 
     def add(self, name: str, record: dict[str, Any]) -> None:
-        """Keep the record of a finished part. A failure to write it is reported once; the experiment continues."""
+        """Store the record of a finished part. If it cannot be written, report this once and continue."""
         self.records[name] = record
         if self.path is None or self._fingerprint is None:
             return
@@ -93,7 +92,7 @@ class Journal:
         return self.path is not None and self.path.exists() and bool(self.records or self.resume)
 
     def remove(self) -> None:
-        """Remove the file. A failure is only reported, because the experiment itself has succeeded."""
+        """Remove the file. A failure causes no error, only a note, because the experiment itself has succeeded."""
         if self.path is not None:
             try:
                 self.path.unlink(missing_ok=True)

@@ -16,8 +16,8 @@ class Measures(NamedTuple):
     Args:
         accuracy: fraction of the texts whose prediction, one label or a set of labels, is correct.
         macro_f1: mean F1 of the labels that occur among the true labels.
-        log_loss: mean of -log P(true label) over the texts, in nats; for sets of labels, the log-losses of all labels
-            of a text are added.
+        log_loss: mean of -log P(true label) over the texts, in nats. For sets of labels, the log-loss of a text is the
+            sum of the log-losses of all labels.
         ece: expected calibration error of the confidence.
     """
 

@@ -19,7 +19,7 @@ def write_experiment(folder: str | Path, train: str | Path, test: str | Path) ->
     """Write the files of a new experiment, and return their paths.
 
     Args:
-        folder: folder to create; it may exist if it is empty.
+        folder: folder to create, or an existing empty folder.
         train: labelled texts for training.
         test: labelled texts for testing.
 

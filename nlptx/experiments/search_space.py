@@ -13,8 +13,8 @@ from nlptx.experiments.experiment import Recipe
 from nlptx.settings import NetworkSettings, Settings
 from nlptx.training.own_embeddings import OwnEmbeddings
 
-# Stage and setting -> values. Settings in one tuple change together, because one without the other makes little sense:
-# whitening (weight 0) needs standardised rows.
+# Settings, as stage.setting -> values to try. Settings in one tuple change together, because some of their combinations
+# are useful and others are not. For example, whitening (weight 0) works best with standardised rows.
 _CHOICES: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]] = {
     ("cooccur.window",): ((3,), (5,), (10,), (20,)),
     ("pca.components",): ((64,), (128,), (256,)),
@@ -30,10 +30,11 @@ _CHOICES: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]] = {
     ("train.dropout",): ((0.0,), (0.1,), (0.2,), (0.3,)),
     ("train.valid_share",): ((0.0,), (0.1,)),
 }
-# Changes that often help together, which are tried first. Few texts need more epochs, more dropout, and every text for
-# training; because the steps are few, a higher learning rate may help. Rare n-grams help if texts are few and short. If
-# all texts are short, LSA finds few topics, and narrow windows and whitening stress how words are used. Many or long
-# texts need fewer epochs and fewer n-grams.
+# Changes that often help together, which are tried first. With few texts, it helps to train for more epochs, to drop
+# more words, and to hold out no texts. A higher learning rate may help because there are few steps. Rare n-grams help
+# if there are few texts and they are short. If all texts are short, LSA finds few topics, and narrow windows and
+# whitening emphasise how words are used rather than what the text is about. With many or long texts, fewer epochs and
+# fewer n-grams are enough.
 _FEW = {"train.epochs": 4, "train.word_dropout": 0.2, "train.valid_share": 0.0}
 _FAST = {"train.lr": 2e-3}
 _RARE = {"train.ngram_min_texts": 1}
@@ -48,16 +49,16 @@ _USUAL = (
     _FEW | _RARE | _SHORT | _USE | _LARGE,
     {"train.epochs": 1, "train.ngram_min_texts": 3},
 )
-# Mean number of groups of settings that a random change alters.
+# Mean number of tuples of settings that a random change alters.
 _CHANGES = 2
 # Number of random changes among which the additive model chooses, and the strength of its regularisation.
 _POOL, _RIDGE = 50, 0.3
-# Settings by name, as stage.setting -> value.
+# Settings, as stage.setting -> value.
 Values = dict[str, Any]
 
 
 class SearchSpace(NamedTuple):
-    """The groups of settings that may change, each with the values that it can have."""
+    """The tuples of settings that may change, each with its possible values."""
 
     groups: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]]
 
@@ -66,8 +67,8 @@ class SearchSpace(NamedTuple):
         """Return the settings that may change.
 
         Args:
-            recipe: recipe to start from. Settings for making word vectors change only if it makes them; the shape of
-                the network and the n-gram features change only if it starts from no model.
+            recipe: recipe to start from. Settings of counting and PCA change only if the recipe makes word vectors. The
+                shape of the network and the n-gram features change only if training does not start from a model.
             fixed: names of settings that must not change, as ``stage.setting``.
         """
         excluded = set(fixed)
@@ -81,7 +82,7 @@ class SearchSpace(NamedTuple):
         return cls({names: values for names, values in _CHOICES.items() if not excluded & set(names)})
 
     def usual(self, center: Values, tried: Collection[str]) -> list[Values]:
-        """Return changes that often help and have not been tried, as far as their settings may change."""
+        """Return changes that often help, have not been tried, and alter only settings that may change."""
         names = {name for group in self.groups for name in group}
         changed = (center | {name: value for name, value in of.items() if name in names} for of in _USUAL)
         return [values for name, values in {name_of(each): each for each in changed}.items() if name not in tried]
@@ -96,8 +97,8 @@ class SearchSpace(NamedTuple):
     ) -> list[Values]:
         """Return random changes of settings that have not been tried; fewer than ``count`` if few are found.
 
-        The first is random. Of the others, each is the one of several random changes for which an additive model
-        predicts the lowest loss, see :class:`AdditiveModel`.
+        The first change is random. For each of the others, several random changes are drawn, and the one for which an
+        additive model predicts the lowest loss is returned; see :class:`AdditiveModel`.
 
         Args:
             center: settings to change.
@@ -189,10 +190,10 @@ def with_values(recipe: Recipe, values: Values) -> Recipe:
 
 
 def differences(values: Values, default: Values) -> Values:
-    """Return the settings that differ from those of ``default``."""
+    """Return the settings that differ from ``default``."""
     return {name: value for name, value in values.items() if value != default[name]}
 
 
 def name_of(values: Values) -> str:
-    """Return a name for settings, which is the same if and only if they are equal."""
+    """Return a name for settings. Two names are the same if and only if the settings are equal."""
     return repr(sorted(values.items()))

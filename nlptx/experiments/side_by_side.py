@@ -1,4 +1,4 @@
-"""How many folds are trained at the same time."""
+"""Determines how many folds are trained at the same time."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from nlptx.experiments.experiment import Experiment
 from nlptx.runtime.memory import available_memory
 from nlptx.runtime.workers import Workers
 
-# Memory that one training run needs: a part for the program and its model, and a part for each character of its texts.
-# The largest peaks of runs on reviews and on sentences were 3/4 of this.
+# Memory, in bytes, that one training run needs: an amount for the program and its model, and an amount for each
+# character of its texts. In runs on reviews and on sentences, the peak was at most 3/4 of this.
 _OF_PROGRAM = 250 << 20
 _PER_CHARACTER = 40
 
@@ -20,12 +20,12 @@ def side_by_side(
     tasks: int,
     on_note: Callable[[str], None] = lambda note: None,
 ) -> int:
-    """Return how many training runs go on at the same time: one per worker, if there is enough memory for them.
+    """Return how many models are trained at the same time: one per worker, if there is enough memory.
 
     Args:
-        experiment: its texts determine how much memory a run needs. That is an estimate.
-        workers: workers to share among the runs.
-        tasks: number of training runs to come.
+        experiment: experiment whose texts determine the estimate of the memory that a run needs.
+        workers: workers to divide among the runs.
+        tasks: number of training runs that remain.
         on_note: called with a remark if there is too little memory for one run per worker.
     """
     most = max(1, min(workers.jobs, tasks))

@@ -1,16 +1,17 @@
 """``tune``: search for better settings within a time limit, by successive halving over paired folds.
 
-The search goes in rounds. The candidates of the first round are changes that often help together; those of later rounds
-are random changes of the best settings so far. All are judged on one fold, the best third on two more folds, and the
-best of these on the others. After each of these steps, a candidate continues only if it is better than the best
-settings so far on the same folds. A candidate that completes all folds replaces them. All candidates are judged on the
-same folds, so that the differences between folds cancel. Each round begins with another fold.
+The search consists of rounds. The candidates of the first round are changes that often help together; the candidates of
+later rounds are random changes of the best settings so far. All candidates of a round are tested on one fold, the best
+third on two more folds, and the best of these on the remaining folds. After each of these steps, a candidate continues
+only if it is better than the best settings so far on the same folds. A candidate that completes all folds replaces
+them. Because all candidates are tested on the same folds, the differences between folds cancel. Each round begins with
+another fold.
 
-The steps of a round, each of which trains and tests one model, run side by side. N-gram features are computed once for
-all candidates that have the same ones, see :class:`nlptx.training.feature_cache.FeatureCache`.
+A step trains and tests one model. The steps of a round run in parallel. N-gram features are computed once for all
+candidates that share them; see :class:`nlptx.training.feature_cache.FeatureCache`.
 
-Except for one candidate per round, the random changes are chosen by an additive model of the results so far; see
-:class:`nlptx.experiments.search_space.AdditiveModel`. This model changes nothing about how candidates are judged.
+An additive model of the results so far selects the random changes, except for one candidate per round; see
+:class:`nlptx.experiments.search_space.AdditiveModel`. The test of a candidate does not depend on this model.
 
 Source of successive halving: Li et al., "Hyperband: a novel bandit-based approach to hyperparameter optimization",
 JMLR 18, 2018.
@@ -40,10 +41,10 @@ class Tuning:
 
     Args:
         measure: measure that was optimised.
-        best: settings with the best mean over all folds; those that the search started from if none is better.
-        trials: all settings that were tried, in order; the first are those that the search started from.
+        best: settings with the best mean over all folds; the settings at the start if no others are better.
+        trials: all settings that were tried, in order, beginning with the settings at the start.
         rounds: number of completed rounds.
-        seconds: time used, including that of earlier runs from which the search was resumed.
+        seconds: time used, including the time of earlier runs from which the search was resumed.
     """
 
     measure: str
@@ -89,11 +90,12 @@ def tune(
         measure: measure to optimise, a key of MEASURES.
         fixed: names of settings that must not change, as ``stage.setting``.
         seed: seed of the folds, of training and of the candidates.
-        workers: threads or processes. Steps run side by side, each with its part of the workers. The workers
-            change only how many steps the time allows.
-        journal: journal of an open ``with`` block, from which finished steps are read; none by default.
+        workers: threads or processes. Steps run in parallel, each with a part of the workers. The number of workers
+            changes only how many steps the time allows.
+        journal: journal that was entered with a ``with`` statement, from which finished steps are read. None by
+            default.
         on_step: called before and during each step, with its description and the used fraction of the time.
-        on_best: called with settings that are better than all before.
+        on_best: called with settings that are better than all earlier settings.
         clock: function that returns the time in seconds.
 
     Raises:

@@ -1,1 +1,1 @@
-"""Reading and writing of files: atomic writing, locks, arrays that move to temporary files, and strict JSON."""
+"""Reads and writes files: atomic writing, locks, arrays that move to temporary files, and strict JSON."""

@@ -1,13 +1,13 @@
-"""Atomic writing: a program that reads the file finds the old content or the new one, never a partial file.
+"""Atomic writing: a program that reads the file finds the old content or the new content, never a partial file.
 
-The bytes are written to a temporary file in the same folder. This file is flushed to disk and renamed to the target;
-then the folder is flushed, so that a file that was reported as written survives a power cut.
+The bytes are written to a temporary file in the same folder. This file is flushed to disk and renamed to the target.
+Then the folder is flushed, so that the file survives a power cut.
 
 The temporary file has a random name and is locked (flock) while the process that writes it is running. However the
-process ends, the system releases the lock. Therefore, the next process that writes the same target recognises leftover
-temporary files: they are not locked. Process ids could not be used for this purpose, because they are meaningless on a
-volume that is shared between hosts. Locks work there: NFS, Lustre, CephFS and others propagate them, unless the volume
-is mounted with host-local locks.
+process ends, the system releases the lock. So the next process that writes the same target recognises leftover
+temporary files: they are not locked. Process ids could not be used instead, because they are meaningless on a volume
+that several hosts share. Locks work on such a volume: NFS, Lustre, CephFS and others propagate them between hosts,
+unless it is mounted with host-local locks.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def atomic_output(path: FilePath) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the block ends without an error.
 
     If ``path`` is a symbolic link, the link is kept, and the file to which it points is replaced. If there is an old
-    file, the new one gets its mode; otherwise the umask determines the mode. Files that are already open (``-``,
+    file, the new file gets its mode; otherwise the umask determines the mode. Files that are already open (``-``,
     /dev/stdout, /dev/fd/3), pipes and devices are not replaced; all bytes are copied to them at the end. Other errors
     that are raised in the block propagate unchanged.
 
@@ -62,7 +62,7 @@ def atomic_output(path: FilePath) -> Iterator[BinaryIO]:
 
 
 class _Reporting(io.FileIO):
-    """An open file that raises OutputError if a write fails, so that the failure is not mistaken for a failed read."""
+    """An open file that raises OutputError if a write fails. Other errors could be mistaken for failed reads."""
 
     def __init__(self, descriptor: int, where: str) -> None:
         super().__init__(descriptor, "r+b")
@@ -77,7 +77,7 @@ class _Reporting(io.FileIO):
 def _via_temporary_file(path: str) -> Iterator[BinaryIO]:
     """Collect the bytes in an unnamed temporary file, and copy them to ``path`` at the end.
 
-    The temporary file is needed because a zip file can only be written to a seekable file.
+    The temporary file is needed because a zip file must be written to a seekable file.
     """
     folder = tempfile.gettempdir()
     with failures(folder), tempfile.TemporaryFile(buffering=0) as unnamed:
@@ -116,7 +116,7 @@ def _beside(target: Path, mode: int | None, path: str) -> Iterator[BinaryIO]:
                 if mode is not None:
                     os.fchmod(descriptor, stat.S_IMODE(mode))
                 os.fsync(descriptor)
-                os.replace(temporary, target)  # before the file is closed, because closing it releases its lock
+                os.replace(temporary, target)  # renames it before closing it, because closing it releases its lock
     finally:
         with suppress(OSError):  # the file has been renamed already, or an earlier failure is being reported
             temporary.unlink()
@@ -129,7 +129,7 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
     while True:
         temporary = target.with_name(f".{stem_of(target)}.{os.urandom(8).hex()}.tmp")
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
-        with suppress(OSError):  # if the file system has no locks, no process removes leftover files
+        with suppress(OSError):  # on a file system without locks, no process removes leftover files
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         # Before the lock was taken, another process may have removed the file as a leftover.
         if is_at(temporary, descriptor):
@@ -143,7 +143,7 @@ def remove_litter(target: Path) -> None:
     for path in target.parent.glob(f".{glob.escape(stem)}.*.tmp"):
         if not _RANDOM.fullmatch(path.name[len(stem) + 2 : -len(".tmp")]):
             continue
-        with suppress(OSError):  # in use, owned by another user, or removed in the meantime
+        with suppress(OSError):  # the file is in use, belongs to another user, or has been removed
             descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 from nlptx.errors import OutputError
 
-# Error codes on file systems without locks, such as some network drives.
+# Error codes of file systems without locks, such as some network drives.
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 
 
@@ -53,8 +53,8 @@ def _open_locked(path: str) -> int:
                 return descriptor
             os.close(descriptor)
             raise
-        # Between opening and locking, the previous holder may have removed the file. Other processes would then open a
-        # new file and not see this lock, so try again.
+        # Between opening and locking, the previous holder of the lock may have removed the file. Other processes would
+        # then open a new file and not see this lock, so the loop tries again.
         if is_at(path, descriptor):
             return descriptor
         os.close(descriptor)

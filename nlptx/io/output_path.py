@@ -47,7 +47,7 @@ def check_writable(path: FilePath) -> None:
 
 
 def _check_working_folder(path: str) -> None:
-    """Raise OutputError if the relative ``path`` is invalid because the working folder was deleted."""
+    """Raise OutputError if ``path`` is relative and the working folder was deleted."""
     try:
         os.getcwd()
     except FileNotFoundError:

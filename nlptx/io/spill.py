@@ -1,6 +1,6 @@
 """Growing arrays that are in memory while they are small, and move to a temporary file when they become large.
 
-The temporary files have no names. Therefore, the operating system removes them, however the process ends.
+The temporary files have no names, so the operating system removes them, however the process ends.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def read_exactly(file: BinaryIO, view: memoryview, offset: int) -> None:
 
 
 class MemoryBudget:
-    """The memory limit of a stage, and the folder for temporary files with the data that exceeds it.
+    """The memory limit of a stage, and the folder for temporary files, which contain the data that exceeds the limit.
 
     The files are closed at the end of the ``with`` block.
 
     Args:
         memory: number of bytes of memory for the data of a stage, not including the interpreter and its libraries. None
-            means the default; it is passed by callers that have no option for the limit.
+            means the default.
         folder: folder for temporary files; None for the system default (TMPDIR).
     """
 

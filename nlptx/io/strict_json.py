@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any, NoReturn
 
-# Maximum number of nested levels. No table or header needs nearly as many, and recursive functions can process them.
+# Maximum number of nested levels. Tables and headers need far fewer, and recursive functions can process this number.
 _MAX_DEPTH = 100
 
 
@@ -14,7 +14,7 @@ def loads(text: str) -> Any:
     """Parse a JSON text.
 
     Python's json module accepts NaN and infinities, keeps the last of several equal keys, and turns numbers that are
-    too large into infinities. This function raises an error in all of these cases, and for deep nesting.
+    too large into infinities. In each of these cases, and for deep nesting, this function raises an error.
 
     Raises:
         ValueError: the text is not JSON, or one of these cases occurs.

@@ -1,4 +1,4 @@
-"""Opens files so that they are either read in full or cause an error if they are truncated while they are read."""
+"""Opens files so that an error is raised if they are truncated while they are read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def open_whole(file: str | int, name: str | None = None) -> io.BufferedReader:
     """Open a file for reading. Reading raises DataError if a regular file is truncated while it is being read.
 
     Args:
-        file: path, or a file descriptor, which is not closed.
+        file: path, or a file descriptor. A descriptor is not closed.
         name: name of the file in messages; by default its path.
     """
     return io.BufferedReader(_WholeFile(file, str(file) if name is None else name), _BUFFER)
@@ -55,5 +55,5 @@ class _WholeFile(io.FileIO):
             raise DataError(
                 f"the file was cut short while it was read: it had {self._size:,} bytes, and now has {size:,}",
                 where=self._called,
-                hint="Read it again once nothing writes to it any more.",
+                hint="Read it again when no program writes to it any more.",
             )

@@ -1,4 +1,4 @@
-"""N-gram features: inputs of the network that are computed from the n-grams of a text and indicate its class.
+"""N-gram features: inputs of the network, computed from the n-grams of a text, that indicate its class.
 
 The token features measure how strongly the n-grams that end at each position indicate a class. They are naive-Bayes
 log-count ratios (:mod:`nlptx.ngrams.naive_bayes`). The text features are the outputs of two linear models

@@ -1,13 +1,13 @@
-"""A correction to the outputs of a trained model: a logistic regression with a prior centred at zero.
+"""A correction of the outputs of a trained model: a logistic regression with a prior of mean 0.
 
-A model that was trained on other texts already gives each new text outputs z0. The corrected outputs are
+Let z0 be the outputs that a model, trained on other texts, gives for a new text. The corrected outputs are
 
     z = z0 + b + f B + (sum of w_g i_g / sqrt(T) over the distinct n-grams g of a text of T words)
 
-Here f are numbers that the network computes from the text, and i_g is the inverse document frequency of the n-gram g,
-divided by the mean inverse document frequency of all n-grams. The parameters b, B and w have normal priors centred at
-0, that is, their squares are penalised. So without any new texts, the outputs are those of the trained model. The more
-new texts there are, the more the outputs may differ from those of the trained model.
+Here f is a vector that the network computes from the text, and i_g is the inverse document frequency of the n-gram g,
+divided by the mean inverse document frequency of all n-grams. The parameters b, B and w have normal priors with mean 0,
+that is, their squares are penalised. So the more new texts there are, the more the corrected outputs may differ from
+z0.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
-# Prior variance of the n-gram weights. The other weights have the prior variance 1, so their inputs must be scaled.
+# Prior variance of the n-gram weights. The prior variance of the other weights is 1, so their inputs must be scaled.
 _NGRAM_VARIANCE = 10.0
 _MAX_ITERATIONS = 100
 
@@ -74,12 +74,12 @@ def ngram_rows(
 
     Args:
         texts: (T,) word ids of each text.
-        counted: number of texts at the start of ``texts`` from which the kept n-grams and their importance are
-            computed.
+        counted: number of texts, from the start of ``texts``, that determine which n-grams are kept, and their
+            importance.
         order: length of the longest n-gram; 0 for none.
         words: V.
-        min_texts: minimum number of texts that an n-gram must occur in.
-        text_weights: (counted,) weight of each of these texts (a text of weight 2 counts as two), or None.
+        min_texts: minimum number of texts in which an n-gram must occur.
+        text_weights: (counted,) weight of each counted text (a text of weight 2 counts as two), or None.
     """
     first, more = ngrams_of_texts(texts[:counted], order, words), ngrams_of_texts(texts[counted:], order, words)
     known, seen = count_occurrences(first, text_weights)
@@ -102,14 +102,14 @@ def cross_fit_correction(
     on_progress: Callable[[str, float, str], None],
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[Correction, NDArray[np.float32]]:
-    """Fit a correction, and compute the out-of-fold contribution of the n-grams to the outputs for each training text.
+    """Fit a correction, and compute the out-of-fold contributions of the n-grams to the outputs for the texts.
 
     Args:
         ngrams: n-grams of the N texts and of passages of these texts.
         outputs: (N, E) outputs z0 of the trained model.
-        inputs: (N, K) numbers f of each text.
-        targets: (N,) class of each text, or (N, E), whether the text has each class.
-        text_of: (N + passages,) index of the text that each row of ``ngrams`` belongs to.
+        inputs: (N, K) vector f of each text.
+        targets: (N,) class of each text, or (N, E), True where a text has a class.
+        text_of: (N + passages,) index of the text to which each row of ``ngrams`` belongs.
         rng: source of randomness for the folds.
         workers: threads to use; they do not change the result.
         on_progress: callback for the name of a step, its completed fraction and a description of the progress.
@@ -119,7 +119,7 @@ def cross_fit_correction(
         The correction fitted on all texts; and the contribution of the n-grams to the outputs for each row of
         ``ngrams``, (N + passages, E), computed by a correction that was fitted without the text of this row. The
         correction and the contributions are 0 unless the correction lowers the mean out-of-fold log-loss by more than
-        the standard error of the difference, which requires enough texts.
+        the standard error of the difference.
     """
     count = len(targets)
     folds = min(FOLDS, count)
@@ -150,7 +150,7 @@ def cross_fit_correction(
 
 
 def _helps(gains: NDArray[np.float64], weights: NDArray[np.float64]) -> bool:
-    """Return whether the weighted mean of the gains (N,) is larger than its standard error."""
+    """Return whether the weighted mean of the gains (N,) exceeds its standard error."""
     mean = np.average(gains, weights=weights)
     variance = np.average((gains - mean) ** 2, weights=weights)
     return bool(mean > np.sqrt(variance / weights.sum()))
@@ -165,7 +165,7 @@ def _fit(
     weights: NDArray[np.float64],
 ) -> Correction:
     """Fit a correction; :func:`cross_fit_correction` describes the arguments."""
-    from scipy.optimize import minimize  # slow to import, so import it only after the data has been checked
+    from scipy.optimize import minimize  # imported here because it is slow to import, and the data is checked first
 
     (_, grams), width, scale = rows.shape, outputs.shape[1], importance[:, None]
     transposed = rows.T.tocsr()

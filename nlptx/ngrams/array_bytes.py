@@ -1,4 +1,4 @@
-"""Arrays as bytes, to send them between processes without pickling objects."""
+"""Converts arrays to bytes and back, to send them between processes without pickling objects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def arrays_to_bytes(arrays: Sequence[NDArray]) -> bytes:
 
 
 def bytes_to_arrays(content: bytes) -> list[NDArray]:
-    """Return the arrays from :func:`arrays_to_bytes`.
+    """Return the arrays that :func:`arrays_to_bytes` converted to bytes.
 
     >>> bytes_to_arrays(arrays_to_bytes([np.arange(3), np.zeros(0)]))
     [array([0, 1, 2]), array([], dtype=float64)]

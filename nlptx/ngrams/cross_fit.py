@@ -1,8 +1,8 @@
 """N-gram features fitted out of fold, so that the features of a training text do not depend on its label.
 
-The training texts are assigned to folds. The features of a training text are counted and fitted on the other folds; the
-features of any other text are based on all training texts. Texts without a label are used only to find the principal
-components of the texts.
+The training texts are assigned to folds. The features of a training text come from models that were fitted on the other
+folds; the features of any other text come from models that were fitted on all training texts. Texts without a label are
+used only to find the principal components of the texts.
 """
 
 from __future__ import annotations
@@ -41,14 +41,16 @@ from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
 # Number of texts whose features are computed together.
 _TOGETHER = 64
-# Progress callback, called with the name of a step, its completed fraction and a description, also from threads.
+# Progress callback. It is called with the name of a step, its completed fraction and a description, possibly from other
+# threads.
 OnProgress = Callable[[str, float, str], None]
-# The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two.
+# The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two
+# texts.
 _TEXTS_PER_OCCURRENCE = 3500
 # A text is used for the components only if it has at least _MIN_NGRAMS distinct n-grams (a text of seven words has at
 # most eighteen). Shorter texts contain hardly any co-occurrences, and single phrases among long texts would distort the
-# components. If the fraction _MIN_FRACTION_OF_MEDIAN of the median number of distinct n-grams is smaller, it is the
-# minimum.
+# components. If most texts are short, the minimum is lower: the fraction _MIN_FRACTION_OF_MEDIAN of the median number
+# of distinct n-grams.
 _MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN = 20, 0.25
 
 
@@ -60,7 +62,7 @@ class FeatureSettings:
         classes: C.
         order: length of the longest n-gram.
         words: V.
-        min_texts: minimum number of labelled texts that an n-gram must occur in.
+        min_texts: minimum number of labelled texts in which an n-gram must occur.
         components: maximum number of components of the texts; 0 for none.
         folds: number of folds. The features of a text are fitted on the other folds.
     """
@@ -89,7 +91,7 @@ def fit_ngram_features(
 
     Args:
         texts: (T,) word ids of each training text.
-        targets: (texts,) class of each text, or (texts, C), whether the text has each class.
+        targets: (texts,) class of each text, or (texts, C), True where a text has a class.
         shape: shape and size of the features.
         rng: source of randomness for the folds and for the initial vectors of the power iteration.
         unlabelled: word ids of texts without a label.
@@ -101,7 +103,7 @@ def fit_ngram_features(
 
     Returns:
         The n-gram features to use for other texts; and a list with the features of each training text, followed by the
-        features of each passage, all computed without the fold that the text belongs to.
+        features of each passage, all computed by models that were fitted without the fold of the text.
     """
     on_count = _counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
     sets = ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers)
@@ -115,7 +117,7 @@ def fit_ngram_features(
     parts = training_parts(fold, folds)
 
     def fit(part: int) -> bytes:
-        """Fit both linear models on a part of the texts; return their arrays, which :func:`built` reads, as bytes."""
+        """Fit both linear models on a part of the texts. Return their arrays as bytes, which :func:`built` reads."""
         rows = parts[part]
         of_rows = None if text_weights is None else text_weights[rows]
         model = fit_ratio_model(
@@ -132,7 +134,7 @@ def fit_ngram_features(
         return arrays_to_bytes([*model, *second])
 
     def fit_components(components: TextComponents, rows: NDArray[np.intp]) -> tuple[NDArray, ...]:
-        """Fit the second model; return its weights (G, E) and bias (E,), and what each text adds to its own output."""
+        """Fit the second model. Return its weights (G, E), its bias (E,), and what each text adds to its own output."""
         long = rows[row_of[rows] >= 0]
         of_long = None if text_weights is None else text_weights[long]
         slopes, start = fit_dense(components.scores[row_of[long]], targets[long], width, of_long)
@@ -173,7 +175,7 @@ def fit_ngram_features(
     (final, _), *out_of_fold = map(built, counted(fitted, on_model, already=1, every=1))
 
     def features_of(group: NDArray[np.intp]) -> list[TextFeatures]:
-        """Return the features of texts of one fold, computed without this fold."""
+        """Return the features of the texts of one fold, computed by models that were fitted without this fold."""
         features, self_outputs = out_of_fold[fold[group[0]]]
         found = features.of_texts([texts[text] for text in group])
         return [of_text.minus(self_outputs[text]) for text, of_text in zip(group, found, strict=True)]
@@ -233,14 +235,14 @@ def _rows(
     workers: Workers,
     on_progress: OnProgress,
 ) -> sp.csr_matrix:
-    """Return rows of length 1 with the importance of the n-grams of each text, for n-grams that have an importance."""
+    """Return a row for each text, scaled to length 1, with the importance of its n-grams (if they have any)."""
     important = weights > 0
     values = unit_length(weights[important])
     return presence(_look_up(sets, on_progress), known[important], workers, values)
 
 
 def _counter(step: str, total: int, on_progress: OnProgress, things: str = "texts") -> Callable[[int], None]:
-    """Return a function that reports how many of ``total`` things are done."""
+    """Return a function that reports how many of ``total`` items are done."""
     return lambda done: on_progress(step, done / total, f"{done:,} of {total:,} {things}")
 
 

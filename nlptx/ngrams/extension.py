@@ -12,7 +12,7 @@ from nlptx.ngrams.features import NgramFeatures
 
 
 def with_words(known: NgramFeatures, words: int) -> NgramFeatures:
-    """Return the same features for a vocabulary of ``words`` words that begins with the current words.
+    """Return the same features for a larger vocabulary of ``words`` words, which begins with the current words.
 
     A key is a number in base V + 2 whose digits are word ids + 1, or V + 1 for the start of a text; see
     :func:`nlptx.ngrams.naive_bayes.ngram_keys`.
@@ -44,11 +44,11 @@ def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
 def with_ngrams(known: NgramFeatures, keys: NDArray[np.int64], products: NDArray[np.float32]) -> NgramFeatures:
     """Return features with ``products`` (G', E) added to the weights of n-grams in the first linear model.
 
-    N-grams that were unknown before have the ratio 0 and are ignored by the second linear model.
+    New n-grams have the ratio 0, and the second linear model ignores them.
 
     Args:
         known: features to extend.
-        keys: (G',) keys of the n-grams that the products belong to, sorted.
+        keys: (G',) sorted keys of the n-grams to which the products belong.
         products: (G', E) numbers to add to the weights.
     """
     every = np.union1d(known.keys, keys)
@@ -70,7 +70,7 @@ def _sorted(known: NgramFeatures) -> NgramFeatures:
 
 
 def _each_array(known: NgramFeatures, change: Callable[[NDArray[np.float32]], NDArray[np.float32]]) -> NgramFeatures:
-    """Return features whose arrays with one row per n-gram are changed in the same way; the keys stay as they are."""
+    """Apply the same change to all arrays with one row per n-gram, except the keys, and return the new features."""
 
     def changed(values: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
         return None if values is None else change(values)

@@ -38,18 +38,18 @@ class TextFeatures:
 class NgramFeatures:
     """Ratios and linear weights of all known n-grams.
 
-    The first linear model uses the ratios. The second one, which is optional, uses the components of the text.
+    The first linear model uses the ratios. The second model, which is optional, uses the components of the text.
 
     Args:
         order: length of the longest n-gram.
         words: V.
         keys: (G,) int64 keys of the n-grams, sorted; see :func:`ngram_keys`.
-        ratios: (G, E) float32 log-count ratios. If training started from a model with other labels, each n-gram has as
-            many ratios as in that model.
-        slopes: (G, E) float32 weights of the n-grams in the first model; their sum over a text is divided by the square
+        ratios: (G, E) float32 log-count ratios. If training started from a model with other labels, the number of
+            ratios per n-gram is the same as in that model, instead of E.
+        slopes: (G, E) float32 weights of the n-grams in the first model. Their sum over a text is divided by the square
             root of its number of words.
         bias: (M E,) float32 biases of the linear models.
-        latent: (G, E) float32 weights of the n-grams in the second model; their sum over a text is divided by the norm
+        latent: (G, E) float32 weights of the n-grams in the second model. Their sum over a text is divided by the norm
             of the importances of its n-grams. None if there is no second model.
         importance: (G,) float32 importance of each n-gram in the second model; None if there is no second model.
     """
@@ -72,7 +72,7 @@ class NgramFeatures:
 
     @property
     def width(self) -> int:
-        """Number of ratios per n-gram: E, or as many as in the model that training started from."""
+        """Number of ratios per n-gram: E, or the number in the model from which training started."""
         return self.ratios.shape[1]
 
     def of(self, ids: NDArray[np.integer]) -> TextFeatures:
@@ -122,8 +122,8 @@ class NgramFeatures:
         """Return the outputs (B, M E) of the linear models.
 
         Args:
-            found: indices of n-grams from :meth:`find`: (N, order) for all positions of the texts, or (N, 1) for only
-                the distinct n-grams of each text.
+            found: indices of n-grams, returned by :meth:`find`: (N, order) for all positions of the texts; or, without
+                repetitions, (N, 1) for the distinct n-grams of each text.
             lengths: (B,) number of rows of ``found`` that belong to each text.
             words: (B,) number of words in each text; equal to ``lengths`` by default.
         """

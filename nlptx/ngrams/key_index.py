@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# Odd number that a key is multiplied by; the high bits of the product are its slot (Knuth, multiplicative hashing).
+# Odd number by which keys are multiplied. The high bits of the product are the slot (Knuth, multiplicative hashing).
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 # The table has at least this many slots per key.
 _SLOTS_PER_KEY = 2
-# The table is made as soon as this fraction of the number of known n-grams has been looked up. Until then, a binary
-# search is faster.
+# The table is made once the number of lookups exceeds this fraction of the number of known n-grams. Until then, a
+# binary search is faster.
 _LOOKED_UP = 1 / 8
 
 
 class KeyIndex:
-    """Index of sorted keys: a hash table with linear probing, whose operations apply to whole arrays.
+    """Index of sorted keys: a hash table with linear probing that looks up whole arrays of keys.
 
     Args:
-        keys: (G,) int64 keys of the known n-grams, sorted and distinct; none of them is negative.
+        keys: (G,) int64 keys of the known n-grams, sorted, distinct and not negative.
     """
 
     def __init__(self, keys: NDArray[np.int64]) -> None:
@@ -27,7 +27,7 @@ class KeyIndex:
         self._slots: NDArray[np.int32] | None = None
 
     def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the index of each key, or G if it is unknown; the shape is that of ``keys``. -1 is unknown."""
+        """Return the index of each key, or G if the key is unknown, in the shape of ``keys``. -1 is always unknown."""
         count, flat = len(self._known), keys.ravel()
         if not count:
             return np.zeros(keys.shape, np.int64)
@@ -45,7 +45,7 @@ class KeyIndex:
     def _by_hash(self, keys: NDArray[np.int64], slots: NDArray[np.int32]) -> NDArray[np.int64]:
         slot = _hash(keys, len(slots))
         found = slots[slot].astype(np.int64)
-        # Keys whose slot belongs to another key are looked for in the following slots, up to the first empty one.
+        # If its slot contains another key, a key is searched for in the following slots, up to the first empty slot.
         left = np.flatnonzero((found >= 0) & (self._known[found] != keys))
         slot = slot[left]
         while len(left):
@@ -58,18 +58,18 @@ class KeyIndex:
 
 
 def _hash(keys: NDArray[np.int64], slots: int) -> NDArray[np.int64]:
-    """Return the slot of each key; ``slots`` is a power of two."""
+    """Return the slot of each key. ``slots`` is a power of two."""
     return ((keys.view(np.uint64) * _MULTIPLIER) >> np.uint64(65 - slots.bit_length())).astype(np.int64)
 
 
 def _slots_of(keys: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return a table with the index of the key in each slot; it is -1 in empty slots."""
+    """Return a table with the index of the key in each slot, or -1 for empty slots."""
     slots = np.full(max(2, 1 << (_SLOTS_PER_KEY * len(keys) - 1).bit_length()), -1, np.int32)
     waiting = np.arange(len(keys), dtype=np.int32)
     slot = _hash(keys, len(slots))
     while len(waiting):
         free = slots[slot] < 0
-        slots[slot[free]] = waiting[free]  # of several keys with the same slot, one gets it
+        slots[slot[free]] = waiting[free]  # if several keys have the same slot, one of them gets it
         left = slots[slot] != waiting
         waiting, slot = waiting[left], (slot[left] + 1) % len(slots)
     return slots

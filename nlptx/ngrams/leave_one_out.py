@@ -11,11 +11,11 @@ from nlptx.ngrams.features import NgramFeatures
 
 
 class FeaturesWithoutEach(NamedTuple):
-    """The n-grams and the text features of a text of T words with one word left out, for each of its words.
+    """The n-grams and the text features of a text of T words with one word left out, for each of the words.
 
     Args:
-        next_ngrams: (T, order - 1, order) indices of the n-grams that end at each of the next order - 1 words after the
-            word that is left out; as from :meth:`NgramFeatures.find`.
+        next_ngrams: (T, order - 1, order) indices of the n-grams that end at each of the order - 1 words after the word
+            that is left out; see :meth:`NgramFeatures.find`.
         text_features: (T, M E) float32 outputs of the M linear models.
     """
 
@@ -79,7 +79,7 @@ def _changes(
             words.append(np.arange(length - distance))
             ngrams.append(found[distance:, size - 1].astype(np.int64))
             steps.append(np.full(length - distance, -1))
-            if distance:  # another one of this size takes its place
+            if distance:  # an n-gram of the same size takes its place
                 words.append(np.arange(length))
                 ngrams.append(next_ngrams[:, distance - 1, size - 1])
                 steps.append(np.ones(length, np.int64))

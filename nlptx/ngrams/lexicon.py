@@ -1,9 +1,9 @@
 """A lexicon as a prior of the first linear model of the n-gram features.
 
-The prior mean of the weight of an n-gram in the lexicon is s v instead of 0, where v is the value in the lexicon, and
-s, one number per output, is fitted to the data. This is equivalent to one more feature: the sum of the values in a
-text, divided, like all features, by the square root of its number of words. The lexicon also gives weights to words
-that no training text contains.
+The prior mean of the weight of an n-gram in the lexicon is s v instead of 0. Here v is the value in the lexicon, and s
+is one number per output, which is fitted to the data. This is equivalent to an additional feature: the sum of the
+values in a text, divided, like all features, by the square root of the number of words. The lexicon also gives weights
+to words that no training text contains.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class LexiconPrior:
         return cls(keys, (values / np.sqrt(np.mean(values**2))).astype(np.float32))
 
     def rows(self, sets: Sequence[NgramSets], texts: Sequence[NDArray[np.integer]]) -> sp.csr_matrix:
-        """Return the (texts, 1) float32 feature of texts, given their distinct n-grams and word ids."""
+        """Return the lexicon feature of texts, (texts, 1) float32, given their distinct n-grams and their word ids."""
         return sp.csr_matrix(divided_by_root(presence(sets, self.keys), texts) @ self.values[:, None])
 
 
 def lexicon_words(entries: Mapping[str, float], vocabulary: Vocabulary, order: int) -> list[str]:
-    """Return the distinct words of a lexicon that a vocabulary lacks, in the order of the lexicon.
+    """Return the distinct words of a lexicon that are not in a vocabulary, in the order of the lexicon.
 
     Words that occur only in phrases of more than ``order`` words are left out, because the prior cannot use them.
     """

@@ -20,7 +20,7 @@ from nlptx.ngrams.span_lbfgs import minimise_in_span
 from nlptx.nn.activations import sigmoid
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 
-# C in the penalty |w|^2 / (2 C) that is added to the summed log-loss, for the ratios and for the components.
+# C in the penalty |w|^2 / (2 C), which is added to the summed log-loss: for the ratios, and for the components.
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
 # L-BFGS stops when the relative decrease of the loss in an iteration is at most this.
@@ -38,7 +38,7 @@ def fit_linear(
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
         ratios: (G, E) ratios. E = 1 means two classes and the logistic loss; E > 1 means softmax over E classes.
-        targets: (texts,) class of each text; or (texts, E), whether the text has each class, for E logistic losses.
+        targets: (texts,) class of each text; or (texts, E), True where a text has a class, for E logistic losses.
         text_weights: (texts,) weight of the loss of each text, or None.
 
     Returns:
@@ -54,7 +54,7 @@ def fit_linear(
         _TOLERANCE,
         MAX_ITERATIONS,
     )
-    # The model is linear in the rows times the ratios, so w = ratios * (X' a).
+    # The model is linear in the product of rows and ratios, so w = ratios * (X' a).
     return (transposed @ of_texts.astype(np.float32)) * squared, bias.astype(np.float32)
 
 
@@ -64,12 +64,12 @@ def fit_dense(
     width: int,
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit the model on the components; return its slopes (K, E) and bias (E,).
+    """Fit the model on the components. Return its slopes (K, E) and bias (E,).
 
     Args:
         features: (texts, K) components, with a mean square of 1.
         targets: class or classes of each text, as for :func:`fit_linear`.
-        width: E; the loss depends on it and on the targets, as for :func:`fit_linear`.
+        width: E. Together with the targets, it determines the loss, as for :func:`fit_linear`.
         text_weights: (texts,) weight of the loss of each text, or None.
     """
     return _minimise(
@@ -97,10 +97,10 @@ def _minimise(
         backward: function from an error (texts, E) float32 to the gradient of the weights.
         shape: shape of the weights, (G, E).
         targets: class or classes of each text, as for :func:`fit_linear`.
-        inverse_penalty: C, see INVERSE_PENALTY.
+        inverse_penalty: C; see INVERSE_PENALTY.
         text_weights: (texts,) weight of the loss of each text, or None.
     """
-    from scipy.optimize import minimize  # slow to import, so import it only after the data has been checked
+    from scipy.optimize import minimize  # imported here because it is slow to import, and the data is checked first
 
     width = shape[1]
     loss_of = _weighted(_loss_of(width, targets), targets, text_weights)
@@ -127,7 +127,7 @@ def _minimise(
 
 
 def _loss_of(width: int, targets: NDArray) -> Callable[[NDArray, NDArray], tuple[NDArray, NDArray]]:
-    """Return the loss for targets of this kind, see :func:`fit_linear`: the loss of each text, and its gradient."""
+    """Return a function that computes the loss of each text and its gradient; see :func:`fit_linear`."""
     if targets.ndim == 2:
         return BinaryCrossEntropy(width).value_and_gradient
     return _logistic_loss if width == 1 else CrossEntropy(width).value_and_gradient
@@ -151,6 +151,6 @@ def _weighted(
 
 def _logistic_loss(z: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
     """Return the loss of each text, (texts,), and its gradient (texts, 1), for outputs z (texts, 1)."""
-    # The loss is log(1 + exp(-s)); the margin s is positive if the prediction is correct.
+    # The loss is log(1 + exp(-s)), where the margin s is positive if the prediction is correct.
     margins = z[:, 0] * (2 * targets - 1)
     return np.logaddexp(0, -margins), sigmoid(z) - targets[:, None]

@@ -10,8 +10,8 @@ that is linear in the components is also linear in the n-grams:
 
     F b = X (V b) = X (X' U S^-1 b).
 
-So a linear model on the components gives a weight to every n-gram, including n-grams that occur in no labelled text:
-their weights are derived from the n-grams that they occur with.
+So a linear model on the components gives a weight to every n-gram. If an n-gram occurs in no labelled text, its weight
+is derived from the n-grams with which it occurs.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import power_iteration
 from nlptx.runtime.workers import Workers
 
-# Maximum relative residual of an eigenpair. Coarse components distinguish texts as well as accurate ones.
-_TOLERANCE = 0.1
+# Maximum relative residual of an eigenpair, and number of vectors per eigenpair when the residuals are first checked.
+# Coarse components distinguish texts as well as accurate components, and fewer vectors take less time.
+_TOLERANCE, _FIRST_CHECK = 0.2, 1.7
 # Minimum number of texts per component.
 _TEXTS_PER_COMPONENT = 4
-# A float32 result of a smaller relative size may be only a rounding error.
+# A float32 result with a smaller relative size may be a rounding error.
 _ROUNDING = 1e-5
 # N-grams whose importance is less than this fraction of the largest one are left out: they change the rows very little,
 # but are a quarter of the entries in long texts.
@@ -46,9 +47,9 @@ class TextComponents:
 
     Args:
         rows: (T, G) float32 matrix X of the texts.
-        scores: (T, K) float32 components of the texts, centred, then divided by a single number so that their
-            mean square is 1; the weights of the texts apply to both means.
-        lift: (T, K) float32 matrix that converts a linear model on the scores to one on the n-grams; see
+        scores: (T, K) float32 components of the texts, centred and divided by a single number so that their mean square
+            is 1. Both means are weighted by the weights of the texts.
+        lift: (T, K) float32 matrix that converts a linear model on the scores to a linear model on the n-grams; see
             :meth:`to_ngrams`.
         mean: (K,) float32 mean that was subtracted from the components, on the scale of the scores.
     """
@@ -59,10 +60,10 @@ class TextComponents:
     mean: NDArray[np.float32]
 
     def self_outputs(self, slopes: NDArray) -> NDArray:
-        """Return (T, E), the contribution of each text to its own output in a model ``scores @ slopes``.
+        """Return the contribution (T, E) of each text to its own output in a model ``scores @ slopes``.
 
         With a = lift @ slopes, the output x_t' X' a of text t is a sum over all texts. Text t itself contributes
-        |x_t|^2 a_t. The output of a text that is not among the rows contains no contribution of the text itself.
+        |x_t|^2 a_t. The output for a text that is not among the rows contains no such contribution.
         """
         return self.lift @ slopes
 
@@ -88,7 +89,7 @@ def importance(seen: NDArray, texts: float, min_texts: int) -> NDArray[np.float3
 
 
 def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], NDArray[np.float32]]:
-    """Return the ``values`` argument of :func:`.occurrences.presence` for rows of length 1.
+    """Return the argument ``values`` of :func:`.occurrences.presence` that makes each row have the length 1.
 
     Args:
         weights: (G,) importance of each n-gram; none is 0.
@@ -140,7 +141,7 @@ def find_components(
     def product(block: NDArray) -> NDArray:
         nonlocal multiplied
         multiplied += block.shape[1]
-        # The first half of the work is to build a basis of about twice as many vectors as there are components.
+        # In the first half of the work, a basis is built, with about twice as many vectors as there are components.
         fraction = max(converged / components, min(multiplied / (4 * components), 0.5))
         on_progress(fraction, f"{converged} of {components}")
         return gram.moments(block)
@@ -150,7 +151,15 @@ def find_components(
         converged = count
 
     pairs = power_iteration(
-        product, texts, components, tolerance=_TOLERANCE, rng=rng, dtype=np.float32, workers=workers, on_round=on_round
+        product,
+        texts,
+        components,
+        tolerance=_TOLERANCE,
+        first_check=_FIRST_CHECK,
+        rng=rng,
+        dtype=np.float32,
+        workers=workers,
+        on_round=on_round,
     )
     kept = pairs.values > _ROUNDING * pairs.values[0]
     singular = np.sqrt(pairs.values[kept] * np.float32(grams))
@@ -179,11 +188,11 @@ def _scaled(rows: sp.csr_matrix, factors: NDArray[np.float32]) -> sp.csr_matrix:
 
 
 def _products(rows: sp.csr_matrix, block: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return X X' times a block (T, K), a few columns at a time to save memory."""
+    """Return X X' times a block (T, K), computed a few columns at a time to save memory."""
     starts = range(0, block.shape[1], _COLUMNS)
     return np.hstack([rows @ (rows.T @ block[:, start : start + _COLUMNS]) for start in starts])
 
 
 def _norm(scores: NDArray[np.float32], roots: NDArray[np.float32] | None) -> float:
-    """Return the root of the sum of squares of the scores, each row multiplied by its root weight."""
+    """Return the root of the sum of squares of the scores, after multiplying each row by the root of its weight."""
     return float(np.linalg.norm(scores if roots is None else scores * roots[:, None]))

@@ -7,10 +7,10 @@ If an n-gram occurs in n_c training texts of class c and in n_r texts of the oth
 
 where s_c = sum n_c / sum (n_c + n_r) is the share of the class in all counts, s_r = 1 - s_c, and sums are over all
 n-grams. If two classes have equal shares, this is the ratio of Wang & Manning 2012, "Baselines and Bigrams", which adds
-1 to both counts. If the same number were added to the counts of a rare class and to those of all other classes, the
-ratios of neutral n-grams would differ from 0, and the difference would grow with the number of n-grams. In the form
-used here, an n-gram has the ratio 0 if its counts are distributed over the classes in the same way as the sum of all
-counts, for any shares. N-grams that occur in no labelled text do not affect the other ratios.
+1 to both counts. For a rare class, however, adding the same number to n_c and n_r would give neutral n-grams a ratio
+other than 0, which would grow with the number of n-grams. In the form used here, an n-gram has the ratio 0 if its
+counts are distributed over the classes in the same way as the sum of all counts, for any shares. N-grams that occur in
+no labelled text do not affect the other ratios.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from numpy.typing import NDArray
 
 # Maximum vocabulary size V for which trigram keys, numbers of three digits in base V + 2, are below 2^63.
 LARGEST_VOCABULARY = 2_000_000
-# Smoothing: number of texts added to the count of every n-gram, divided among the classes by their shares.
+# Smoothing: number of texts added to the count of every n-gram, divided among the classes according to their shares.
 _PSEUDO_COUNT = 2.0
 
 
 def ngram_keys(
     ids: NDArray[np.integer], order: int, words: int, lengths: Sequence[int] | NDArray[np.integer] | None = None
 ) -> NDArray[np.int64]:
-    """Return (N, order) int64 keys: column n - 1 holds the n-gram of n words that ends at each position, or -1.
+    """Return keys (N, order), int64: column n - 1 contains the n-gram of n words that ends at each position, or -1.
 
-    The start of a text counts as a word, so that "what" at the start of a text differs from "what" elsewhere.
+    The start of a text counts as a word, so the bigram of the start and "what" differs from "what" elsewhere.
 
     Args:
         ids: (N,) word ids of the texts, concatenated.
@@ -43,7 +43,7 @@ def ngram_keys(
     starts = np.cumsum(counts) - counts
     digits = np.insert(ids.astype(np.int64) + 1, starts, words + 1)
     positions = np.arange(len(ids)) + np.repeat(np.arange(len(counts)), counts) + 1  # index of each word in `digits`
-    # Number of entries of `digits` that belong to the text of each word and come before it.
+    # Number of entries of `digits` that belong to the text of each word and precede the word.
     before = np.arange(len(ids)) - np.repeat(starts, counts) + 1
     keys = np.empty((len(ids), order), np.int64)
     key = np.zeros(len(ids), np.int64)
@@ -57,7 +57,7 @@ def ngram_keys(
 def feature_width(classes: int, independent: bool = False) -> int:
     """Return E, the number of ratios per n-gram: 1 for two classes (second versus first), otherwise one per class.
 
-    If classes are independent, so that a text may have any number of them, there is always one ratio per class.
+    If classes are independent, so that a text may have any number of classes, there is always one ratio per class.
     """
     return 1 if classes == 2 and not independent else classes
 
@@ -65,14 +65,14 @@ def feature_width(classes: int, independent: bool = False) -> int:
 def log_count_ratios(counts: NDArray, min_texts: int, seen: NDArray | None = None) -> NDArray[np.float32]:
     """Return the log-count ratios (G, E) of n-grams.
 
-    N-grams in fewer than ``min_texts`` texts have the ratio 0 and are not included in the sums. If a class has all of
-    the counts or none of them, all its ratios are 0.
+    N-grams in fewer than ``min_texts`` texts have the ratio 0 and are not included in the sums. If all counts, or none
+    of them, belong to a class, its ratios are 0.
 
     Args:
         counts: (G, C) number of texts of each class that contain each n-gram, or the sum of their weights.
-        min_texts: minimum number of texts that an n-gram must occur in.
-        seen: (G,) number of texts that contain each n-gram, if a text may have any number of classes; None if each has
-            exactly one.
+        min_texts: minimum number of texts in which an n-gram must occur.
+        seen: (G,) number of texts that contain each n-gram, if a text may have any number of classes; None if each text
+            has exactly one class.
     """
     frequent = (counts.sum(axis=1) if seen is None else seen) >= min_texts
     counts = counts[frequent]

@@ -14,8 +14,8 @@ from nlptx.ngrams.key_index import KeyIndex
 from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.runtime.workers import SERIAL, Workers
 
-# Number of words processed together: enough for NumPy to work without the interpreter lock most of the time, and few
-# enough for the processor's cache.
+# Number of words processed together: large enough for NumPy to work without the interpreter lock most of the time, and
+# small enough for the processor cache.
 _TOGETHER = 1 << 14
 
 
@@ -49,7 +49,7 @@ def ngrams_of_texts(
 
 
 def _in_groups(texts: Iterable[NDArray[np.integer]], max_texts: int) -> Iterator[list[NDArray[np.integer]]]:
-    """Yield the texts in lists of at most ``max_texts`` texts, each with about as many words as are read together."""
+    """Yield the texts in lists of at most ``max_texts`` texts and about as many words as are processed together."""
     group, words = [], 0
     for ids in texts:
         group.append(ids)
@@ -64,7 +64,7 @@ def _in_groups(texts: Iterable[NDArray[np.integer]], max_texts: int) -> Iterator
 def _distinct_ngrams(texts: list[NDArray[np.integer]], order: int, words: int, base: int) -> NgramSets:
     lengths = [len(ids) for ids in texts]
     keys = ngram_keys(np.concatenate(texts), order, words, lengths)
-    # With the number of the text as another digit, one sort suffices for all texts.
+    # The number of the text is added to the keys as another digit, so that one sort is enough for all texts.
     numbered = (keys + np.repeat(np.arange(len(texts)) * base, lengths)[:, None])[keys >= 0]
     numbered.sort()
     numbered = numbered[np.diff(numbered, prepend=-1) > 0]
@@ -87,7 +87,7 @@ def count_occurrences(
     if text_weights is not None:
         known, index = np.unique(np.concatenate([group.keys for group in sets]), return_inverse=True)
         return known, np.bincount(index, np.repeat(text_weights, sizes_of(sets)), len(known))
-    # Each worker counts the keys of one range. A sample of the keys gives ranges of about equal size.
+    # Each worker counts the keys in one range. The ranges are chosen from a sample, so that they have about equal size.
     sample = np.concatenate([group.keys[:: len(sets)] for group in sets])
     bounds = np.quantile(sample, np.arange(1, workers.jobs) / workers.jobs, method="nearest").tolist()
 
@@ -108,15 +108,15 @@ def frequent_ngrams(
     min_labelled: float,
     min_total: float,
 ) -> tuple[NDArray[np.int64], NDArray]:
-    """Return the n-grams that enough labelled texts or enough texts contain, sorted, and their number in all texts.
+    """Return the sorted n-grams that enough labelled texts, or enough texts, contain; and their number of texts.
 
     Args:
         labelled: n-grams of the texts with labels and their counts, from :func:`count_occurrences`.
         unlabelled: n-grams of the texts without labels and their counts.
         min_labelled: minimum number of labelled texts.
-        min_total: minimum number of texts in all, which is enough even without any labelled text.
+        min_total: minimum number of all texts. N-grams in this number of texts need not occur in any labelled text.
     """
-    # An n-gram in fewer than `low` labelled texts must occur in more than `min_total - low` of the others.
+    # An n-gram in fewer than `low` labelled texts must occur in more than `min_total - low` of the other texts.
     low = min(min_labelled, min_total)
     keys = np.union1d(labelled[0][labelled[1] >= low], unlabelled[0][unlabelled[1] > min_total - low])
     with_label = _counts_of(keys, *labelled)
@@ -126,7 +126,7 @@ def frequent_ngrams(
 
 
 def _counts_of(keys: NDArray[np.int64], known: NDArray[np.int64], seen: NDArray) -> NDArray:
-    """Return the entries of ``seen`` that belong to the keys, or 0 for keys that are not known."""
+    """Return the entries of ``seen`` that belong to the keys, with 0 for unknown keys."""
     if not len(known):
         return np.zeros(len(keys), seen.dtype)
     index = np.minimum(np.searchsorted(known, keys), len(known) - 1)
@@ -143,10 +143,10 @@ def presence(
 
     Args:
         sets: distinct n-grams of the texts.
-        known: (G,) sorted n-grams, one per column; other n-grams are ignored.
+        known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
         workers: threads to use; they do not change the result.
-        values: function that returns other entries than 1 for some texts, given the columns (N,) of the entries, and
-            the number of entries in the row of each text.
+        values: function that returns entries to use instead of 1, given the columns (N,) of the entries and the number
+            of entries in the row of each text.
     """
     index = KeyIndex(known)
 

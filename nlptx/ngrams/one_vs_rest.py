@@ -1,11 +1,11 @@
 """For many labels: one logistic regression per label, on the log-count ratios of the n-grams that indicate the label.
 
 The model of a label is described in :mod:`nlptx.ngrams.logistic_regression`. Its ratios compare the label with all
-others. However, it uses only the n-grams that occur with the label more often than expected. Their number is
-proportional to the number of texts with the label, so the memory for the weights of all labels is proportional to the
-number of pairs of a text and its label. All texts without any of these n-grams have the same output, the bias, so their
-loss is computed once and multiplied by their number. The time grows at most with the number of texts times the number
-of labels.
+other labels. However, it uses only the n-grams that occur with the label more often than expected. At most, their
+number is proportional to the number of texts with the label, so the memory for the weights of all labels is
+proportional to the total number of labels of all texts. For texts without any of these n-grams, the output is the bias,
+so their loss is computed once and multiplied by their number. The time grows at most with the number of texts times the
+number of labels.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class LabelModels:
     bias: NDArray[np.float32]
 
     def to_bytes(self) -> list[bytes]:
-        """Return the arrays as bytes, which can be sent to another process without pickling an object of a class."""
+        """Return the arrays as bytes, which can be sent to another process without pickling class instances."""
         arrays = (self.products.indptr.astype(np.int64), self.products.indices.astype(np.int32))
         floats = (self.products.data.astype(np.float32), self.bias.astype(np.float32))
         return [array.tobytes() for array in (*arrays, *floats)]
 
     @classmethod
     def from_bytes(cls, parts: list[bytes], shape: tuple[int, int]) -> Self:
-        """Restore the result of :meth:`to_bytes`; ``shape``: (G, C)."""
+        """Restore the models from the bytes of :meth:`to_bytes`. ``shape`` is (G, C)."""
         dtypes = (np.int64, np.int32, np.float32, np.float32)
         indptr, indices, data, bias = (np.frombuffer(part, dtype) for part, dtype in zip(parts, dtypes, strict=True))
         return cls(sp.csr_matrix((data, indices, indptr), shape), bias)
@@ -62,7 +62,7 @@ def fit_labels(
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
         targets: (texts, C) matrix that is 1 where a text has a label and 0 elsewhere.
-        min_texts: minimum number of texts that an n-gram must occur in.
+        min_texts: minimum number of texts in which an n-gram must occur.
         text_weights: (texts,) weight of each text, or None.
     """
     weights = np.ones(rows.shape[0]) if text_weights is None else text_weights
@@ -96,9 +96,9 @@ def _indicative(
 
     Args:
         grams: (g,) n-grams that occur with the label.
-        with_label: (g,) number of texts with the label that contain each of them.
-        seen: (g,) number of texts that contain each of them.
-        seen_in_all: sum of ``seen`` over all n-grams, including those that do not occur with the label.
+        with_label: (g,) number of texts with the label that contain each of these n-grams.
+        seen: (g,) number of texts that contain each of these n-grams.
+        seen_in_all: sum of ``seen`` over all n-grams, including n-grams that do not occur with the label.
     """
     share = with_label.sum() / (seen_in_all or 1)
     if not 0 < share < 1:
@@ -113,11 +113,11 @@ def _fit_label(
 ) -> tuple[NDArray[np.float32], float]:
     """Return the products (g,) of weights and ratios, and the bias, of the model of one label with g n-grams."""
     total, with_label = float(weights.sum()), float(weights[positive].sum())
-    # Half a text with the label and half a text without it are added, so that the log-odds are finite.
+    # Half a text with the label and half a text without the label are added, so that the log-odds are finite.
     start = np.log((with_label + 0.5) / (total - with_label + 0.5))
     if not len(ratios) or not 0 < with_label < total:
         return np.zeros(len(ratios), np.float32), float(start)
-    from scipy.optimize import minimize  # slow to import, so import it only after the data has been checked
+    from scipy.optimize import minimize  # imported here because it is slow to import, and the data is checked first
 
     touched, row = np.unique(rows.indices, return_inverse=True)
     data = rows.data * np.repeat(ratios, np.diff(rows.indptr))

@@ -40,9 +40,9 @@ def fit_ratio_model(
 
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
-        targets: (texts,) class of each text, or (texts, C), whether the text has each class.
+        targets: (texts,) class of each text, or (texts, C), True where a text has a class.
         classes: C.
-        min_texts: minimum number of texts that an n-gram must occur in.
+        min_texts: minimum number of texts in which an n-gram must occur.
         of_lexicon: (texts, 1) feature of the lexicon, or None.
         text_weights: (texts,) weight of each text, or None.
     """
@@ -51,7 +51,7 @@ def fit_ratio_model(
     counts = np.stack([_count_texts(rows, column, text_weights) for column in has_class.T], axis=1)
     seen = _count_texts(rows, np.ones(rows.shape[0], bool), text_weights) if independent else None
     ratios = log_count_ratios(counts, min_texts, seen)
-    # To save time, leave out n-grams with the ratio 0. Their weights would remain 0.
+    # To save time, n-grams with the ratio 0 are left out. Their weights would remain 0.
     informative = np.flatnonzero(ratios.any(axis=1))
     columns, scales = rows[:, informative], ratios[informative]
     if of_lexicon is not None:
@@ -65,7 +65,7 @@ def fit_ratio_model(
 
 
 def _count_texts(rows: sp.csr_matrix, chosen: NDArray[np.bool_], text_weights: NDArray[np.float64] | None) -> NDArray:
-    """Return, for each n-gram, the number of chosen texts that contain it, or the sum of their weights; shape (G,)."""
+    """Return (G,) the number of chosen texts that contain each n-gram, or the sum of their weights."""
     part = rows[chosen]
     of_entry = None if text_weights is None else np.repeat(text_weights[chosen], np.diff(part.indptr))
     return np.bincount(part.indices, of_entry, rows.shape[1])

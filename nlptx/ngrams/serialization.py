@@ -1,7 +1,7 @@
-"""Conversion of NgramFeatures to and from the arrays of a model file.
+"""Converts NgramFeatures to the arrays of a model file and back.
 
-The keys of the n-grams are sorted int64 numbers. If it takes less space, they are stored in two parts: the lower 32
-bits of each key, as an int32, and each distinct value of the upper bits, with the number of keys that have it.
+The keys of the n-grams are sorted int64 numbers. If this takes less space, they are stored in two parts: the lower 32
+bits of each key, as an int32; and each distinct value of the upper bits, with the number of keys that have this value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LOWER_BITS = 32
 
 
 def feature_arrays(known: NgramFeatures, dtype: DTypeLike) -> dict[str, NDArray]:
-    """Return the arrays that represent n-gram features in an artifact, with ratios and weights as ``dtype``."""
+    """Return the arrays that represent n-gram features in an artifact, with ratios and weights of type ``dtype``."""
     floats = {"ratios": known.ratios, "slopes": known.slopes}
     indices: dict[str, NDArray] = {}
     if isinstance(known, SparseNgramFeatures):
@@ -60,7 +60,7 @@ def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int,
     if not artifact.arrays.keys() & {"ngrams", "ngrams_lower"}:
         return None
     if settings.ngrams == 0:
-        raise CorruptError("it has n-grams, and its settings say that it has none")
+        raise CorruptError("it contains n-grams, although its settings say that it has none")
     keys = read_keys(artifact)
     width = feature_width(classes, LOSSES[settings.loss].independent)
     if "slope_starts" in artifact.arrays:
@@ -91,6 +91,6 @@ def _read_sparse(
 
 
 def need_floats(artifact: Artifact, name: str, half: bool, shape: tuple[int | None, ...]) -> NDArray[np.float32]:
-    """Return an array as float32; it is stored as float16 if ``half``, else as float32. Raises CorruptError."""
+    """Return as float32 an array that is stored as float16 (if ``half``) or as float32. Raises CorruptError."""
     stored = need_array(artifact, name, "float16" if half else "float32", shape)
     return stored.astype(np.float32, copy=False)

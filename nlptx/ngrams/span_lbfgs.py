@@ -2,15 +2,15 @@
 
 The loss is a function of the outputs z = X w + b, plus |w|^2 / (2 C). Its gradient is X' e + w / C, where e is the
 derivative of the loss of each text with respect to its outputs. So if the search starts at 0, all weights and
-directions that L-BFGS (Nocedal 1980) ever visits have the form X' a, with one number a for each text and output. Here
-only these numbers and their images K a, K = X X', are stored. In terms of them,
+directions in L-BFGS (Nocedal 1980) have the form X' a, where a contains one number for each text and output. Only a and
+its image K a, with K = X X', are stored:
 
 - the outputs are K a + b, and |w|^2 = a' K a;
 - the gradient is X' (e + a / C), so one product with K gives its image, K e + (K a) / C;
 - the inner product of X' a and X' c is a' K c.
 
-All vectors have as many entries as there are texts, not weights, and a step along a known direction changes the outputs
-by a known amount, so the line search needs no product.
+The length of all vectors is the number of texts instead of the number of weights. Because a step in a known direction
+changes the outputs by a known amount, the line search needs no products.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 # Number of earlier steps that determine the next direction.
 _REMEMBERED = 10
-# A step is accepted if the loss decreases by at least this fraction of what the gradient promises.
+# A step is accepted if the loss decreases by at least this fraction of the decrease predicted by the gradient.
 _SUFFICIENT_DECREASE = 1e-4
 _MAX_HALVINGS = 30
 
@@ -47,7 +47,7 @@ class Vector(NamedTuple):
         return float(np.vdot(self.texts, other.image) + self.bias @ other.bias)
 
     def plus(self, factor: float, other: Vector) -> Vector:
-        """Return this vector plus ``factor`` times another."""
+        """Return this vector plus ``factor`` times another vector."""
         return Vector(*(mine + factor * theirs for mine, theirs in zip(self, other, strict=True)))
 
     def times(self, factor: float) -> Vector:
@@ -91,7 +91,7 @@ def minimise_in_span(
         slope = gradient.dot(direction)
         if slope >= 0:  # the gradient is 0 up to rounding
             break
-        # The first direction has an arbitrary length; later ones usually have the right one.
+        # The length of the first direction is arbitrary; later directions usually have a suitable length.
         length = 1.0 if steps else min(1.0, 1 / np.sqrt(-slope))
         for _ in range(_MAX_HALVINGS):
             new = point.plus(length, direction)
@@ -100,7 +100,7 @@ def minimise_in_span(
                 break
             length /= 2
         else:
-            break  # the loss does not decrease any more, up to rounding
+            break  # the loss no longer decreases, apart from rounding
         new_gradient = gradient_at(new, error)
         step, change = direction.times(length), new_gradient.plus(-1, gradient)
         curvature = step.dot(change)
@@ -122,8 +122,8 @@ def _direction(gradient: Vector, steps: deque[tuple[Vector, Vector, float]], inv
         direction = direction.plus(-factors[-1], change)
     if steps:
         _, change, curvature = steps[-1]
-        # The second derivative is at least 1 / C along all weights. It can be smaller along the bias only; then numbers
-        # a that change no weight, because K a = 0, would grow without limit.
+        # The second derivative is at least 1 / C along all weights, and can be smaller only along the bias. In that
+        # case, components of a that change no weight, because K a = 0, would grow without limit.
         direction = direction.times(min(curvature / change.dot(change), inverse_penalty))
     for (step, change, curvature), factor in zip(steps, reversed(factors), strict=True):
         direction = direction.plus(factor - change.dot(direction) / curvature, step)

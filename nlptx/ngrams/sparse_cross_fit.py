@@ -1,7 +1,7 @@
 """N-gram features for many labels, fitted out of fold as in :mod:`nlptx.ngrams.cross_fit`.
 
-There is one linear model per label (:mod:`nlptx.ngrams.one_vs_rest`), and there are no token features and no components
-of texts, because these would take memory for every pair of an n-gram and a label.
+There is one linear model per label (:mod:`nlptx.ngrams.one_vs_rest`). There are neither token features nor components
+of texts, because they would need memory for every pair of an n-gram and a label.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ def fit_sparse_features(
     on_progress: OnProgress = lambda step, fraction, detail: None,
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NgramFeatures, list[TextFeatures]]:
-    """Count and fit the n-gram features of labelled texts.
+    """Count the n-grams of labelled texts, and fit the n-gram features.
 
-    If every text has exactly one label, the outputs for a text are still the log-odds of each label against all others,
-    from which the network computes its softmax.
+    Even if every text has exactly one label, the outputs are the log-odds of each label against all other labels. The
+    network computes the softmax.
 
     Args:
         texts: (T,) word ids of each training text.
-        targets: (texts,) class of each text, or (texts, C), whether the text has each class.
-        shape: shape and size of the features; the components are ignored.
+        targets: (texts,) class of each text, or (texts, C), True where a text has a class.
+        shape: shape and size of the features. The number of components is ignored.
         rng: source of randomness for the folds.
         workers: threads or processes to use; they do not change the result.
         passages: passages of the training texts.

@@ -14,7 +14,7 @@ _NOTHING = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class SparseNgramFeatures(NgramFeatures):
-    """The linear weights of all known n-grams, stored only where they are not 0; there are no token features.
+    """The linear weights of all known n-grams, stored only where they are not 0. There are no token features.
 
     Args:
         order, words, keys: as in :class:`NgramFeatures`.
@@ -22,7 +22,7 @@ class SparseNgramFeatures(NgramFeatures):
         slopes: (Z,) float32 weights that are not 0, sorted by n-gram.
         bias: (E,) float32 biases of the linear models, one per label.
         starts: (G + 1,) int64 index in ``slopes`` of the first weight of each n-gram; the last entry is Z.
-        labels: (Z,) int32 label that each weight belongs to.
+        labels: (Z,) int32 label to which each weight belongs.
     """
 
     starts: NDArray[np.int64] = field(default_factory=lambda: _NOTHING)

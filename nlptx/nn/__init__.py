@@ -2,7 +2,7 @@
 
 ``README.md`` in this folder is a guided tour of the code: from six words to a trained transformer.
 
-The parameters belong to the layer, and each cache to a single call::
+Parameters belong to a layer, and a cache belongs to a single call::
 
     y, cache = layer.forward(x, layout, rng)      # rng is None outside training, which turns dropout off
     dx = layer.backward(dy, cache, grads)         # adds the gradients of the parameters to grads

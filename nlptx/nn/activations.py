@@ -18,7 +18,7 @@ class Relu(Layer):
         y = np.maximum(x, 0)
         return y, y
 
-    # f' is 1 where x > 0, which is where y > 0, and 0 elsewhere.
+    # f' is 1 where x > 0, and 0 elsewhere. y > 0 at the same entries.
     def backward(self, dy: NDArray, cache: NDArray, grads: Gradients | None = None) -> NDArray:
         y = cache
         return dy * (y > 0)
@@ -56,7 +56,7 @@ class Sigmoid(Layer):
 
 
 class Gelu(Layer):
-    """Multiply every entry by (approximately) the probability that a standard normal variable is below it.
+    """Multiply every entry by the approximate probability that a standard normal variable is below this entry.
 
         y = x (1 + tanh u) / 2    with    u = sqrt(2/pi) (x + 0.044715 x^3)
 

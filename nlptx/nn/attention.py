@@ -1,7 +1,7 @@
 """Self-attention: first in its textbook form, then as layers that use a faster kernel.
 
 The two functions at the top compute attention and its gradient in full. The layers compute the same results with
-:mod:`nlptx.nn.attention_kernel`; a test checks that their results agree with those of the functions.
+:mod:`nlptx.nn.attention_kernel`; a test checks that the results of both agree.
 
 Source: Vaswani et al. (2017), "Attention is all you need".
 """
@@ -134,7 +134,7 @@ class MultiHeadAttention(Layer):
         return [stack.reshape(*stack.shape[:2], *shape).swapaxes(1, 2) for stack in layout.stacks(x)]
 
     def _scale_queries(self, qkv: NDArray) -> None:
-        """Multiply Q, or its gradient, by the scale. This equals scaling Q K^T but touches a smaller array."""
+        """Multiply Q, or its gradient, by the scale. This is equivalent to scaling Q K^T, but Q is a smaller array."""
         queries = qkv[:, : self.heads * self.head_width]  # (N, H K)
         queries *= queries.dtype.type(self.scale)
 

@@ -1,9 +1,9 @@
 """Fast softmax attention: computes ``attention`` of :mod:`nlptx.nn.attention` with fewer passes over memory.
 
-The weights P are (T, T), by far the largest array, so each pass over them is expensive. Four measures reduce the cost:
+The weights P (T, T) are by far the largest array, so each pass over them is expensive. Four measures reduce the cost:
 
-- P is never formed. With E = exp(S) and the row sums z = E 1, P = E / z; so O = (E V) / z, and only the smaller
-  (T, K) array is divided.
+- P is never computed. With E = exp(S) and the row sums z = E 1, P = E / z. So O = (E V) / z, and only the smaller (T,
+  K) array is divided.
 - The softmax subtracts the largest score of a row only where exp(S) would otherwise overflow or underflow.
 - The scores of all queries for one key are contiguous in memory, so row maxima are computed with vector operations.
 - Large weight arrays are computed in tiles, each small enough to stay in a core's cache from start to finish.

@@ -68,7 +68,7 @@ class Residual(Layer):
 
 
 class EncoderBlock(Layer):
-    """Let the tokens exchange information (attention), then transform each one (feed-forward), with add & norm.
+    """Let the tokens exchange information (attention), then transform each token (feed-forward), with add & norm.
 
     x is (N, D), y is (N, D).
 
@@ -78,7 +78,7 @@ class EncoderBlock(Layer):
         width: D.
         order: ``post`` or ``pre``, see :class:`Residual`.
         gain: whether the norms learn a gain and a bias.
-        dropout: fraction of the output entries of either layer that are dropped in training.
+        dropout: fraction of the output entries of both layers that are dropped in training.
     """
 
     def __init__(

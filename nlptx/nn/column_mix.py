@@ -1,4 +1,4 @@
-"""The mix of several predictions of the same columns, with one weight per prediction and column."""
+"""A weighted sum of several predictions, with one weight per prediction and column."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nlptx.nn.layout import Layout
 
 
 class ColumnMix(Layer):
-    """Add up M blocks of C columns, each column with a weight of its own: y_nc = sum_m w_mc x_nmc.
+    """Add up M blocks of C columns, with a weight for each block and column: y_nc = sum_m w_mc x_nmc.
 
     x is (N, M C), one block after another, W (M, C), y (N, C). Initially y is the mean of the blocks.
 

@@ -15,7 +15,7 @@ from nlptx.nn.linear import Linear
 
 
 class FeedForward(Layer):
-    """Transform the vector of every token by the same two-layer network: y = f(x W_1 + b_1) W_2 + b_2.
+    """Transform the vector of every token with the same two-layer network: y = f(x W_1 + b_1) W_2 + b_2.
 
     x is (N, D), W_1 (D, F), W_2 (F, D), y (N, D).
 

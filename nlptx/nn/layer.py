@@ -17,7 +17,7 @@ class Parameter:
     Args:
         name: name within the layer, as in the equations.
         value: initial value; after :func:`flatten`, a view into the flat vector.
-        decay: whether weight decay applies, as it does to matrices but not to gains and biases.
+        decay: whether weight decay applies. It applies to matrices, but not to gains and biases.
     """
 
     __slots__ = ("decay", "name", "span", "value")
@@ -37,7 +37,7 @@ class Layer:
     """
 
     def own_parameters(self) -> Sequence[Parameter]:
-        """Return the parameters of this layer itself, without those of its sublayers."""
+        """Return the parameters of this layer itself, without the parameters of its sublayers."""
         return ()
 
     def sublayers(self) -> Sequence[tuple[str, Layer]]:

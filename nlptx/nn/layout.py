@@ -13,8 +13,9 @@ class Layout:
     """The layout of a batch whose texts are stored one after the other, without padding, in an (N, D) matrix.
 
     A text longer than the window is cut into windows of nearly equal length. Attention stays within a window, and
-    positions restart in each; pooling spans the whole text. Consecutive windows of equal length form a *stack*: an
-    (n, T, D) view that a single batched product can handle. Example with texts of 3, 3 and 5 tokens and a window of 4::
+    positions restart in each window; pooling spans the whole text. Consecutive windows of equal length form a *stack*:
+    an (n, T, D) view that a single batched product can handle. Example with texts of 3, 3 and 5 tokens and a window of
+    4::
 
         rows      0 1 2   3 4 5   6 7 8   9 10        N = 11 tokens
         texts    [-----] [-----] [------------]       B = 3, lengths 3 3 5
@@ -24,9 +25,9 @@ class Layout:
     Args:
         lengths: (B,) number of tokens in each text, all at least 1.
         window: maximum number of tokens that attend to each other.
-        causal: whether a token attends only to itself and to those before it.
-        apart: whether matrix products are computed for each window separately. The order in which a BLAS sums may
-            depend on the size of the matrix, so only separate products make every bit of the result for a text
+        causal: whether a token attends only to itself and to the tokens before it.
+        apart: whether matrix products are computed for each window separately. The order in which a BLAS library adds
+            may depend on the size of the matrix. So only with separate products is every bit of the result for a text
             independent of the other texts in the batch.
 
     Attributes:

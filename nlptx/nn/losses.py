@@ -21,7 +21,7 @@ class Loss:
 
     Attributes:
         outputs: number of network outputs that the loss requires.
-        independent: whether each class is a separate yes-or-no decision, so that a text may have any number of them.
+        independent: whether each class is a separate yes-or-no decision, so that a text may have any number of classes.
     """
 
     outputs: int
@@ -32,7 +32,7 @@ class Loss:
 
     @property
     def decisions(self) -> int:
-        """Number of decisions per text, whose losses are summed: C if they are independent, else 1."""
+        """Number of decisions per text: C if classes are independent, else 1. The losses of decisions are summed."""
         return self.classes if self.independent else 1
 
     def probabilities(self, outputs: NDArray) -> NDArray:
@@ -43,12 +43,12 @@ class Loss:
         raise NotImplementedError
 
     def correct(self, outputs: NDArray, targets: NDArray) -> NDArray[np.bool_]:
-        """Return (B,) whether the most probable prediction is correct; arguments as in :meth:`value_and_gradient`."""
+        """Return whether the most probable prediction is correct, (B,). Arguments: see :meth:`value_and_gradient`."""
         predicted = self.probabilities(outputs).argmax(axis=1)
         return predicted == (targets if targets.ndim == 1 else targets.argmax(axis=1))
 
     def outputs_for(self, probabilities: NDArray) -> NDArray:
-        """Return outputs, (outputs,), whose probabilities are the given (C,) values, none of which may be 0."""
+        """Return the outputs, (outputs,), that correspond to the given probabilities (C,). No probability may be 0."""
         raise NotImplementedError
 
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
@@ -139,7 +139,8 @@ class BinaryCrossEntropy(Loss):
         return sigmoid(outputs)
 
     def outputs_for(self, probabilities: NDArray) -> NDArray:
-        p = np.clip(probabilities, _NEARLY_0, 1 - _NEARLY_0)  # every text, or none, may have a class
+        # prevents infinite log-odds if every text or no text has a class
+        p = np.clip(probabilities, _NEARLY_0, 1 - _NEARLY_0)
         return np.log(p / (1 - p))
 
     def correct(self, outputs: NDArray, targets: NDArray) -> NDArray[np.bool_]:

@@ -1,7 +1,7 @@
 """Pooling: turns the token vectors of a batch, (N, D), into one vector per text, (B, D).
 
-A text too long to hold in memory is pooled in parts, and the results are merged: a mean over the text is the mean of
-the results for its parts, weighted by exp(u), where u is the logarithm of the weight of a part.
+A text that is too long to hold in memory is pooled in parts, and the results are merged. The mean over the text is the
+mean of the results for its parts, weighted by exp(u), where u is the logarithm of the weight of a part.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Pool(Layer):
         window: maximum number of tokens in a text; used only by :class:`FlattenPool`.
 
     Attributes:
-        width: length of a text's vector.
+        width: length of the vector of a text.
     """
 
     def __init__(self, width: int, window: int) -> None:
@@ -48,7 +48,7 @@ class Pool(Layer):
         Args:
             y: (parts, width) vectors of the parts.
             log_weights: (parts,), see :meth:`log_weights`.
-            layout: the layout of ``y``: each of the B texts has one row per part.
+            layout: the layout of ``y``, in which each of the B texts has one row per part.
         """
         raise NotImplementedError
 
@@ -78,13 +78,14 @@ class MeanPool(Pool):
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
         lengths = layout.lengths.astype(x.dtype)[:, None]  # (B, 1)
-        # Windows are summed by a product with ones because, unlike np.add.reduceat, it releases the interpreter lock.
+        # Windows are summed by a product with ones because, unlike np.add.reduceat, the product releases the
+        # interpreter lock.
         sums = np.concatenate([np.ones(stack.shape[1], x.dtype) @ stack for stack in layout.stacks(x)])  # (W, D)
         if len(sums) > len(lengths):
             sums = np.add.reduceat(sums, np.cumsum(layout.windows_per_text) - layout.windows_per_text, axis=0)  # (B, D)
         return sums / lengths, (lengths, layout)
 
-    # Each of the L rows of a text enters the mean with weight 1/L, so each receives dy / L.
+    # Each of the L rows of a text has the weight 1/L in the mean, so its gradient is dy / L.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         lengths, layout = cache
         return np.repeat(dy / lengths, layout.lengths, axis=0)  # (N, D)
@@ -162,7 +163,7 @@ class AttentionPool(Pool):
 
     # y = sum_t a_t x_t gives da_t = x_t . dy, and the softmax gives, as in attention,
     #   ds_t = a_t (da_t - sum_u a_u da_u) = a_t (x_t . dy - y . dy).
-    # s_t = x_t . w gives dw = sum_t ds_t x_t. x_t enters both y and s_t, so dx_t = a_t dy + ds_t w.
+    # s_t = x_t . w gives dw = sum_t ds_t x_t. y and s_t both depend on x_t, so dx_t = a_t dy + ds_t w.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         x, a, y, layout = cache
         dy_token = np.repeat(dy, layout.lengths, axis=0)  # (N, D), dy of the text of each token

@@ -17,7 +17,7 @@ from nlptx.nn.layout import Layout
 
 
 def sinusoids(positions: int, width: int) -> NDArray[np.float64]:
-    """Return the position vectors of Vaswani et al. (2017): sines and cosines whose frequency falls with the column.
+    """Return the position vectors of Vaswani et al. (2017): sines and cosines, with lower frequencies in later columns.
 
         s_t,2i = sin(t / 10000^(2i/D))        s_t,2i+1 = cos(t / 10000^(2i/D))
 
@@ -46,8 +46,8 @@ class SinusoidalPositions(Layer):
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, None]:
         y = x.copy()
-        # The table is only as long as the longest window of the batch requires, because a hostile file may set `window`
-        # to an enormous number.
+        # The table is only as long as the longest window of the batch, because a hostile file may set `window` to an
+        # enormous number.
         longest = int(layout.windows.max(initial=1))
         table = _table(1 << (longest - 1).bit_length(), x.shape[1])[:longest].astype(x.dtype)  # (T, D)
         for stack in layout.stacks(y):

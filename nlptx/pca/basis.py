@@ -31,7 +31,7 @@ class Basis:
         shape = (len(eigenvectors), capacity)
         self._vectors = np.empty(shape, eigenvectors.dtype, order="F")  # columns in use are contiguous
         self._images = np.empty_like(self._vectors)
-        self._small = np.empty((capacity, capacity))  # W^T A W, which is symmetric: only the upper triangle is filled
+        self._small = np.empty((capacity, capacity))  # W^T A W is symmetric, so only its upper triangle is filled
         self.append(eigenvectors, images)
 
     def append(self, block: NDArray, image: NDArray) -> None:
@@ -45,10 +45,9 @@ class Basis:
         """Return an orthonormal basis of the part of ``block`` (V, k) that is outside the span of this basis.
 
         Directions that consist only of rounding errors are dropped, so the result may have fewer columns. The block is
-        orthogonalised twice, because the first subtraction leaves rounding errors; a column that shrinks a lot in the
-        second pass consisted only of such errors. The first pass needs only the eigenvectors and the last two blocks of
-        the basis, because A is symmetric: A times a block is orthogonal to all earlier blocks, and nearly orthogonal to
-        the eigenvectors.
+        orthogonalised twice, because the first subtraction leaves rounding errors. A column that becomes much shorter
+        in the second pass consisted only of such errors. The first pass needs only the eigenvectors and the last two
+        blocks of the basis, because A is symmetric: A times a block is orthogonal to all earlier blocks.
         """
         eps = float(np.finfo(block.dtype).eps)
         recent = slice(max(self._found, self.width - self._recent), self.width)
@@ -68,7 +67,7 @@ class Basis:
     def rayleigh_ritz(self, count: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
         """Return the best approximations to the ``count`` leading eigenpairs, or fewer, within the span of the basis.
 
-        They are computed from the eigenpairs of W^T A W.
+        The approximations are computed from the eigenpairs of W^T A W.
 
         Returns:
             Eigenvalues l (k,), largest first, eigenvectors v (V, k), A v (V, k), and residuals |A v - l v| (k,).

@@ -25,7 +25,7 @@ from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, PcaSettings
 from nlptx.text.arguments import check_seed, check_settings, check_type
 
-# For tolerances below this, float32 is not precise enough.
+# For a smaller tolerance, float32 is not precise enough.
 _FLOAT32_TOLERANCE = 1e-4
 
 
@@ -43,9 +43,9 @@ def fit_pca(
 
         Y = X W L^((p-1)/2)    with    C W = W L,    C = X^T X / V
 
-    X (V, V) holds the counts, transformed and optionally standardised. C is the covariance of its columns, except that
-    their means are not subtracted. The columns of W (V, R) are the R leading eigenvectors of C, the diagonal matrix L
-    holds their eigenvalues, and p is the eigenvalue weight; p = 1 is plain PCA.
+    X (V, V) contains the counts, transformed and optionally standardised. C is the covariance matrix of its columns,
+    except that their means are not subtracted. The columns of W (V, R) are the R leading eigenvectors of C, the
+    diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is plain PCA.
 
     Args:
         counts: the output of :func:`nlptx.count`, or the name of a file written by ``nlptx cooccur``, from which the
@@ -54,13 +54,14 @@ def fit_pca(
         seed: seed for the random starting block.
         jobs: number of threads, or a Workers object; by default one thread per core. It does not change the result.
         memory: maximum number of bytes for the transformed matrix and the vectors together. If the matrix does not fit
-            beside the vectors, it goes to a temporary file, from which each product reads it again. This does not
-            change the result.
+            in the memory that the vectors leave, it goes to a temporary file, which is read again for each product.
+            This does not change the result.
         tmp_dir: folder for temporary files.
-        on_round: callback for progress, see :func:`power_iteration`.
+        on_round: callback for progress; see :func:`power_iteration`.
 
     Returns:
-        Word vectors (V, R) float32, and for each component its eigenvalue, residual and fraction of the variance.
+        Word vectors (V, R) float32, and the eigenvalue, the residual and the fraction of the variance of each
+        component.
 
     Raises:
         ArtifactError: the file is not a co-occurrence matrix or is damaged.
@@ -99,7 +100,7 @@ def _fit(
     words = len(counts.vocabulary)
     if settings.components > words:
         raise DataError(
-            f"{settings.components} components asked for, but the vocabulary has {words} words",
+            f"{settings.components} components were requested, but the vocabulary has only {words} words",
             hint=f"Give `components={words}` or fewer, or count more text (or with a lower `min_count`) first.",
         )
     dtype = np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64
@@ -124,7 +125,7 @@ def _fit(
         on_round=on_round,
     )
     vectors = rows.forward(pairs.vectors)
-    # If an eigenvalue is only rounding error, its component is set to 0, because scaling it up would amplify noise.
+    # If an eigenvalue is only a rounding error, its component is set to 0, because scaling it up would amplify noise.
     nonzero = pairs.values > np.finfo(dtype).eps * pairs.values[0]
     safe = np.where(nonzero, pairs.values, 1)
     vectors *= np.where(nonzero, safe ** ((settings.eigenvalue_weight - 1) / 2), 0)

@@ -1,4 +1,4 @@
-"""The matrix that PCA analyses, as an operator: transformed counts, optionally standardised, and never made dense.
+"""The matrix that PCA analyses, as an operator. It consists of transformed counts, and is never made dense.
 
 V is the number of words, and k the number of vectors in the block to be multiplied.
 """
@@ -22,8 +22,8 @@ class _Slice:
     """Consecutive rows of X = S - shift 1^T.
 
     Args:
-        rows: range of rows.
-        load: function that returns the (rows, V) rows of S in this range, which may be in a file.
+        rows: range of the rows of the slice.
+        load: function that returns the rows (rows, V) of S in this range, which may be in a file.
         shift: (rows,) the entries of the shift in this range.
     """
 
@@ -48,20 +48,20 @@ class RowOperator:
         X = M    or, standardised,    X = D^-1 (M - mean 1^T)
 
     In the second form each row has mean 0 and standard deviation 1 (a constant row becomes 0), and D is the diagonal
-    matrix of the standard deviations. This X is dense, so it is never formed. Only the sparse matrix S = D^-1 M and the
-    vector shift = D^-1 (row means) are stored. Then X = S - shift 1^T, and
+    matrix of the standard deviations. This X is dense, so it is never computed. Only the sparse matrix S = D^-1 M and
+    the vector shift = D^-1 (row means) are stored. Then X = S - shift 1^T, and
 
         X b = S b - shift (1^T b),    X^T b = S^T b - 1 (shift^T b).
 
-    The rows are cut into a few slices X_i, and X^T X b is the sum of X_i^T (X_i b). So each thread uses its X_i b
-    immediately, and one copy of the matrix serves both products.
+    The rows are cut into a few slices X_i, and X^T X b is the sum of X_i^T (X_i b). So each thread uses X_i b
+    immediately, and one copy of the matrix is enough for both products.
 
     Args:
         matrix: (n, V) sparse M. Its rows are read once.
         standardize: whether X is standardised.
         dtype: float32 or float64, the dtype of all products.
         workers: threads; they do not change the result.
-        store: stores a slice of S, and returns a function that returns it.
+        store: function that stores a slice of S, and returns a function that returns the slice.
 
     Raises:
         OutputError: a slice cannot be stored.
@@ -106,10 +106,10 @@ class RowOperator:
         return product
 
     def _sum_transposed(self, rows_of: Callable[[_Slice, sp.csr_matrix], NDArray], width: int) -> NDArray:
-        """Return X^T b, summed over the slices in order; ``rows_of`` returns the rows of b (n, k) for a slice."""
+        """Return X^T b, summed over the slices in order. ``rows_of`` returns the rows of b (n, k) for a slice."""
 
         def work(part: _Slice) -> tuple[NDArray, NDArray]:
-            scaled = part.load()  # only once, because it may be in a file
+            scaled = part.load()  # loaded only once, because it may be in a file
             return part.transposed(scaled, rows_of(part, scaled))
 
         product = np.zeros((self.shape[1], width), self.dtype)

@@ -2,14 +2,14 @@
 
 The textbook form (``block=1, degree=1``) repeatedly multiplies a random vector by A and normalises it until its
 direction no longer changes; the vector is then the leading eigenvector. This eigenvector is removed from A (deflation),
-and the next one is found in the same way.
+and the next eigenvector is found in the same way.
 
 Two refinements make this fast without changing the result. First, a *block* Q of k vectors is iterated together, and a
 small eigenproblem within their span (Rayleigh-Ritz) separates the eigenvectors. Second, all ``degree`` iterates
 A Q, A^2 Q, ... of a round are kept: Rayleigh-Ritz over all of them finds the best polynomial filter of that degree
 (block Lanczos). Eigenvectors found in earlier rounds are included, so that their remaining errors do not limit the
-accuracy of later ones. The iteration ends when all requested eigenpairs are found; with the default degree, a single
-round is nearly always enough.
+accuracy of later eigenvectors. The iteration ends when all requested eigenpairs are found. With the default degree, a
+single round is nearly always enough.
 
 Source: Golub & Van Loan, Matrix Computations, ch. 8 and 10.
 """
@@ -28,7 +28,7 @@ from nlptx.pca.basis import Basis
 from nlptx.runtime.workers import SERIAL, Workers
 
 Product = Callable[[NDArray], NDArray]
-# Vectors per block: enough for an efficient product. A wider block needs more products for the same degree.
+# Vectors per block: enough for an efficient product. A wider block would need more products for the same degree.
 _BLOCK = 16
 # For the automatic choice of the degree: number of vectors kept per requested eigenpair, and minimum degree.
 _BASIS_PER_PAIR = 6
@@ -43,7 +43,7 @@ class Eigenpairs:
         values: (R,) eigenvalues l, largest first.
         vectors: (V, R) orthonormal eigenvectors v in the columns; the largest entry of each is positive.
         residuals: (R,) relative residuals |A v - l v| / l.
-        products: number of vectors that A was multiplied by.
+        products: number of vectors by which A was multiplied.
     """
 
     values: NDArray
@@ -64,6 +64,7 @@ def power_iteration(
     degree: int = 0,
     deflation: str = "projection",
     max_products: int = 10_000,
+    first_check: float = 2.0,
     workers: Workers = SERIAL,
     on_round: Callable[[int, float], None] | None = None,
 ) -> Eigenpairs:
@@ -80,6 +81,7 @@ def power_iteration(
         degree: number of iterates kept per round; 0 for an automatic choice.
         deflation: ``projection`` against the eigenvectors found so far, or ``subtraction`` of l v v^T from A.
         max_products: maximum number of products of A with a block.
+        first_check: number of vectors in the basis, per eigenpair to find, when the residuals are first checked.
         workers: threads for everything except ``product``; they do not change the result.
         on_round: callback after each Rayleigh-Ritz step, called with the number of eigenpairs found so far and the
             largest relative residual of the others.
@@ -104,7 +106,7 @@ def power_iteration(
         if spent >= max_products:
             raise _no_convergence(found, count, spent, tolerance, open_residual)
         end = min(size, found + degree * start.shape[1])
-        goal = min(end, 2 * (count + block))
+        goal = min(end, int(first_check * (count + block)))
         basis = Basis(vectors, images, end, 2 * block, workers)
         iterate = basis.remainder(start_image)
         if not iterate.shape[1]:  # A maps the block to 0, so the block consists of eigenvectors
@@ -148,13 +150,13 @@ def power_iteration(
 
 
 def automatic(size: int, count: int, block: int, degree: int) -> tuple[int, int]:
-    """Return the number of vectors iterated together and of iterates kept per round, where 0 was given for either."""
+    """Return the number of vectors per block and of iterates per round, after replacing 0 by the automatic choice."""
     block = min(block or _BLOCK, size)
     return block, degree or max(_MIN_DEGREE, -(-_BASIS_PER_PAIR * count // block))
 
 
 def basis_bytes(size: int, count: int, block: int, degree: int, dtype: Any) -> int:
-    """Return the largest number of bytes of a basis and its images; the arguments are as in :func:`power_iteration`."""
+    """Return the maximum number of bytes of a basis and its images. For the arguments, see :func:`power_iteration`."""
     block, degree = automatic(size, count, block, degree)
     return 2 * size * min(size, count + degree * block) * np.dtype(dtype).itemsize
 
@@ -162,8 +164,8 @@ def basis_bytes(size: int, count: int, block: int, degree: int, dtype: Any) -> i
 def _check_residuals(values: NDArray, residuals: NDArray, tolerance: float) -> tuple[NDArray[np.bool_], NDArray]:
     """Return which eigenpairs have converged, (k,), and their relative residuals, (k,).
 
-    An eigenvalue that is 0 up to rounding has no meaningful relative residual, so it is accepted if its absolute
-    residual is within rounding error. Other eigenvalues, too, are accepted if the residual is within rounding error.
+    An eigenpair has also converged if its absolute residual is within rounding error. This is needed for an eigenvalue
+    that is 0 up to rounding, whose relative residual is not meaningful.
 
     Args:
         values: (k,) eigenvalues l, largest first.

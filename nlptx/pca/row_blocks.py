@@ -1,6 +1,6 @@
 """Products of tall matrices, computed in blocks of rows.
 
-The blocks, and therefore the sums, do not depend on the number of threads.
+The blocks do not depend on the number of threads, and so neither do the sums.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.workers import Workers
 
-# Rows per block: enough work for a thread, but few enough that a typical vocabulary has several blocks per thread.
+# Rows per block: enough work for a thread, but few enough for several blocks per thread with a typical vocabulary.
 _ROWS = 4096
 
 

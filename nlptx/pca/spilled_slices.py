@@ -1,4 +1,4 @@
-"""Sparse matrices that are kept in memory if there is room for them, and in a temporary file otherwise."""
+"""Sparse matrices that are kept in memory if there is enough of it, and otherwise in a temporary file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Load = Callable[[], sp.csr_matrix]
 
 
 def in_memory(part: sp.csr_matrix) -> Load:
-    """Keep a slice in memory; return a function that returns it."""
+    """Keep a slice in memory. Return a function that returns the slice."""
     return lambda: part
 
 
@@ -22,9 +22,10 @@ class SpilledSlices:
     """Stores slices of a matrix.
 
     Args:
-        entries: upper limit of the number of entries in all slices together.
+        entries: maximum number of entries in all slices together.
         dtype: dtype of the entries.
-        memory: number of bytes that the slices may occupy in memory; if they need more, all go to temporary files.
+        memory: number of bytes that the slices may occupy in memory. If they need more, all slices go to temporary
+            files.
         budget: object that opens the files.
 
     Raises:
@@ -39,7 +40,7 @@ class SpilledSlices:
             self._columns, self._values = (budget.spilled_array(kind, 0) for kind in (np.int32, dtype))
 
     def add(self, part: sp.csr_matrix) -> Load:
-        """Store a slice; return a function that returns it. Raises OutputError if the temporary file cannot grow."""
+        """Store a slice. Return a function that returns it. Raises OutputError if the temporary file cannot grow."""
         columns, values = self._columns, self._values
         if columns is None or values is None:
             return in_memory(part)

@@ -1,6 +1,6 @@
-"""Transforms of co-occurrence counts. PPMI and log compress their range, so that a few large counts do not dominate.
+"""Transforms co-occurrence counts. PPMI and log compress their range, so that a few large counts do not dominate.
 
-The transformed rows are computed when they are asked for, so the matrix of counts may be larger than the memory.
+Transformed rows are computed when they are needed, so the matrix of counts may be larger than the memory.
 V is the number of words.
 """
 
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.workers import SERIAL, Workers
 
-# Minimum number of slices that a matrix is cut into, and maximum number of entries in a slice (apart from its last
-# row). The slices determine the order of summation, so they depend on nothing but the matrix.
+# Minimum number of slices into which a matrix is cut, and maximum number of entries in a slice (apart from its last
+# row). The slices determine the order of summation, so they depend only on the matrix.
 _SLICES = 8
 _SLICE_ENTRIES = 8 << 20
 
 
 class Rows(Protocol):
-    """A sparse matrix of which rows are read; a ``csr_matrix`` is one."""
+    """Interface of a sparse matrix whose rows can be read, such as a ``csr_matrix``."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -45,7 +45,7 @@ class TransformedRows:
 
     def __init__(self, counts: Rows, change: Callable[[slice, sp.csr_matrix], sp.csr_matrix]) -> None:
         self.shape = counts.shape
-        self.indptr = counts.indptr  # of the counts: a transform may remove entries
+        self.indptr = counts.indptr  # row bounds of the counts, because a transform may remove entries
         self._counts, self._change = counts, change
 
     def __getitem__(self, rows: slice) -> sp.csr_matrix:
@@ -75,7 +75,7 @@ def ppmi(counts: Rows, smoothing: float, workers: Workers = SERIAL) -> Transform
 
     Args:
         counts: (V, V) sparse co-occurrence counts, all positive.
-        smoothing: the exponent a, from 0 to 1; values below 1 raise the probability of rare contexts.
+        smoothing: the exponent a, from 0 to 1. Values below 1 increase the probability of rare contexts.
         workers: threads; they do not change the result.
 
     Returns:
@@ -104,7 +104,7 @@ def ppmi(counts: Rows, smoothing: float, workers: Workers = SERIAL) -> Transform
 
 
 def even_slices(matrix: Rows) -> list[slice]:
-    """Cut the rows into slices with about the same number of entries; some slices may be empty."""
+    """Cut the rows into slices with about the same number of entries. Some slices may be empty."""
     entries = int(matrix.indptr[-1])
     count = max(_SLICES, -(-entries // _SLICE_ENTRIES))
     cuts = np.searchsorted(matrix.indptr, np.linspace(0, entries, count + 1))

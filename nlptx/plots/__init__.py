@@ -1,4 +1,4 @@
-"""Draws pictures with matplotlib (the ``plot`` extra), for screen and print, as PNG, SVG or PDF.
+"""Draws pictures with matplotlib (the ``plot`` extra) as PNG, SVG or PDF.
 
 All pictures share the style in :mod:`nlptx.plots.style`. The same data gives the same bytes.
 """

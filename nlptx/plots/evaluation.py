@@ -53,7 +53,7 @@ def plot_evaluation(
 def _draw_reliability(upper: Any, lower: Any, confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> None:
     """Draw the accuracy in each bin of confidence with its 95 % interval, and below it the number of texts.
 
-    The bins are those of the calibration error (ECE). A point lies at the mean confidence of its bin.
+    The calibration error (ECE) uses the same bins. A point is drawn at the mean confidence of its bin.
     """
     bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
     counts, sums = np.bincount(bins, minlength=BINS), np.bincount(bins, confidence, BINS)
@@ -65,7 +65,7 @@ def _draw_reliability(upper: Any, lower: Any, confidence: NDArray[np.float64], c
     edges = 100 * np.arange(BINS + 1) / BINS
     start = edges[filled[0]]
     upper.plot([start, 100], [start, 100], color=GREY, linestyle="--", label="perfect calibration")
-    # Rounding may put the accuracy slightly outside its interval.
+    # Because of rounding, the accuracy may be slightly outside its interval.
     errors = np.maximum([accuracy - low, high - accuracy], 0)
     upper.errorbar(
         middle, accuracy, errors, fmt="o-", color=BLUE, capsize=2, elinewidth=1, label="predictions, 95 % interval"

@@ -15,7 +15,7 @@ from nlptx.training.history import loss_curve
 def plot_history(history: dict[str, Any], path: FilePath) -> None:
     """Plot the loss during training, and the validation loss and accuracy after each epoch.
 
-    The two panels have a common axis of steps. Without validation, there is only the panel of the loss.
+    The two panels share the axis of the steps. Without validation, only the panel of the loss is drawn.
 
     Args:
         history: training history of a model.
@@ -50,7 +50,7 @@ def _add_validation(losses: Any, accuracies: Any, epochs: list[dict[str, Any]], 
     accuracies.plot(ends, percent, "s-", color=GREEN)
     accuracies.set_ylabel("validation\naccuracy (%)")
     low, high = min(percent), max(percent)
-    margin = max(1, (high - low) / 5)  # at least a point, so that small changes do not look large
+    margin = max(1, (high - low) / 5)  # at least one percentage point, so that small changes do not look large
     accuracies.set_ylim(low - margin, min(high + margin, 101))
     percent_axis(accuracies.yaxis)
     kept = history["epochs"][history["best_epoch"] - 1]["step"]

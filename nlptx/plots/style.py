@@ -1,6 +1,6 @@
 """Defines the style of all pictures, and writes them.
 
-Colours are those of Okabe & Ito (2008), "Color universal design", which people with any colour vision can tell apart.
+The colours are from Okabe & Ito (2008), "Color universal design"; people with any colour vision can tell them apart.
 Because pictures are also printed in grey, lines and points of different colours also differ in line style, marker or
 position.
 """
@@ -94,7 +94,7 @@ def picture(path: FilePath, height: float, *, width: float = WIDTH, constrained:
 
 
 def percent_axis(axis: Any) -> None:
-    """Put only a few ticks, at whole numbers, on an axis of percentages."""
+    """Draw only a few ticks, at whole numbers, on an axis of percentages."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(nbins=6, integer=True))

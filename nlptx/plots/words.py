@@ -57,17 +57,17 @@ def plot_words(embeddings: Embeddings, path: FilePath) -> None:
             axes.scatter(x, y, s=16, color=COLOURS[number], marker=MARKERS[number], linewidths=0, label=name)
         axes.margins(0.04)
         figure.legend(loc="center left", bbox_to_anchor=(0.78, 0.5), title="groups, by central words", alignment="left")
-        canvas: Any = FigureCanvasAgg(figure)  # its methods have no type annotations
+        canvas: Any = FigureCanvasAgg(figure)  # Any, because the methods of the renderer have no type annotations
         renderer = canvas.get_renderer()
         radius = 3 / 72 * figure.dpi
         centres = axes.transData.transform(list(positions.values()))
         taken = [Bbox([centre - radius, centre + radius]) for centre in centres]
-        for word in sorted(ids):  # frequent words first
+        for word in sorted(ids):  # frequent words are placed first
             _write_word(axes, renderer, _plain(words[word]), positions[word], taken)
 
 
 def _write_word(axes: Any, renderer: Any, word: str, position: NDArray[np.float64], taken: list[Any]) -> None:
-    """Write a word at the first position beside its marker where it overlaps nothing; do nothing if there is none."""
+    """Write a word at the first position beside its marker where it overlaps nothing, if there is such a position."""
     for right, up, side, height in _PLACES:
         text = axes.annotate(
             word, position, (right, up), textcoords="offset points", size=8, ha=side, va=height, parse_math=False

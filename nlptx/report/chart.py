@@ -54,7 +54,7 @@ class Chart:
         diagonal: whether to draw the line y = x for comparison.
         level: y value of a horizontal line for comparison, or None.
         height: height in SVG units.
-        marker: whether to draw a marker, which the user moves with a control on the page.
+        marker: whether to draw a marker that the user can move with a control on the page.
     """
 
     name: str

@@ -18,14 +18,14 @@ from nlptx.report.figures import Confidences, lowest_value, reliability_charts
 from nlptx.report.listed_texts import MAX_CHARACTERS
 from nlptx.report.page import write_page
 
-# Maximum number of listed texts for which only one of two programs is correct, for each of the two programs.
+# Maximum number of texts that are listed for each program of a pair because only this program is correct.
 MAX_EXAMPLES = 25
 # Maximum number of programs whose reliability is drawn.
 _MAX_DIAGRAMS = 6
 
 
 class DrawnDifference(NamedTuple):
-    """A difference and its interval, as text and as positions from 0 to 100, where 50 is no difference."""
+    """A difference and its interval, as text and as positions from 0 to 100, where 50 means no difference."""
 
     name: str
     value: str
@@ -41,12 +41,12 @@ class Example(NamedTuple):
     Args:
         right: name of the program that is correct.
         wrong: name of the other program.
-        pair: number of the pair of programs, and number of the correct program in this pair (1 or 2), such as "1-2".
+        pair: number of the pair of programs, and number of the correct program in the pair (1 or 2); for example "1-2".
         where: position in the input.
         label: the true label.
         predicted: the wrong prediction.
         confidences: confidence of the correct and of the wrong prediction; None if it is unknown.
-        text: the shown part of the text.
+        text: the part of the text that is shown.
         is_cut: whether only the beginning of the text is shown.
     """
 
@@ -135,7 +135,7 @@ def _diagrams(predictions: Sequence[LabelledPredictions]) -> list[Chart]:
 
 
 def _signed(value: float, digits: int) -> str:
-    """Return a number with its sign. The minus sign is the character that is as wide as a plus sign."""
+    """Return a number with its sign. Use the minus sign (U+2212), which is as wide as a plus sign."""
     return f"{value:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 

@@ -44,7 +44,7 @@ def write_crossvalidation_page(
 
     Args:
         path: file to write; its name ends in .html or .htm.
-        result: results of all folds. If there are several seeds, the figures show the predictions of the first one.
+        result: results of all folds. If there are several seeds, the figures show the predictions for the first seed.
         documents: the texts of the experiment.
         data: names of the labelled data.
         command: command that makes the page; not shown if empty.

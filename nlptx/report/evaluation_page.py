@@ -40,7 +40,7 @@ _SECTIONS = [
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Predictions for labelled texts, with everything else that the report shows.
+    """Predictions for labelled texts, and all other information that the report shows.
 
     Args:
         predictions: predictions for all texts.
@@ -48,7 +48,7 @@ class Evaluation:
         data: names of the labelled data.
         sha256: digest of the labelled data.
         model: the model that made the predictions; None if another program made them.
-        answered: (texts,) whether each text gets a label; None if all texts get one. Only texts with a label are
+        answered: (texts,) whether each text gets a label; None if all texts get a label. Only texts with a label are
             evaluated, except in the curve of accuracy against coverage, which includes all texts.
         groups: name of a column -> accuracy on the texts with each value of this column.
         notes: remarks about the data, such as that the model was trained on it.
@@ -196,7 +196,7 @@ def _percent(value: float, digits: int = 1) -> str:
 
 
 def _confusions(report: Report | LabelSetReport) -> dict[str, Any]:
-    """Return the confusion matrix; or, if there are too many labels for a matrix, the most frequent confusions."""
+    """Return the confusion matrix, or the most frequent confusions if there are too many labels for a matrix."""
     if isinstance(report, LabelSetReport):
         return {"matrix": [], "confusions": []}
     rows = figures.confusion_rows(report.confusion)

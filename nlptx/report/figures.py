@@ -14,7 +14,7 @@ from nlptx.evaluation.groups import Group
 from nlptx.metrics import BINS
 from nlptx.report.chart import Axis, Chart, Series, axis_start, count_axis, percent_axis
 
-# Maximum number of labels whose curves are drawn. Each has a colour of its own.
+# Maximum number of labels whose curves are drawn, each in a different colour.
 MAX_CURVES = 6
 # Maximum number of labels in a confusion matrix; with more labels, the most frequent confusions are listed.
 MAX_MATRIX, MAX_CONFUSIONS = 12, 25
@@ -38,14 +38,14 @@ def ranking_charts(
     Args:
         labels: names of the C labels.
         probabilities: (texts, C) probability of each label; None if they are unknown.
-        targets: (texts,) class of each text; or (texts, C), whether the text has each label.
+        targets: (texts,) class of each text; or (texts, C), True where a text has a label.
         several: whether a text may have several labels.
     """
     if probabilities is None:
         return []
     has_label = targets if targets.ndim == 2 else targets[:, None] == np.arange(len(labels))
     counts = has_label.sum(axis=0)
-    # If there are two labels, their ROC curves have the same area, so only the curve of the second one is drawn.
+    # If there are two labels, their ROC curves have the same area, so only the curve of the second label is drawn.
     shown = [1] if len(labels) == 2 and not several else np.argsort(-counts, kind="stable")[:MAX_CURVES].tolist()
     found: list[tuple[int, RankingCurves]] = []
     for column in shown:
@@ -70,7 +70,7 @@ def ranking_charts(
         Chart(
             "roc",
             "ROC curve" if one else "ROC curves",
-            f"For {subject}. A curve closer to the upper left corner is better; the dotted line is that of guessing."
+            f"For {subject}. A curve closer to the upper left corner is better; the dotted line shows random guessing."
             + (f" The area under the curve is {_area(found[0][1].roc):.3f}." if one else note),
             percent_axis("other texts that get the label"),
             percent_axis("texts with the label that get it"),
@@ -81,7 +81,7 @@ def ranking_charts(
             "precision-recall",
             "Precision and recall",
             f"For {subject}. The precision if this fraction of the texts with the label is found (the recall)."
-            + (f" The dotted line is that of guessing; the mean precision is {precision:.3f}." if one else note),
+            + (f" The dotted line shows random guessing; the mean precision is {precision:.3f}." if one else note),
             percent_axis("recall"),
             percent_axis("precision"),
             recall,
@@ -96,7 +96,7 @@ def _area(points: Sequence[tuple[float, float]]) -> float:
 
 
 def lowest_value(confidences: Sequence[Confidences]) -> float:
-    """Return the lowest confidence or accuracy in a reliability diagram."""
+    """Return the lowest value, confidence or accuracy, in a reliability diagram."""
     bins = [part for each in confidences for part in reliability(each.confidence, each.correct)]
     return min(min(part.low, part.accuracy) for part in bins)
 
@@ -162,7 +162,7 @@ def coverage_chart(curve: CoverageCurve) -> Chart:
 
 
 def coverage_steps(curve: CoverageCurve, chart: Chart) -> list[dict[str, Any]]:
-    """Return numbers and chart coordinates for each position of the threshold control, starting with all texts."""
+    """Return the numbers and chart coordinates for each position of the threshold control, starting with all texts."""
     points = list(dict.fromkeys(map(curve.at, np.arange(100, 0, -1) / 100)))
     return [
         {

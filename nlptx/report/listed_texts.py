@@ -19,8 +19,9 @@ from nlptx.runtime.workers import Workers
 MAX_ERRORS, MAX_UNCERTAIN = 50, 30
 # Maximum number of characters of a text that are shown.
 MAX_CHARACTERS = 1500
-# Computing the worth of the n words of a text takes n predictions for n - 1 words each. So words are coloured only in
-# texts of at most _MAX_WORDS words, and only while the sum of n^2 over the coloured texts is at most _MAX_WORK.
+# Computing the worth of each of the n words of a text takes n predictions of n - 1 words each. So words are coloured
+# only in texts of at most _MAX_WORDS words, and only as long as the sum of n^2 over the coloured texts is at most
+# _MAX_WORK.
 _MAX_WORDS, _MAX_WORK = 400, 1_500_000
 # A word whose worth is at least this fraction of the largest worth in the text is coloured.
 _VISIBLE = 0.1
@@ -34,10 +35,11 @@ class ListedText:
         where: position in the input, as ``file:line``.
         is_worst: whether it is listed as one of the worst errors.
         is_uncertain: whether it is listed as one of the most uncertain texts.
-        true, predicted: the true and the predicted class. If a text may have any number of labels, all its classes.
+        true, predicted: the true and the predicted class; or all true and all predicted classes, if a text may have any
+            number of labels.
         confidence: probability of the prediction; None if it is unknown.
         correct: whether the prediction is correct.
-        spans: the shown part of the text, split into words with their worth and the characters between them.
+        spans: the part of the text that is shown, split into words (with their worth) and the characters between them.
         is_cut: whether only the beginning of the text is shown.
         explained: class whose probability the colours explain; None if the words are not coloured.
         is_known: whether the text has a word that the model knows.
@@ -84,7 +86,7 @@ def list_texts(predictions: LabelledPredictions, model: Model | None, workers: W
 
 
 def choose_texts(predictions: LabelledPredictions) -> list[tuple[int, ListedText]]:
-    """Return the listed texts, without colours, each with its index.
+    """Return the texts to list, without colours, each with its index.
 
     Without confidences, the first errors are listed.
     """

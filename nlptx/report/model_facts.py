@@ -23,7 +23,7 @@ class ModelFacts(NamedTuple):
 
 
 def describe_model(model: Model, source: str) -> ModelFacts:
-    """Describe a model as ``nlptx info`` does.
+    """Describe a model with the same facts as ``nlptx info``.
 
     Args:
         model: the classifier.

@@ -29,7 +29,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 # Windows line ends, control characters except tab and line feed, lone surrogates, and code points that Unicode reserves
 # as noncharacters.
 _CONTROLS = re.compile("\r\n|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-# Code point of the visible sign for the control character 0. Those for the other control characters follow it.
+# Code point of the visible sign for the control character 0. The signs for the other control characters follow it.
 _PICTURES = 0x2400
 _IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
@@ -98,7 +98,7 @@ def _environment() -> Environment:
 
 
 def visible(value: Any) -> Any:
-    """Return a string with visible signs instead of characters that a page must not contain; other values unchanged."""
+    """Replace characters that a page must not contain by visible signs. Values other than strings are not changed."""
     if not isinstance(value, str) or not _CONTROLS.search(value):
         return value
     return type(value)(_CONTROLS.sub(_picture, value))

@@ -1,8 +1,8 @@
 """The colours of a report, for light and dark backgrounds. Colour-blind readers can tell them apart.
 
-The series colours are those of Okabe & Ito (2008), darkened or lightened where the contrast with the background would
-be too low. The colours in ``TEXT`` have a contrast of at least 4.5 with all backgrounds, and those in ``MARKS`` have a
-contrast of at least 3 (WCAG 2.2, success criteria 1.4.3 and 1.4.11).
+The colours of the series are from Okabe & Ito (2008), darkened or lightened where the contrast with the background
+would be too low. The colours in ``TEXT`` have a contrast of at least 4.5 with all backgrounds, and the colours in
+``MARKS`` have a contrast of at least 3 (WCAG 2.2, success criteria 1.4.3 and 1.4.11).
 """
 
 from __future__ import annotations
@@ -58,5 +58,5 @@ DARK = {
 BACKGROUNDS = ("page", "surface", "sunken")
 TEXT = ("ink", "muted", "accent", "good", "bad")
 MARKS = ("edge", "accent", *(f"series-{number}" for number in range(1, 7)))
-# Percentage of the colour in the background of a table cell or a word, for each strength from 0 to 5.
+# Background of a table cell or a word: percentage of the colour, for each strength from 0 to 5.
 TINTS = (0, 8, 16, 26, 36, 48)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-# A token is searched for only in this number of characters after the previous one, because some tokens do not occur in
-# the text: the tokenizer rewrites emoticons, for example.
+# The search for a token ends after this number of characters, because some tokens do not occur in the text: for
+# example, the tokenizer rewrites emoticons.
 _REACH = 60
 
 

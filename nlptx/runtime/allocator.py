@@ -16,7 +16,7 @@ def keep_freed_memory() -> None:
 
     By default glibc returns the memory of large arrays to the system and then requests it again, and the system zeroes
     it page by page. These steps take a quarter of the time of scoring and a few percent of the time of counting. The
-    function does nothing with other C libraries.
+    function does nothing with C libraries other than glibc.
     """
     _set(_M_TRIM_THRESHOLD, _KEPT)
     _set(_M_MMAP_THRESHOLD, _LARGEST_ON_HEAP)
@@ -26,9 +26,9 @@ def save_address_space() -> None:
     """Let all threads share one heap if the address space is limited (``ulimit -v``).
 
     By default glibc reserves 64 MB of address space for the heap of each thread, so a process with such a limit soon
-    runs out of address space. It then fails in a small allocation, which makes some libraries crash, and not in the
-    allocation of a large array, which raises a MemoryError. This function applies to the entire process; call it before
-    starting threads. It does nothing with other C libraries.
+    runs out of address space. Then a small allocation fails, which makes some libraries crash, whereas a large array
+    would only raise a MemoryError. This function applies to the entire process; call it before starting threads. It
+    does nothing with C libraries other than glibc.
     """
     if address_space_limit() is not None:
         _set(_M_ARENA_MAX, 1)
@@ -41,10 +41,10 @@ def address_space_limit() -> int | None:
 
 
 def return_freed_memory() -> None:
-    """Return the memory of freed arrays to the system, after the end of a step that needed much of it.
+    """Return the memory of freed arrays to the system. Call this after a step that needed much memory.
 
-    Otherwise it would stay part of this process, in pieces that the arrays of the next step do not fit into. The
-    function does nothing with other C libraries.
+    Otherwise this process would keep the memory, in pieces that are too small for the arrays of the next step. The
+    function does nothing with C libraries other than glibc.
     """
     import ctypes
 
@@ -55,7 +55,7 @@ def return_freed_memory() -> None:
 
 
 def _set(parameter: int, value: int) -> None:
-    import ctypes  # slow to import, and --help does not need it
+    import ctypes  # imported here because it is slow to import, and --help does not need it
 
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -1,9 +1,9 @@
 """Loads a BLAS only if there is enough memory for it, and makes it allocate all of its memory immediately.
 
-OpenBLAS maps a buffer when it is loaded, and another one whenever the number of threads that multiply at the same time
-reaches a new maximum. If there is no memory for a buffer, versions up to 0.3.30 retry forever; while the library is
-being loaded, the interpreter lock is held, so no signal can interrupt this. Later versions print a message and exit.
-The functions here raise a MemoryError instead, before the BLAS requests memory.
+OpenBLAS allocates a buffer when it is loaded, and another one whenever the number of threads that multiply at the same
+time reaches a new maximum. If there is no memory for a buffer, versions up to 0.3.30 retry forever. If this happens
+while the library is being loaded, no signal can interrupt it, because the interpreter lock is held. Later versions
+print a message and exit. The functions here raise a MemoryError instead, before the BLAS requests memory.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import mmap
 import os
 import sys
 
-# Environment variables that a BLAS reads when it is loaded. The workers of this program do all parallel work, so BLAS
-# threads would only take up memory: each needs a stack and a buffer.
+# Environment variables that a BLAS reads when it is loaded. All parallel work is done by the workers of this program,
+# so BLAS threads would only waste memory for their stacks and buffers.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 # Address space, in bytes, that is needed to load a module with one thread (including the first buffer), and for each
-# further buffer. Measured with the wheels of NumPy and SciPy on x86-64, plus a margin.
+# further buffer. The values are measured with the wheels of NumPy and SciPy on x86-64, and include a margin.
 _ROOM = {"numpy": 96 << 20, "scipy.linalg": 100 << 20}
 _BUFFER = 36 << 20
 
@@ -51,7 +51,8 @@ def load_blas(module: str, threads: int) -> None:
 def _check_room(size: int) -> None:
     """Raise MemoryError if ``size`` bytes of address space are not available."""
     try:
-        mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()  # the same call that a BLAS makes
+        # a BLAS allocates its buffer with the same call
+        mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
     except OSError as error:
         raise MemoryError(f"no room for {size >> 20} MB") from error
 
@@ -64,12 +65,12 @@ def _openblas_files() -> list[str]:
 
 
 def _map_buffers(path: str, count: int) -> None:
-    """Make an OpenBLAS map ``count`` buffers, which it keeps for later products."""
+    """Make an OpenBLAS allocate ``count`` buffers, which it keeps for later products."""
     import ctypes  # slow to import, and --help does not need it
 
     library = ctypes.CDLL(path)
     if not hasattr(library, "blas_memory_alloc"):
-        return  # this build does not export the allocation functions
+        return  # this build of OpenBLAS does not export the allocation functions
     allocate, free = library.blas_memory_alloc, library.blas_memory_free
     allocate.argtypes, allocate.restype = [ctypes.c_int], ctypes.c_void_p
     free.argtypes, free.restype = [ctypes.c_void_p], None

@@ -1,4 +1,4 @@
-"""How much memory this process and its children may still use."""
+"""Determines how much memory this process and its children may still use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> int | None:
-    """Return the number of bytes that the machine, and the control group (container), have left; None if unknown."""
+    """Return the number of free bytes of the machine or the container, whichever is smaller; None if unknown."""
     found = [number for number in (_of_machine(), _of_control_group()) if number is not None]
     return min(found) if found else None
 
@@ -23,7 +23,7 @@ def _of_machine() -> int | None:
 
 
 def _of_control_group() -> int | None:
-    """Return what is left of the limit of a container, whose own control group is the root that it sees."""
+    """Return the free bytes within the limit of a container; its own control group is the root that it sees."""
     try:
         limit = (_CONTROL_GROUP / "memory.max").read_text().strip()
         used = (_CONTROL_GROUP / "memory.current").read_text().strip()

@@ -12,7 +12,7 @@ from nlptx.runtime.workers import PAUSE, Pause
 
 K = TypeVar("K")
 
-# Maximum number of characters in the queue and in a group, except that a single text may be longer.
+# Maximum number of characters in the queue and in a group. A single text may be longer.
 _QUEUE_CHARACTERS = 4_000_000
 _GROUP_CHARACTERS = 500_000
 
@@ -81,9 +81,9 @@ class _TextQueue:
 def prefetch(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[list[K], list[str]] | Pause]:
     """Yield pairs (anything, text) in groups, as they arrive: ``([anything, ...], [text, ...])``.
 
-    A group has at most ``size`` pairs, and is yielded without waiting for more. If no pair is available, a pause is
-    yielded before waiting for the source. If the source raises an error, the error is raised here after all pairs that
-    the source produced before it have been yielded.
+    A group has at most ``size`` pairs, and is yielded without waiting for more pairs. If no pair is available, a
+    :class:`Pause` is yielded before waiting for the source. If the source raises an error, all earlier pairs are
+    yielded before the error is raised here.
     """
     waiting = _TextQueue(2 * size)
     threading.Thread(target=_read, args=(pairs, waiting), name="nlptx-reader", daemon=True).start()
@@ -109,6 +109,6 @@ def _read(pairs: Iterable[tuple[Any, str]], waiting: _TextQueue) -> None:
             waiting.put(pair)
             if waiting.closed:
                 return
-    except BaseException as error:  # prefetch raises it in the thread that takes the pairs
+    except BaseException as error:  # prefetch() raises the error in the thread that takes the pairs
         end = _End(error)
     waiting.put((end, ""))

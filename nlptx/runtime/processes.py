@@ -1,8 +1,8 @@
 """Forked processes that work on items sent to them, and how they handle stop signals.
 
 Only the parent handles signals, because it decides what to finish and what to save; its child processes ignore them.
-The children end when the parent ends, for whatever reason, because this closes the pipes through which they receive
-items.
+When the parent ends, for whatever reason, the pipes through which the children receive items are closed, so the
+children end too.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Process:
             if os.waitpid(self._pid, os.WNOHANG) == (0, 0):
                 os.kill(self._pid, signal.SIGKILL)
                 os.waitpid(self._pid, 0)
-        with suppress(OSError):  # closing a pipe tries again to send an item that could not be sent
+        with suppress(OSError):  # closing a pipe tries again to send an item that was not sent
             self._pipes.close()
 
 
@@ -92,7 +92,7 @@ def is_only_thread() -> bool:
 
 @contextmanager
 def forked(works: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]:
-    """Context manager: one process per function, or none if the system cannot fork. They end with its block."""
+    """Context manager: one process per function until the block ends, or no processes if the system cannot fork."""
     processes: list[Process] = []
     try:
         # Signals are held because an exception raised by a signal handler during a fork would be lost. Python 3.12 and
@@ -148,22 +148,22 @@ def _serve(work: Callable[[Any], Any], items: BinaryIO, results: BinaryIO) -> No
         for number in STOP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         _close_all_but(0, 1, 2, items.fileno(), results.fileno())
-        gc.freeze()  # garbage collection would write to the objects inherited from the parent and so copy their memory
+        gc.freeze()  # garbage collection would write to objects inherited from the parent, and so copy their memory
         while True:
             _answer(work, pickle.load(items), results)
     finally:
-        os._exit(0)  # without flushing or closing the parent's files
+        os._exit(0)  # exits without flushing or closing the files of the parent
 
 
 def _answer(work: Callable[[Any], Any], item: Any, results: BinaryIO) -> None:
     try:
         _send(results, (work(item), None))
-    except Exception as error:  # raised in the parent
+    except Exception as error:  # the parent raises the error
         _send(results, (None, error))
 
 
 def _close_all_but(*kept: int) -> None:
     """Close inherited files, because other processes may wait until all copies of a pipe or lock are closed."""
     for descriptor in set(map(int, os.listdir(_OPEN_FILES))).difference(kept):
-        with suppress(OSError):  # the descriptor that listdir used has already been closed
+        with suppress(OSError):  # the descriptor that listdir used is already closed
             os.close(descriptor)

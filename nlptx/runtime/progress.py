@@ -17,7 +17,7 @@ def counted(items: Iterable[T], on_count: Callable[[int], None], already: int = 
     Args:
         items: any items.
         on_count: called with ``already`` before the first item, and then with the number of items so far.
-        already: number to start from, if other items came before.
+        already: number of items that were counted before.
         every: number of items between two calls of ``on_count``.
     """
     for number, item in enumerate(items):

@@ -1,7 +1,7 @@
 """Radix sort of integers.
 
-NumPy sorts 64-bit integers by comparison, which takes 8 to 60 ns per integer, depending on the processor, and 16-bit
-integers by radix sort, which takes 4 ns per integer on all processors.
+NumPy sorts 64-bit integers by comparison, which takes 8 to 60 ns per integer, depending on the processor. It sorts
+16-bit integers by radix sort, which takes 4 ns per integer on all measured processors.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ _DIGIT = 16
 def radix_argsort(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return the indices that sort non-negative integers; the sort is stable.
 
-    Sorts by the lowest 16 bits, then by the next 16, and so on; each group of 16 bits is one digit.
+    The integers are sorted by their lowest 16 bits, then by the next 16 bits, and so on. Each group of 16 bits is one
+    digit.
 
     >>> radix_argsort(np.array([70000, 3, 70000, 1]))
     array([3, 1, 0, 2])

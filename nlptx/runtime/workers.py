@@ -35,17 +35,18 @@ PAUSE = Pause.PAUSE
 
 
 class Workers:
-    """A pool of workers, which end when the ``with`` block ends. Within the block, every BLAS uses one thread.
+    """A pool of workers, used in a ``with`` block. Within the block, every BLAS uses one thread.
 
-    Threads share the memory and the interpreter lock of the caller. Forked processes never wait for this lock, but
-    see memory as it was at the time of the fork, except for arrays of :mod:`nlptx.runtime.shared_memory`. If the system
-    cannot fork, threads are used instead of processes. Neither the kind nor the number of workers changes any result.
+    Threads share the memory and the interpreter lock of the caller. Forked processes never wait for this lock, but they
+    see the memory as it was at the time of the fork, except for arrays of :mod:`nlptx.runtime.shared_memory`. If the
+    system cannot fork, threads are used instead of processes. Neither the kind nor the number of workers changes any
+    result.
 
     Args:
         jobs: number of workers; all cores by default.
-        processes: whether processes may be used for work that allows it. A fork copies locks held by other threads, but
-            not the threads themselves, so set this argument only in programs that control all their threads, or if
-            there are no other threads (see :func:`.is_only_thread`).
+        processes: whether processes may be used for work that allows it. A fork copies locks that other threads hold,
+            but not the threads themselves, so set this argument only in programs that control all their threads,
+            or that have no other threads (see :func:`.is_only_thread`).
     """
 
     def __init__(self, jobs: int | None = None, *, processes: bool = False) -> None:
@@ -93,7 +94,7 @@ class Workers:
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = False) -> Iterator[R]:
         """Yield ``work(item)`` for each item, in order.
 
-        At any time at most ``jobs + 1`` items are in progress, finished but not yet yielded, or in use by the caller.
+        At most ``jobs + 1`` items at a time are in progress, or finished but not yet yielded, or in use by the caller.
 
         Args:
             work: function of an item.
@@ -158,7 +159,7 @@ class Workers:
             waits = [process.start(task) for process in self._ranks]
             outcomes = [_outcome(work, task, 0), *map(_outcome, waits)]
         except BaseException:
-            self._end_ranks()  # otherwise pending results would be mistaken for results of the next task
+            self._end_ranks()  # without this, pending results would be mistaken for results of the next task
             raise
         for _, error in outcomes:
             if error is not None:
@@ -170,7 +171,7 @@ class Workers:
         self._stack.close()
 
 
-# A single worker, which is the caller: the default of functions with a ``workers`` argument.
+# A single worker, which is the calling thread. This is the default of functions with a ``workers`` argument.
 SERIAL = Workers(1)
 
 
@@ -180,7 +181,7 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Let an idle process work on an item. One is always idle, because there are as many processes as threads."""
+    """Let an idle process work on an item. There is always one, because there are as many processes as threads."""
     process = idle.pop()
     try:
         return process.start(item)()

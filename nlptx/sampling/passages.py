@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 # Minimum and maximum length of a passage, in words.
 SHORTEST, LONGEST = 10, 40
-# Minimum length of a text that passages are taken from, in words.
+# Minimum number of words of a text from which passages are taken.
 LONG_TEXT = 100
 
 
@@ -27,7 +27,7 @@ class Passage(NamedTuple):
 
 
 def draw_passages(texts: Sequence[NDArray[np.int32]], count: int, rng: np.random.Generator) -> list[Passage]:
-    """Draw ``count`` passages from each long text, of random length and at a random position.
+    """Draw ``count`` passages of random length from each long text, at random positions.
 
     Args:
         texts: (T,) int32 word ids of each text.

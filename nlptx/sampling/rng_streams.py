@@ -1,7 +1,7 @@
 """Random numbers for training: one independent stream per purpose.
 
 A stream depends only on the seed, its purpose and an index (the epoch or step). So no two purposes share numbers, and
-the numbers of any step can be generated without those of the steps before it. This allows training to be resumed.
+the numbers of a step can be generated without the numbers of earlier steps. This allows training to be resumed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Splits labelled texts into parts that reveal little about each other.
 
 Consecutive texts of a corpus are often related: reviews of one film, messages of one day. If related texts were in
-different parts, a model trained on one part would score better on the other than on new texts. So runs of consecutive
-texts stay in the same part. For the validation part, runs are formed within each label, so that every label is
-represented.
+different parts, a model trained on one part would score better on the other part than on new texts. So runs of
+consecutive texts stay in the same part. For the validation part, runs are formed within each label, so that every label
+is represented.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# Maximum length of a run, and minimum number of runs in a part (unless it has fewer texts).
+# Maximum length of a run, and minimum number of runs in a part (unless the part has fewer texts).
 _LONGEST_RUN = 100
 _RUNS_PER_PART = 10
 # Number of folds for features that are computed out of fold.
@@ -49,7 +49,7 @@ def assign_folds(count: int, parts: int, rng: np.random.Generator) -> NDArray[np
 
 
 def training_parts(fold: NDArray[np.int64], folds: int) -> list[NDArray[np.intp]]:
-    """Return the indices of all texts, then, for each fold, the indices of the texts outside it.
+    """Return the indices of all texts, followed by the indices of the texts outside each fold.
 
     Args:
         fold: (texts,) fold of each text.

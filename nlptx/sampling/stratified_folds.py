@@ -35,7 +35,8 @@ def stratified_folds(
     for label in np.unique(strata):
         rows = np.flatnonzero(strata == label)
         position = rng.permutation(len(rows)) if shuffle else shuffled_runs(len(rows), 1 / folds, rng)
-        # Continue where the previous label ended; otherwise the first folds would get all single texts of rare labels.
+        # Start with the fold after the last fold of the previous label; otherwise the first folds would get all the
+        # texts of labels that occur once.
         result[rows] = (first + position) % folds
         first += int(position.max()) + 1
     return result
@@ -44,10 +45,10 @@ def stratified_folds(
 def grouped_folds(
     strata: NDArray[np.int64], groups: Sequence[str], folds: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the fold of each text, (texts,), from 0; texts of the same group are in the same fold.
+    """Return the fold of each text, (texts,), from 0. Texts of the same group are in the same fold.
 
-    The groups are assigned one after the other, the largest first. Each goes to the fold that has the smallest fraction
-    of the texts with the labels of the group.
+    The groups are assigned one after the other, the largest first. Each group is assigned to the fold that has the
+    smallest fraction of the texts with the labels of the group.
 
     Args:
         strata: (texts,) number of the label of each text.

@@ -1,7 +1,7 @@
 """The options of all stages, defined in a single place.
 
-The command line derives its options from these classes, the library takes them as arguments, and each artifact stores
-the settings it was made with.
+The command line derives its options from these classes, the library functions take them as arguments, and each artifact
+stores the settings with which it was made.
 """
 
 from nlptx.settings.declaration import GROUPS, MAIN, Settings, check_value

@@ -1,4 +1,4 @@
-"""How an option is declared, and how its values are checked."""
+"""Declares options, and checks their values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 # Maximum length of the list of non-default settings in a repr, in characters.
 _LONGEST_REPR = 90
 
-# Sections of the help text, in order; the first has the options that most users need.
+# Sections of the help text, in order. The first section contains the options that most users need.
 GROUPS = (
     *("Options", "Data", "Start", "Counting", "Transform", "Power iteration"),
     *("Network", "N-grams", "Training", "Output"),
@@ -62,7 +62,7 @@ class Settings:
         """Build from the values stored in an artifact.
 
         Raises:
-            CorruptError: a name is unknown or a value is invalid. The file is at fault, not the user.
+            CorruptError: a name is unknown or a value is invalid.
         """
         unknown = sorted(set(values) - {item.name for item in fields(cls)})
         if unknown:

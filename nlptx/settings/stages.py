@@ -11,7 +11,7 @@ SEED = 1
 # Default and minimum memory limit of a stage, in bytes, not including the interpreter and its libraries.
 DEFAULT_MEMORY, LEAST_MEMORY = 4 << 30, 64 << 20
 CHECKPOINT_MINUTES = 5.0
-# Minimum Jaccard similarity of texts that ``nlptx check`` calls nearly the same.
+# Minimum Jaccard similarity of texts that ``nlptx check`` reports as nearly the same.
 SIMILARITY = 0.8
 
 
@@ -30,7 +30,7 @@ class CountSettings(Settings):
     )
     tokenizer: str = setting(
         "expressive",
-        "expressive: words, emoji, emoticons, ratings; words: words only; spaces: tokenised text.",
+        "expressive: words, emoji, emoticons, ratings; words: words only; spaces: tokenized text.",
         "Counting",
         choices=("expressive", "words", "spaces"),
     )
@@ -58,7 +58,7 @@ class PcaSettings(Settings):
     standardize: bool = setting(False, "Standardise each row to mean 0 and standard deviation 1.", "Transform")
     eigenvalue_weight: float = setting(
         0.5,
-        "Scale components by sqrt(eigenvalue) to this power; 1: plain PCA, 0: whitening.",
+        "Multiply components by sqrt(eigenvalue) to this power; 1: plain PCA, 0: whitening.",
         "Transform",
         low=0,
         high=1,
@@ -79,7 +79,9 @@ class PcaSettings(Settings):
         "Power iteration",
         choices=("projection", "subtraction"),
     )
-    max_products: int = setting(10_000, "Maximum number of products of matrix and block.", "Power iteration", low=1)
+    max_products: int = setting(
+        10_000, "Maximum number of products of the matrix and a block.", "Power iteration", low=1
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,7 +141,7 @@ class NetworkSettings(Settings):
 
     @property
     def most_words(self) -> int | None:
-        """Maximum number of words to read from a text; None for no limit."""
+        """Maximum number of words to read from a text, or None for no limit."""
         return self.attention_window if self.long_texts == "head" else None
 
 
@@ -151,7 +153,7 @@ class TrainSettings(NetworkSettings):
     lr: float = setting(1e-3, "Maximum learning rate.", "Training", low=0)
     valid_share: float = setting(0.1, "Fraction of DATA held out for validation.", "Data", low=0, high=0.9)
     valid_max: int = setting(1000, "Maximum number of texts to hold out.", "Data", low=1)
-    label_order: str = setting("auto", "Whether numeric labels form a scale.", "Data", choices=("auto", "none"))
+    label_order: str = setting("auto", "Whether numeric labels are ordered.", "Data", choices=("auto", "none"))
     class_weight: str = setting(
         "none",
         "balanced gives all labels equal total weight.",
@@ -176,10 +178,10 @@ class TrainSettings(NetworkSettings):
         choices=("linear", "cosine", "constant"),
         metavar="KIND",
     )
-    warmup: int = setting(100, "Steps over which the learning rate rises.", "Training", low=0)
+    warmup: int = setting(100, "Steps until the maximum learning rate is reached.", "Training", low=0)
     weight_decay: float = setting(0.01, "Weight decay per unit of learning rate (AdamW).", "Training", low=0)
     clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", low=0)
-    crop: int = setting(64, "Words that a training step reads of a text; 0: all.", "Training", low=0)
+    crop: int = setting(64, "Words of a text that a training step reads; 0: all.", "Training", low=0)
     word_dropout: float = setting(0.1, "Fraction of words dropped from a training text.", "Training", low=0, high=0.95)
     weight_averaging: float = setting(
         0.99, "Decay of the weight average; 0: no averaging.", "Training", low=0, high=0.99999
@@ -191,6 +193,6 @@ class TrainSettings(NetworkSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.epochs and not self.ngrams:
-            raise SettingsError("`epochs=0` leaves only the n-gram features, and `ngrams=0` none of them")
+            raise SettingsError("`epochs=0` leaves only the n-gram features, and `ngrams=0` removes them")
         if not self.epochs and self.pretrain:
-            raise SettingsError("`epochs=0` means that there is no network, and `pretrain` trains it")
+            raise SettingsError("`pretrain` trains the network, but with `epochs=0` there is no network")

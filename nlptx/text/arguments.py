@@ -55,7 +55,8 @@ def iterate_texts(texts: Iterable[str], name: str = "texts") -> Iterator[str]:
         name: name of the argument, for messages.
 
     Raises:
-        InputTypeError: ``texts`` is a single string, a table or not iterable; while iterating: an element is not a str.
+        InputTypeError: ``texts`` is a single string, a table or not iterable, or the iterator finds an element that is
+            not a str.
 
     >>> list(iterate_texts(["good", None]))
     Traceback (most recent call last):
@@ -107,7 +108,7 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
 
 
 def check_one_label_each(texts: Sized, labels: Sized, names: tuple[str, str] = ("texts", "labels")) -> None:
-    """Raise DataError unless there is one label per text; ``names`` are the names of the two arguments."""
+    """Raise DataError unless there is one label per text. ``names`` contains the names of both arguments."""
     if len(texts) != len(labels):
         raise DataError(
             f"`{names[0]}` has {len(texts):,} elements, `{names[1]}` has {len(labels):,}; expected one label per text"

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 Text = TypeVar("Text", str, bytes)
 
-# Characters per block: few enough for the arrays made from them to stay in the cache.
+# Characters per block. Larger arrays would not fit in the processor cache.
 BLOCK = 1 << 19
 
 
@@ -27,7 +27,7 @@ def in_blocks(texts: Iterable[str]) -> Iterator[bytes]:
 
 
 def cut(texts: Iterable[Text], max_size: int) -> Iterator[list[Text]]:
-    """Group texts, or blocks, into lists of about ``max_size`` characters."""
+    """Group texts or blocks into lists with a total of about ``max_size`` characters each."""
     chunk: list[Text] = []
     size = 0
     for text in texts:

@@ -15,11 +15,11 @@ _TEXT_REFERENCE, _BYTES_REFERENCE = re.compile(_REFERENCE), re.compile(_REFERENC
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 # Replaces line breaks. It is not white space, so the text around a line break cannot form another line break.
 SEPARATOR = "\x01"
-# Soft hyphens, joiners, direction marks and variation selectors: they are not part of any word.
+# Soft hyphens, joiners, direction marks and variation selectors, which are not part of any word.
 _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
 )
-# Unicode's lower-case form of the Turkish capital İ. The combining dot is redundant: a lower-case i has a dot anyway.
+# The form of the Turkish capital İ in lower case, as defined by Unicode. Its combining dot is redundant.
 _DOTTED_I = "i\u0307"
 _BEYOND_ASCII = re.compile("[\x80-\U0010ffff]+")
 
@@ -57,9 +57,10 @@ def clean(text: str) -> str:
 
 
 def clean_expressively(text: str, lowercase: bool) -> str:
-    """Clean text that is not all ASCII: as :func:`clean`, and simplify emoji and punctuation (:mod:`nlptx.text.emoji`).
+    """Clean text with non-ASCII characters: like :func:`clean`, and simplify emoji (:mod:`nlptx.text.emoji`).
 
-    If ``lowercase`` is true, letters beyond ASCII are converted to lower case; the others still show what is shouted.
+    If ``lowercase`` is true, only non-ASCII letters are converted to lower case, because words in capitals are marked
+    later.
     """
     text = _INVISIBLE.sub("", simplify_emoji(unicodedata.normalize("NFC", text)))
     if lowercase and not text.isascii():

@@ -1,4 +1,4 @@
-"""Emoji, stars and typographic characters, rewritten as the few characters that texts share."""
+"""Rewrites emoji, stars and typographic characters: variants with the same meaning become the same character."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _PLAIN = str.maketrans(
     | dict.fromkeys("\u2665\u2763🧡💛💚💙💜🖤🤍🤎🩷🩵🩶💓💕💖💗💘💝💞", "❤")
 )
 _EMOJI = "\u203c-\u2bff\U0001f000-\U0001faff"
-# What modifies an emoji: its style, as text or as a picture, and its skin tone.
+# Characters that modify an emoji: its style (text or picture) and its skin tone.
 _MODIFIERS = "\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
 _LETTERS_OF_FLAGS = "\U0001f1e6-\U0001f1ff"
-# Ratings from 0 to 10 tenths, as one character each.
+# One character for each rating from 0 to 10 tenths.
 TENTHS = "⓪①②③④⑤⑥⑦⑧⑨⑩"
 
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of the characters to look at, joined emoji, stars, and letters of flags."""
+    """Return four patterns: characters that may be rewritten, joined emoji, stars, and letters of flags."""
     emoji = f"[{_EMOJI}][{_MODIFIERS}]*"
     return (
-        # A few wide ranges, because a class of many characters is slow to search for.
+        # A few wide ranges, because searching for a class of many characters is slow.
         re.compile("[\xab-\xbb\u02b9-\u02bc\u200d-\u2bff\ufe0e-\uff1f\U0001f000-\U0001faff]+"),
         re.compile(f"([{_EMOJI}])[{_MODIFIERS}]*(?:\u200d{emoji})*"),
         re.compile("([★⭐]{1,10})([☆✩]{0,9})"),
@@ -37,9 +37,10 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
 def simplify_emoji(text: str) -> str:
     """Rewrite emoji, stars and typographic punctuation.
 
-    An emoji loses its skin tone and style, and one that joins several emoji becomes the first of them. The two letters
-    of a flag become a word. Stars become a rating in tenths, if there are five or ten of them in all, or two to five
-    without empty ones. Hearts lose their colour. Curly quotes, primes and accents used as apostrophes become straight.
+    The skin tone and the style of an emoji are removed, and several joined emoji become the first of them. The two
+    letters of a flag become a word. Stars become a rating in tenths if there are five or ten stars, filled or empty, or
+    two to five stars that are all filled. Hearts lose their colour. Curly quotes, primes and accents used as
+    apostrophes become straight.
 
     >>> simplify_emoji("👍🏽👩‍💻 it’s ★★☆☆☆ 💙")
     "👍👩 it's  ④  ❤"

@@ -1,7 +1,7 @@
 """Fast tokenization of many documents together, on their UTF-8 bytes, with NumPy.
 
-Each byte is assigned a class; tokens start and end where the class changes. The tokens are the same as those of
-:mod:`nlptx.text.tokenizer`, which processes one document at a time, but are computed several times faster.
+Each byte is assigned a class; tokens start and end where the class changes. The result is the same as with
+:mod:`nlptx.text.tokenizer`, which processes one document at a time, but the scanner is several times faster.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from nlptx.text.cleaning import SEPARATOR, clean, clean_expressively, decode_ref
 from nlptx.text.sign_scanner import rewrite_signs_in_bytes
 from nlptx.text.tokenizer import FLAG_LETTERS, Tokenizer
 
-# Classes of characters: outside all tokens, part of a word, a token by itself, or a combining mark, which is part of
+# Classes of characters: not part of any token, part of a word, a token by itself, or a combining mark, which is part of
 # the preceding word.
 _SPACE, _WORD, _SINGLE, _MARK, _UNKNOWN = range(5)
 _APOSTROPHE, _LINE_FEED = ord("'"), ord("\n")
-# Number of spaces added before and after the text, so that the code can index a few bytes before and after any byte.
+# Number of spaces added before and after the text, so that the bytes near the first and the last byte can be indexed.
 _BEFORE, _AFTER = 2, 16
-# HTML line breaks, as in :mod:`nlptx.text.cleaning`, within a line.
+# HTML line breaks within a line; see :mod:`nlptx.text.cleaning`.
 _LINE_BREAK = re.compile(rb"<br[\t\v\f\r\x1c-\x1f ]*/?>", re.IGNORECASE)
 
 
@@ -63,7 +63,7 @@ class Scanner:
             self._classes[[ord(letter) for letter in FLAG_LETTERS]] = _WORD
 
     def scan(self, block: bytes) -> Scan:
-        """Return the tokens of a block of lines, one document per line, as ``tokenizer`` defines them."""
+        """Return the tokens of a block of lines, one document per line."""
         text = np.frombuffer(b" " * _BEFORE + self._clean(block) + b" " * _AFTER, np.uint8)
         first, last = self._bounds(text)
         starts, ends = np.flatnonzero(first), np.flatnonzero(last) + 1
@@ -71,7 +71,7 @@ class Scanner:
         return Scan(text, starts, ends, np.diff(edges, prepend=0))
 
     def _clean(self, block: bytes) -> bytes:
-        """Clean the lines, and convert them to lower case if the tokenizer does so."""
+        """Clean the lines, and convert them to lower case if the tokenizer requires it."""
         if self._words:
             block = decode_references_in_bytes(block)
         if not block.isascii():
@@ -160,8 +160,8 @@ def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[
     after_one, after_two = (classes[positions + step] != _WORD for step in (2, 3))
     same_case = (before ^ one) & 0x20 == 0
     nots = _is(before, "n") & _is(one, "t") & after_one & same_case
-    # A contraction can also end where n't begins. Then the next apostrophe, that of n't, is three bytes after the
-    # apostrophe of 's, or four bytes after that of 're.
+    # A contraction can also end where n't begins. Then the apostrophe of n't is the next one. It is three bytes after
+    # the apostrophe of 's, or four bytes after the apostrophe of 're.
     to_not = np.where(nots[1:], np.diff(positions), 0)
     after_one[:-1] |= to_not == 3
     after_two[:-1] |= to_not == 4
@@ -179,6 +179,7 @@ def _join_marks(classes: NDArray[np.uint8], contraction_ends: NDArray[np.int64])
     marks = np.flatnonzero(classes == _MARK)
     follows = classes[marks - 1] == _WORD
     follows &= ~np.isin(marks - 1, contraction_ends)
-    first = classes[marks - 1] != _MARK  # first mark of each run of marks; the rest of the run is treated the same way
+    # first mark of each run of marks; the other marks of the run are treated like it
+    first = classes[marks - 1] != _MARK
     joined = follows[first][np.cumsum(first) - 1]
     classes[marks[joined]] = _WORD

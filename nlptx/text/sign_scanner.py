@@ -1,6 +1,6 @@
-"""Rewrites the signs of large blocks of text, as :mod:`nlptx.text.signs` does for one text, but several times faster.
+"""Rewrites the signs in large blocks of text. :mod:`nlptx.text.signs` does the same for one text, but more slowly.
 
-NumPy finds the few positions where a sign may start, and the patterns are only matched there.
+NumPy finds the few positions where a sign may start, and the patterns are matched only at these positions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LETTERS = _CAPITALS + _CAPITALS.lower()
 
 
 def _table(characters: bytes) -> NDArray[np.bool_]:
-    """Return a (256,) array that says for each byte whether it is one of these characters."""
+    """Return a (256,) boolean array: for each byte, whether it is one of these characters."""
     table = np.zeros(256, bool)
     table[list(characters)] = True
     return table
@@ -34,7 +34,7 @@ _POINTS = 4
 
 
 def rewrite_signs_in_bytes(block: bytes) -> bytes:
-    """Rewrite the signs of a block of lines in UTF-8, as :func:`nlptx.text.signs.rewrite_signs` does for each line."""
+    """Apply :func:`nlptx.text.signs.rewrite_signs` to each line of a block in UTF-8."""
     signs, shout = _patterns()
     codes = np.frombuffer(block, np.uint8)
     found = _matches(signs, block, _sign_starts(block, codes))
@@ -81,7 +81,7 @@ def _sign_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
 
 
 def _shout_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
-    """Return the positions where shouted words may start: before four capitals, and at the words in capitals before."""
+    """Return where shouted words may start: at words with four capitals, and at words in capitals before them."""
     capital = (codes - np.uint8(ord("A"))) < 26  # smaller codes wrap around
     two = capital[1:] & capital[:-1]
     four = two[2:] & two[:-2]

@@ -1,6 +1,6 @@
 r"""Signs of opinion in ASCII text: emoticons, ratings, lengthened and shouted words, hashtags, names and links.
 
-Each sign is rewritten so that the tokenizer finds tokens that mean something and that other texts share:
+Each sign is rewritten so that the tokenizer finds tokens that have a meaning and occur in other texts too:
 
 =======================  ===============  ====================================================
 sign                     becomes          because
@@ -15,7 +15,7 @@ sign                     becomes          because
 ``don`t``                don't            a grave accent within a word is an apostrophe
 =======================  ===============  ====================================================
 
-This module defines the result for one text; :mod:`nlptx.text.sign_scanner` computes the same for large blocks of text.
+This module rewrites one text; :mod:`nlptx.text.sign_scanner` does the same for large blocks of text.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from nlptx.text.emoji import TENTHS
 SHOUTED, LENGTHENED, LINK = "⇪", "↔", "🔗"
 _FACES = dict(zip(")]D([Pp/\\|Oo*", "🙂🙂😄🙁🙁😛😛😕😕😐😮😮😘", strict=True))
 _OTHER_EMOTICONS = {"<3": "❤", "</3": "💔", "^^": "😊", "^_^": "😊"}
-# English words with a double letter, which a lengthened letter may stand for: "goood" is good, but "sooo" is so. Words
-# that also have another double letter ("reallyyy") need no entry.
+# English words with a double letter. In "goood", the lengthened letter stands for a double letter (good); in "sooo" it
+# stands for a single one (so). A word like "reallyyy", which has another double letter, needs no entry.
 _DOUBLE_LETTERS = """
     been creepy deep feel free green indeed keep meet need see seen sleep speed sweet agree week weeks off stuff
     all call dull fall fell full hell hello hill ill kill killer pull really finally totally sell skill small smell
@@ -62,8 +62,8 @@ _SIGNS = r"""
   | (?<![A-Za-z0-9{high}])(?P<long>[A-Za-z]*?(?P<letter>[A-Za-z])(?P=letter){{2}}[A-Za-z]*)(?![0-9{high}])
   | (?<=[A-Za-z])(?P<grave>`)(?=[A-Za-z])
 """
-# Words in capitals, separated by single spaces. One of them has at least four letters, so that it is no abbreviation.
-# Before it there are at most MAX_BEFORE words, of at most MAX_LETTERS letters each.
+# Words in capitals, separated by single spaces. One of them has at least four letters, because shorter words may be
+# abbreviations. Before it there are at most MAX_BEFORE words, of at most MAX_LETTERS letters each.
 MAX_BEFORE, MAX_LETTERS = 8, 40
 _SHOUT = (
     rf"(?<![A-Za-z0-9{{high}}\#@/.:'])(?:[A-Z]{{{{2,{MAX_LETTERS}}}}}[ ]){{{{0,{MAX_BEFORE}}}}}"
@@ -98,12 +98,12 @@ def apply_changes(
     shouted: Iterable[re.Match[AnyStr]],
     convert: Callable[[str], AnyStr],
 ) -> Iterator[AnyStr]:
-    """Iterate over the pieces of the rewritten text, given the signs and the shouted words that were found in it."""
+    """Iterate over the pieces of the rewritten text, given the signs and shouted words found in the original."""
     changes = [(match.start(), match.end(), _replacement(match)) for match in found]
     changes += [(match.start(), match.start(), f"{SHOUTED} ") for match in shouted]
     done = 0
     for start, end, replacement in sorted(changes):
-        if start >= done:  # otherwise within another sign, such as a link
+        if start >= done:  # skips a match within another sign, such as a link
             yield text[done:start]
             yield convert(replacement)
             done = end
@@ -139,7 +139,7 @@ def _rating(points: str, scale: int) -> str:
 
 
 def _shortened(word: str) -> str:
-    """Return a lengthened word with the mark before it; Roman numerals and words such as www and mmm do not change."""
+    """Shorten a lengthened word and put a mark before it. Roman numerals and words such as www and mmm stay."""
     if _ROMAN.fullmatch(word) or not word.strip(word[0]):
         return word
     short = _RUN.sub(r"\1", word)

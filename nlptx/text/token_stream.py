@@ -17,8 +17,8 @@ from nlptx.text.word_ids import EncodedChunk, words_to_ids
 
 # Characters per task, unless memory is short.
 _CHUNK = 8_000_000
-# Bytes in the memory limit per character of a chunk: a chunk takes about ten bytes per character, and a few chunks are
-# in progress at a time.
+# Bytes of the memory limit that each character of a chunk requires: a chunk takes about ten bytes per character, and a
+# few chunks are in progress at a time.
 _CHUNK_SHARE = 128
 # Bytes of memory per distinct word in the tables below.
 _BYTES_PER_WORD = 150
@@ -31,14 +31,14 @@ class TokenStream:
     does. A dropped word has occurred at most ``dropped`` times, and is counted from zero if it occurs again.
 
     Args:
-        budget: memory limit, and folder that the ids are spilled to.
+        budget: memory limit, and folder for the ids that are spilled to disk.
 
     Attributes:
         numbers: maps the UTF-8 bytes of each word to its id.
-        totals: (at least the number of ids,) int64 occurrences of each id.
+        totals: int64 number of occurrences of each id; the array may be longer than the number of ids.
         ids: int32 ids of all tokens.
         lengths: int64 number of tokens per document.
-        dropped: maximum count of the dropped words; 0 if none were dropped.
+        dropped: maximum count of the dropped words; 0 if no word was dropped.
     """
 
     def __init__(self, budget: MemoryBudget) -> None:
@@ -57,7 +57,7 @@ class TokenStream:
             self.add(chunk)
 
     def add(self, chunk: EncodedChunk) -> None:
-        """Append documents that are already encoded, with word ids of their own."""
+        """Append documents that are already encoded, with ids that refer to their own list of words."""
         number = np.fromiter(map(self.numbers.__getitem__, chunk.words), np.int32, len(chunk.words))
         missing = int(number.max(initial=-1)) + 1 - len(self.totals)
         if missing > 0:

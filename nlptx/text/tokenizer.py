@@ -16,7 +16,7 @@ _WORD_ENDS = r"(?![^\W_])"
 _NOT = rf"(?:n't|N'T){_WORD_ENDS}"
 _CONTRACTION = rf"{_NOT}|'(?:[sSmMdD]|[rR][eE]|[vV][eE]|[lL][lL])(?:{_WORD_ENDS}|(?={_NOT}))"
 _ASCII_WORD = rf"(?:(?!{_NOT})[A-Za-z0-9])++"
-# Two of these letters are the emoji of a flag.
+# Two of these letters form the emoji of a flag.
 FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 _ASCII_TOKEN = re.compile(rf"{_CONTRACTION}|{_ASCII_WORD}|[!-/:-@\[-`{{-~]")
 
@@ -25,7 +25,7 @@ def split_words(text: str, lowercase: bool = False) -> list[str]:
     """Split text into words, contractions and single punctuation marks.
 
     This function defines what a token is; :mod:`nlptx.text.scanner` finds the same tokens in large blocks of text.
-    The text is cleaned first, see :mod:`nlptx.text.cleaning`.
+    The text is cleaned first; see :mod:`nlptx.text.cleaning`.
 
     >>> split_words("I don't like it.<br />Not at all, R&amp;B!")
     ['I', 'do', "n't", 'like', 'it', '.', 'Not', 'at', 'all', ',', 'R', '&', 'B', '!']
@@ -37,7 +37,7 @@ def split_words(text: str, lowercase: bool = False) -> list[str]:
 
 
 def split_expressively(text: str, lowercase: bool = False) -> list[str]:
-    """Split text as :func:`split_words` does, after rewriting the signs of opinion that are not words.
+    """Split text like :func:`split_words`, after rewriting signs of opinion that are not words, such as emoji.
 
     See :mod:`nlptx.text.emoji` and :mod:`nlptx.text.signs`.
 
@@ -54,7 +54,7 @@ def split_expressively(text: str, lowercase: bool = False) -> list[str]:
 
 
 def split_at_spaces(text: str, lowercase: bool = False) -> list[str]:
-    """Split text only at white space, for text that is already tokenised."""
+    """Split text only at white space, for text that is already tokenized."""
     return (lower(text) if lowercase else text).split()
 
 
@@ -88,7 +88,7 @@ class Tokenizer:
 
     Args:
         name: ``words`` (:func:`split_words`), ``expressive`` (:func:`split_expressively`) or ``spaces``
-            (:func:`split_at_spaces`, for tokenised text).
+            (:func:`split_at_spaces`, for tokenized text).
         lowercase: whether text is converted to lower case first.
     """
 

@@ -23,8 +23,8 @@ class Vocabulary:
     """The words of a stage; the id of a word is its index in ``words``.
 
     Args:
-        words: distinct words. First the counted words, most frequent first, with ties in code-point order; then the
-            words added by training.
+        words: distinct words. The counted words come first, sorted by decreasing frequency, with ties in code-point
+            order. The words added by training follow.
         counts: (V,) int64 number of occurrences of each word.
         tokenizer: tokenizer of the texts to encode.
     """
@@ -63,7 +63,7 @@ class Vocabulary:
         return ids[ids >= 0]
 
     def to_arrays(self) -> dict[str, NDArray]:
-        """Return the arrays that hold this vocabulary in an artifact."""
+        """Return the arrays that represent this vocabulary in an artifact."""
         import numpy as np
 
         return {
@@ -111,5 +111,5 @@ def rank_words(counts: dict[Word, int], min_count: int, max_words: int) -> list[
     Ties are in code-point order, both for str and for UTF-8 bytes.
     """
     kept = sorted(word for word, count in counts.items() if count >= min_count)
-    kept.sort(key=counts.__getitem__, reverse=True)  # stable even with reverse=True
+    kept.sort(key=counts.__getitem__, reverse=True)  # the sort is stable even with reverse=True
     return kept[:max_words]

@@ -1,4 +1,4 @@
-"""Encodes words as integer ids with NumPy, treating the bytes of a word of up to 16 bytes as one or two integers."""
+"""Encodes words as integer ids with NumPy. The bytes of a word of up to 16 bytes are treated as one or two integers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nlptx.text.scanner import Scan, Scanner
 # Bytes per integer. Words of up to 8 bytes are one integer, words of up to 16 bytes are two.
 _BYTES = 8
 _ONES = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
-# Keys per slot of the first hash table (most keys occur many times), and the minimum number of slots.
+# Number of keys per slot of the first hash table (most keys are repetitions); and the minimum number of slots.
 _KEYS_PER_SLOT = 12
 _MIN_SLOTS = 255
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -46,10 +46,10 @@ class _Piece:
         lengths: (documents,) number of words per document.
         short: (N,) uint64 bytes of the words of up to 8 bytes; 0 for longer words.
         middle: positions of the words of 9 to 16 bytes.
-        first: uint64, the first eight bytes of each of these words.
-        second: uint64, the remaining bytes of each of these words.
+        first: uint64, the first eight bytes of each word in ``middle``.
+        second: uint64, the remaining bytes of each word in ``middle``.
         long: positions of the words of more than 16 bytes.
-        long_words: these words in UTF-8.
+        long_words: the words in ``long``, in UTF-8.
     """
 
     lengths: NDArray[np.int64]
@@ -89,7 +89,7 @@ def words_to_ids(blocks: Iterable[bytes], scanner: Scanner) -> EncodedChunk:
 
 
 def _in_all(positions: list[NDArray[np.int64]], starts: list[int]) -> NDArray[np.int64]:
-    """Turn positions within each piece into positions in the concatenated pieces, given the start of each piece."""
+    """Convert positions within the pieces to positions in their concatenation, given the start of each piece."""
     return np.concatenate([local + start for local, start in zip(positions, starts, strict=True)])
 
 
@@ -118,7 +118,7 @@ def _integers(text: NDArray[np.uint8], starts: NDArray[np.int64], sizes: NDArray
     shift = (starts & 7).astype(np.uint64) << np.uint64(3)
     index = starts >> 3
     integers: NDArray[np.uint64] = eights[index] >> shift
-    # Two shifts, because a single shift by 64 is undefined.
+    # Two shifts are used, because a single shift by 64 bits is undefined.
     integers |= eights[index + 1] << np.uint64(1) << (np.uint64(63) - shift)
     integers &= _ONES[np.minimum(sizes, _BYTES)]
     return integers
@@ -165,5 +165,5 @@ def _encode(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.uin
         words += len(taken)
         overwritten = np.flatnonzero(table.take(slots) != keys)
         pending, keys, multiplier = pending[overwritten], keys[overwritten], multiplier * _GOLDEN
-        capacity = len(pending)  # these may all be distinct
+        capacity = len(pending)  # the remaining keys may all be distinct
     return ids, np.concatenate(distinct), np.bincount(ids + 1, minlength=words + 1)[1:]

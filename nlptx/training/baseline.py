@@ -12,12 +12,12 @@ from nlptx.training.targets import count_labels
 
 
 def find_uselessness(model: Model, data: Dataset, outputs: NDArray) -> str:
-    """Return a description of how the baselines beat the model on the held-out texts, or an empty string.
+    """Return a description of the baselines that beat the model on the held-out texts, or an empty string.
 
     There are two baselines: predicting the label frequencies, compared by log-loss, and always predicting the most
-    frequent label, compared by accuracy. For a balanced model only the log-loss is compared, because such a model
-    trades accuracy for the recall of rare labels; and for several labels per text, because no single answer is the most
-    frequent label.
+    frequent label, compared by accuracy. In two cases, only the log-loss is compared: for a balanced model, which
+    trades accuracy for the recall of rare labels, and for several labels per text, whose predictions are sets of
+    labels.
 
     Args:
         model: trained model.

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from nlptx.ngrams import TextFeatures
 from nlptx.settings import TrainSettings
 
-# Number of gradient accumulators, see :mod:`nlptx.training.gradients`. The number of microbatches in a batch is either
-# a multiple of this number or smaller.
+# Number of gradient accumulators; see :mod:`nlptx.training.gradients`. The number of microbatches in a batch is a
+# multiple of this number, unless it is smaller.
 ACCUMULATORS = 4
-# Approximate number of tokens in a microbatch: large enough for efficient matrix products, small enough for the caches.
+# Approximate number of tokens in a microbatch: large enough for efficient matrix products, but small enough for the
+# processor caches.
 _MICROBATCH_TOKENS = 1024
-# A batch with fewer tokens is not cut, because using a second core would not pay off.
+# A batch with fewer tokens is not cut, because a second core would not save time.
 _MIN_TOKENS_TO_CUT = 128
 
 
@@ -54,7 +55,7 @@ def vary(
     settings: TrainSettings,
     rng: np.random.Generator,
 ) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
-    """Return the texts and their n-gram features as one training step reads them: cropped, and with words dropped."""
+    """Return cropped texts with words dropped, and their n-gram features, for one training step."""
     if settings.crop:
         texts, ngram_features = crop(texts, ngram_features, settings.crop, rng)
     if settings.word_dropout:
@@ -68,9 +69,9 @@ def crop(
     words: int,
     rng: np.random.Generator,
 ) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
-    """Replace each text of more than ``words`` words by so many consecutive words, chosen at random.
+    """Replace each text of more than ``words`` words by a random passage of ``words`` consecutive words.
 
-    The features of the tokens are cropped in the same way. The features of the text are still those of the whole text.
+    The features of the tokens are cropped in the same way. The features of the text do not change.
     """
     spare = [len(ids) - words for ids in texts]
     starts = [int(rng.integers(more + 1)) if more > 0 else 0 for more in spare]
@@ -87,7 +88,7 @@ def drop_words(
     share: float,
     rng: np.random.Generator,
 ) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
-    """Drop each word and its n-gram features with probability ``share``; keep at least one word per text."""
+    """Drop each word and its n-gram features with probability ``share``, but keep at least one word per text."""
     kept = [_kept_words(len(ids), share, rng) for ids in texts]
     if ngram_features is not None:
         known = zip(ngram_features, kept, strict=True)
@@ -123,7 +124,7 @@ def cut_microbatches(
 def _count_microbatches(tokens: int) -> int:
     """Return the number of microbatches for a batch.
 
-    It depends only on the size of the batch, so that sums do not depend on the number of jobs.
+    It depends only on the size of the batch, so the sums do not depend on the number of jobs.
     """
     if tokens < ACCUMULATORS * _MICROBATCH_TOKENS // 2:
         return 1 if tokens < _MIN_TOKENS_TO_CUT else 2  # not three, because then one of two workers has twice the work

@@ -20,7 +20,7 @@ from nlptx.training.dataset import Examples
 from nlptx.training.targets import Targets
 from nlptx.training.thresholds import choose_thresholds
 
-# Minimum number of held-out texts; with fewer, the temperature would be mostly noise.
+# Minimum number of held-out texts. With fewer texts, the temperature would be mostly noise.
 MIN_TEXTS = 100
 # The temperature is between 1/MAX_TEMPERATURE and MAX_TEMPERATURE.
 MAX_TEMPERATURE = 10.0
@@ -37,7 +37,7 @@ def find_temperature(
     Args:
         as_probabilities: function from outputs, already divided by the temperature, to probabilities (texts, C).
         outputs: (texts, outputs) outputs of the network for held-out texts.
-        targets: (texts,) class of each text, or (texts, C) whether it has each class.
+        targets: (texts,) class of each text, or (texts, C), True where a text has a class.
         weights: (texts,) weight of each text, or None.
     """
     if len(targets) < MIN_TEXTS:
@@ -55,7 +55,7 @@ def find_temperature(
 
 
 def calibrate(model: Model, outputs: NDArray, valid: Examples) -> None:
-    """Set the temperature of a model, unless its settings forbid it, and the thresholds of its labels, if it has any.
+    """Set the temperature of a model, unless its settings forbid it, and the thresholds of its labels, if any.
 
     If texts may have several labels, there is still one temperature, which minimises the sum of their log-losses.
 
@@ -91,7 +91,7 @@ def _measure_calibration(model: Model, outputs: NDArray, valid: Examples) -> dic
 
 
 def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurve:
-    """Return how many held-out texts a calibrated model answers at each threshold, and how many answers are wrong.
+    """Return how many held-out texts a calibrated model answers at each threshold, and how many of these wrongly.
 
     Args:
         model: calibrated model.

@@ -24,13 +24,13 @@ from nlptx.training.state import State
 
 KIND = "checkpoint"
 SUFFIX = ".checkpoint"
-# Minimum time since the last checkpoint, as a multiple of the time taken to write it. So writing takes at most 1/20 of
-# the time; when epochs are short, some checkpoints are skipped.
+# Minimum time between two checkpoints, as a multiple of the time that writing the last one took. So writing takes at
+# most 1/20 of the time. If epochs are short, some checkpoints are skipped.
 _MIN_INTERVAL = 20
 
 
 class Resumable(Protocol):
-    """Interface of a training phase that a checkpoint can restore."""
+    """Interface of a training phase whose state a checkpoint can restore."""
 
     @property
     def name(self) -> str:
@@ -48,14 +48,15 @@ class Checkpoint:
     holds the lock, and call :meth:`remove` once the model is saved.
 
     Args:
-        output: path of the model file; the checkpoint is in the same folder. There is no checkpoint for
-            None, standard output, pipes and devices.
+        output: path of the model file; the checkpoint is in the same folder. For None, standard output, pipes and
+            devices, no checkpoint is written.
         minutes: maximum time between two checkpoints; 0 to write them only at the ends of epochs.
         resume: whether to resume from the checkpoint if it exists.
         on_note: callback for remarks.
 
     Raises:
-        OutputError: another process is training a model with the same output path. Raised when the block is entered.
+        OutputError: another process is training a model with the same output path. The error is raised at the start of
+            the ``with`` block.
     """
 
     def __init__(
@@ -115,14 +116,14 @@ class Checkpoint:
             self.on_note(f"starting over, although {self.path.name} exists; `resume=True` would continue from it")
 
     def is_beyond(self, phase: str) -> bool:
-        """Return whether the checkpoint to resume from was written in a later phase than ``phase``."""
+        """Return whether the checkpoint to resume from was written in a phase after ``phase``."""
         return self._found is not None and self._found.details["phase"] != phase
 
     def restore(self, phase: Resumable) -> None:
-        """Restore the state of ``phase`` if the checkpoint to resume from was written in it.
+        """Restore the state of ``phase`` if the checkpoint to resume from was written in this phase.
 
         Raises:
-            CorruptError: the contents of the checkpoint do not fit the phase.
+            CorruptError: the contents of the checkpoint do not match the phase.
         """
         if self._found is None or self._found.details["phase"] != phase.name:
             return
@@ -131,7 +132,7 @@ class Checkpoint:
             build(found, lambda artifact: phase.restore(artifact.arrays, artifact.details["records"]), str(self.path))
 
     def offer(self, state: Callable[[], State], epoch_done: bool = False) -> None:
-        """Write a checkpoint if one is due; ``state`` is called only in that case."""
+        """Write a checkpoint if one is due. Only in this case is ``state`` called."""
         if self.path is None:
             return
         since = time.monotonic() - self._written
@@ -140,7 +141,7 @@ class Checkpoint:
             self.save(state())
 
     def save(self, state: State) -> None:
-        """Write a checkpoint. Failures are reported only once and do not stop the training."""
+        """Write a checkpoint. Failures do not stop the training; only the first one is reported."""
         if self.path is None or self._identity is None:
             return
         start = time.monotonic()
@@ -168,7 +169,7 @@ class Checkpoint:
             self.remove()
 
     def remove(self) -> None:
-        """Remove the file. A failure is only reported, because the training itself has succeeded."""
+        """Remove the file. A failure causes no error, only a note, because the training itself has succeeded."""
         if self.path is None:
             return
         self.is_there = False

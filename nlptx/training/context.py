@@ -15,7 +15,7 @@ from nlptx.training.progress import Progress
 class TrainingContext:
     """Seed, workers, callbacks and checkpoint of a training run, passed to every step.
 
-    Apart from a stop request, only the seed changes the result.
+    The result depends only on the seed, unless training is stopped.
 
     Args:
         seed: seed for all random number generators.
@@ -24,7 +24,7 @@ class TrainingContext:
         stop: function called before every optimiser step; training ends when it returns True.
         checkpoint: checkpoint that stores the state, so that a stopped training run can be resumed.
         on_note: callback for remarks.
-        feature_cache: n-gram features of earlier training runs.
+        feature_cache: cache of n-gram features that several training runs share.
 
     Attributes:
         interrupted: whether ``stop`` has returned True.

@@ -1,9 +1,9 @@
-"""Makes a correction to the outputs of a model (:mod:`nlptx.ngrams.adaptation`) part of the weights of the model.
+"""Adds a correction of the outputs of a model (:mod:`nlptx.ngrams.adaptation`) to the weights of the model.
 
-The correction acts on scores. If texts may have several labels, the scores are the log-odds of the labels. Otherwise,
-with two classes, the score is the log-odds of the second class; with more, the scores are the log-probabilities of the
-classes up to a constant. There are E scores for the new labels, and E0 for the labels of the model that training starts
-from. With two classes of which a text has one, the network has two outputs: -z/2 and z/2 for the score z.
+The correction applies to scores. If texts may have several labels, the scores are the log-odds of the labels. If each
+text has one of two classes, the score is the log-odds z of the second class, and the two outputs of the network are
+-z/2 and z/2. If each text has one of more classes, the scores are the log-probabilities of the classes up to a
+constant. There are E scores for the new labels, and E0 scores for the labels of the model that training starts from.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from nlptx.nn import ColumnMix
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy, Loss
 from nlptx.settings import TrainSettings
 
-# Prior standard deviations of the weights of the correction. The first is for the outputs of the model, the second for
-# the inputs of its head (the pooled vectors), scaled to a standard deviation of 1.
+# Prior standard deviations of the weights of the correction: for the outputs of the model, and for the pooled vectors
+# (the inputs of its head), scaled to a standard deviation of 1.
 OUTPUT_SCALE, _POOLED_SCALE = 0.1**0.5, 0.1
 
 
@@ -67,10 +67,10 @@ def _has_one_score(loss: Loss) -> bool:
 
 
 def match_scores(before: Model, new: list[str], *, several: bool) -> NDArray[np.float64]:
-    """Return the matrix (E0, E) that converts old scores to new ones: labels are matched by name, new labels get 0.
+    """Return the matrix (E0, E) that converts old scores to new scores: labels are matched by name, new labels get 0.
 
-    If only the new texts may have several labels, all labels get 0, because the old scores are not log-odds of each
-    label. The correction still uses the old scores.
+    If only the new texts may have several labels, all labels get 0, because the old scores are not the log-odds of
+    single labels. The correction still uses the old scores.
     """
     old = before.label_names
     same = np.array([[float(name == other) for other in new] for name in old])
@@ -82,9 +82,9 @@ def match_scores(before: Model, new: list[str], *, several: bool) -> NDArray[np.
 def initial_bias(
     before: Model, new: list[str], priors: NDArray[np.float64], *, several: bool
 ) -> float | NDArray[np.float64]:
-    """Return the numbers (E,) to add to the matched scores; 0 if every text has one label.
+    """Return the numbers (E,) to add to the matched scores, which are 0 if every text has one label.
 
-    A new label that texts may have together with others starts with the log-odds of its prior, because its probability
+    If texts may have several labels, a new label starts with the log-odds of its frequency, because its probability
     would otherwise be 0.5.
     """
     if not several:
@@ -100,7 +100,7 @@ def extend_ngrams(
 
     Args:
         before: model that training starts from.
-        change: (E0, E) matrix that converts old scores to new ones.
+        change: (E0, E) matrix that converts old scores to new scores.
         settings: training settings.
         words: V.
     """
@@ -122,12 +122,12 @@ def extend_ngrams(
 def set_weights(
     model: Model, before: Model, change: NDArray[np.float64], correction: Correction, scale: PooledScale
 ) -> None:
-    """Copy the weights of ``before`` to ``model``, and include the correction in the weights of the head.
+    """Copy the weights of ``before`` to ``model``, and add the correction to the weights of the head.
 
     Args:
         model: new model, modified in place.
         before: model that training starts from.
-        change: (E0, E) matrix that converts old scores to new ones.
+        change: (E0, E) matrix that converts old scores to new scores.
         correction: fitted correction.
         scale: map that was applied to the pooled vectors before the correction was fitted.
     """

@@ -29,7 +29,7 @@ class Examples:
         ids: (T,) int32 word ids of each text, with T at least 1.
         targets: class or classes of each text; see :mod:`nlptx.training.targets`.
         ngram_features: n-gram features of each text, or None.
-        passages: number of examples at the end that are passages of the texts before them.
+        passages: number of passages. They are the last examples, and were taken from the other examples.
         unknown: targets of U additional texts that have no known word.
         weights: (texts,) float64 weight of each text, or None.
         unknown_weights: (U,) float64 weights of the additional texts, or None.
@@ -101,7 +101,7 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
     _note_unseen_labels(texts, encoded.labels, context)
     passages = draw_passages(texts.ids, settings.passages, generator(context.seed, Stream.PASSAGES))
     if settings.passages and not passages:
-        context.on_note(f"no passages: no training text has {LONG_TEXT} words that are read")
+        context.on_note(f"no passages: no training text has {LONG_TEXT} known words")
     unlabelled = _with_known_words(encoded.unlabelled, np.zeros(len(encoded.unlabelled), np.int64))
     return Dataset(_with_passages(texts, passages), passages, valid, unlabelled)
 
@@ -113,7 +113,7 @@ def _chosen(weights: NDArray[np.float64] | None, rows: NDArray) -> NDArray[np.fl
 def _with_known_words(
     ids: list[NDArray[np.int32]], targets: Targets, weights: NDArray[np.float64] | None = None
 ) -> Examples:
-    """Separate texts without a known word from the rest, because nothing can be learned from them."""
+    """Separate texts without a known word from the others, because nothing can be learned from them."""
     known = np.array([len(words) > 0 for words in ids], bool)
     return Examples(
         [ids[row] for row in np.flatnonzero(known)],

@@ -2,8 +2,8 @@
 
 This is knowledge distillation (Hinton, Vinyals & Dean 2015), with the linear models as teachers and the network as the
 student. The linear models treat each n-gram separately. The probabilities that they predict for texts without labels
-serve as soft labels, and there may be many more of these texts than labelled ones. The network learns to predict the
-soft labels from the words alone, so its predictions are already useful when training on the labels starts.
+serve as soft labels. There may be many more of these texts than labelled texts. The network learns to predict the soft
+labels from the words alone, so its predictions are already useful when training on the labels starts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TOGETHER = 64
 
 
 def distill(model: Model, unlabelled: Examples, context: TrainingContext) -> list[dict[str, float]]:
-    """Distil the linear models into the network if there are unlabelled texts; return one record per epoch.
+    """Distil the linear models into the network if there are unlabelled texts. Return one record per epoch.
 
     Do nothing if distillation is disabled (``--distill 0``), if there are no n-gram features, if training was
     interrupted, or if the checkpoint is from a later phase.
@@ -69,7 +69,8 @@ class Distillation(UnsupervisedTrainer):
     def run(self) -> None:
         """Train, then halve the outputs of the network and of the linear models.
 
-        Both now make about the same predictions, so their sum would otherwise be twice as large as it should be.
+        After training, both make about the same predictions, so their sum would otherwise be twice as large as it
+        should be.
         """
         super().run()
         if not self.context.interrupted:
@@ -98,7 +99,7 @@ def soft_labels(
 
     Args:
         model: untrained model.
-        texts: word ids of each text, at least one per text.
+        texts: word ids of each text, at least one id per text.
         workers: threads to use; they do not change the result.
         on_count: callback for the number of texts processed so far.
 

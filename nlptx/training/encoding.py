@@ -37,7 +37,7 @@ class EncodedTexts:
         weights: (texts,) weight of each training text, or None.
         valid: ids and targets of the validation texts; None if none were given.
         unlabelled: word ids of the texts without labels.
-        lexicon: prior for the n-gram features; None without a lexicon.
+        lexicon: prior of the n-gram features; None if there is no lexicon.
     """
 
     vocabulary: Vocabulary
@@ -53,7 +53,7 @@ class EncodedTexts:
 
     @property
     def priors(self) -> NDArray[np.float64]:
-        """(C,) fraction of the training texts that have each label; texts count by their weights."""
+        """(C,) fraction of the training texts that have each label, weighted by the weights of the texts."""
         counts = count_labels(self.targets, len(self.labels), self.weights)
         return counts / (len(self.targets) if self.weights is None else self.weights.sum())
 
@@ -78,7 +78,7 @@ def encode(
     if unlabelled and not (settings.ngrams and (settings.lsa_components or settings.distill)):
         unlabelled = []
         context.on_note(
-            "the texts without labels are not used, because this needs `ngrams` with `lsa_components` or `distill`"
+            "texts without labels are not used: only `lsa_components` and `distill` use them, and both need `ngrams`"
         )
     total = len(texts) + len(valid_texts) + len(unlabelled)
 
@@ -125,10 +125,10 @@ def _known_ids(stream: TokenStream, vocabulary: Vocabulary, max_words: int | Non
 def _extend(
     embeddings: Embeddings, counts: dict[bytes, int], settings: TrainSettings, lexicon: Mapping[str, float]
 ) -> tuple[Vocabulary, NDArray[np.float32]]:
-    """Add frequent words and words of the lexicon that have no vector yet, with zero vectors, and rescale all vectors.
+    """Add zero vectors for frequent words and words of the lexicon that have no vector, and rescale all vectors.
 
     All vectors are multiplied by the same number, so that the root mean square of their entries is 1. This preserves
-    all angles, and lets the same learning rate and initialisation work for embeddings of any scale.
+    all angles, and makes the same learning rate and initialisation suitable for embeddings of any scale.
 
     Args:
         embeddings: known words and their vectors.

@@ -1,7 +1,7 @@
 """N-gram features that several training runs share, in a folder of files.
 
-Training runs on the same texts whose settings differ only elsewhere have the same n-gram features, and computing these
-takes more than half of the time of training on short texts.
+If training runs use the same texts and the same settings of n-grams, their n-gram features are the same. On short
+texts, computing these features takes more than half of the training time.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _MAX_BYTES = 1 << 30
 
 
 class FeatureCache:
-    """Keeps results in files, which several processes may use at the same time.
+    """Stores results in files, which several processes may use at the same time.
 
-    The files are read by pickle, which can run code, so the folder must be a private one that is made for the purpose.
+    The files are read by pickle, which can run code, so the folder must be private and contain no other files.
 
     Args:
-        folder: existing folder; None: keep nothing.
-        max_bytes: maximum size of all files; those that were not used for the longest time are removed.
+        folder: existing folder; None to store nothing.
+        max_bytes: maximum size of all files. If it is exceeded, the least recently used files are removed.
     """
 
     def __init__(self, folder: FilePath | None = None, max_bytes: int = _MAX_BYTES) -> None:
@@ -37,10 +37,10 @@ class FeatureCache:
         self.max_bytes = max_bytes
 
     def get(self, inputs: Any, make: Callable[[], T]) -> T:
-        """Return ``make()``, or the result that was kept for equal inputs.
+        """Return the result that was stored for equal inputs or, if there is none, ``make()``.
 
         Args:
-            inputs: everything that determines the result; it must be possible to pickle it.
+            inputs: everything that determines the result. All of it must be picklable.
             make: function that computes the result.
         """
         if self.folder is None:
@@ -56,7 +56,8 @@ class FeatureCache:
         return result
 
     def _keep(self, path: Path, result: Any) -> None:
-        part = path.with_name(f"{path.name}.{os.getpid()}")  # so that no other process reads an incomplete file
+        # renamed, so that no other process reads an incomplete file
+        part = path.with_name(f"{path.name}.{os.getpid()}")
         try:
             part.write_bytes(pickle.dumps(result, pickle.HIGHEST_PROTOCOL))
             _mark_as_used(part)
@@ -72,5 +73,5 @@ class FeatureCache:
 
 
 def _mark_as_used(path: Path) -> None:
-    now = time.time_ns()  # more exact than the time that the system would set
+    now = time.time_ns()  # more precise than the time that the system sets
     os.utime(path, ns=(now, now))

@@ -36,7 +36,7 @@ class Fingerprint:
 
     @classmethod
     def of(cls, given: LabelledTexts, start: Embeddings | Model, settings: TrainSettings, seed: int) -> Fingerprint:
-        """Return the fingerprint of a call to :func:`nlptx.fit` that starts from ``start``, word vectors or a model."""
+        """Return the fingerprint of a call of :func:`nlptx.fit`; ``start`` is the initial model or the word vectors."""
         digests = {
             "training data": digest_rows(given.texts, given.names, *_weights(given)),
             "validation data": "" if given.valid is None else digest_rows(*given.valid),
@@ -66,7 +66,7 @@ class Fingerprint:
 
 
 def _weights(given: LabelledTexts) -> list[list[str]]:
-    """Return a list with the column of weights; an empty list if there are no weights."""
+    """Return a list that contains the column of weights, or an empty list if there are no weights."""
     return [] if given.weights is None else [list(map(repr, given.weights.tolist()))]
 
 

@@ -63,7 +63,7 @@ def fit(
 
     Args:
         texts: training texts: a list, tuple, array, Series or any other iterable of str.
-        labels: label of each text: str, bool, int, float or NumPy scalars; predictions have the same types. If texts
+        labels: label of each text: str, bool, int, float or NumPy scalars. Predictions have the same type. If texts
             may have any number of labels: a list, tuple or set of str for each text.
         embeddings: initial word vectors. By default they are made from all texts, with and without labels, in the same
             way as by :func:`nlptx.count` and :func:`nlptx.fit_pca`.
@@ -76,8 +76,8 @@ def fit(
         unlabelled: texts without labels, used to learn which n-grams occur together.
         sample_weight: weight of each training text, from 0 to 1e9: a text of weight 2 counts as two equal texts in the
             loss, the n-gram features, the class weights and the calibration; a text of weight 0 is left out.
-        lexicon: value of words and phrases, such as the strength of the opinion they express, used as a prior of the
-            n-gram features (:mod:`nlptx.ngrams.lexicon`). The scale of the values does not matter.
+        lexicon: word or phrase -> value, such as the strength of the opinion that it expresses. The values are used as
+            a prior of the n-gram features (:mod:`nlptx.ngrams.lexicon`). The scale of the values does not matter.
         label_separator: character between the labels of a text in the tables that the model reads and writes, if texts
             may have any number of labels; ``;`` by default.
         seed: seed for all random number generators: word vectors, held-out texts, folds, LSA, passages, initial
@@ -87,11 +87,12 @@ def fit(
             other threads when training starts, and threads otherwise, for example in a notebook.
         on_progress: callback for the progress of each step, with an :class:`EpochProgress` after every optimiser step
             and every validation.
-        on_note: callback for remarks, such as a remark that a part of the data cannot be used.
+        on_note: callback for remarks, for example that a part of the data cannot be used.
         stop: function called before every optimiser step; if it returns True, training ends with the best weights so
             far.
         checkpoint: checkpoint to write during training and to resume from; none by default.
-        feature_cache: n-gram features that several training runs share; none by default. It does not change the result.
+        feature_cache: cache of n-gram features that several training runs share; none by default. It does not change
+            the result.
 
     Raises:
         ArtifactError: the checkpoint to resume from belongs to another training run, or is damaged.
@@ -99,7 +100,7 @@ def fit(
         DivergenceError: the loss exploded, or became NaN or infinite.
         InputTypeError: an argument, a text or a label has the wrong type.
         LabelError: a text has no label, there are fewer than two labels, or two labels could be confused.
-        SettingsError: the settings do not fit the data or each other.
+        SettingsError: the settings contradict the data or each other.
 
     >>> from nlptx import PcaSettings, TrainSettings
     >>> texts = ["a good film", "a bad film", "so good", "so bad"] * 5
@@ -124,7 +125,7 @@ def fit(
         settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
     if not settings.epochs:
         if start is not None:
-            raise SettingsError("`epochs` is 0: no network is trained, but `start` gives one to train")
+            raise SettingsError("`epochs` is 0, so no network is trained, but `start` is given, which trains one")
         settings = without_network(settings)
     if isinstance(vectors, OwnEmbeddings) and not settings.epochs:
         vectors = vectors.no_words()
@@ -174,7 +175,7 @@ def _resolve_vectors(
     cooccur: CountSettings | None,
     pca: PcaSettings | None,
 ) -> Embeddings | OwnEmbeddings:
-    """Check that the arguments do not contradict each other; return the word vectors, or an object that makes them."""
+    """Check that the arguments do not contradict each other. Return the word vectors, or settings for making them."""
     if start is not None:
         check_type(start, Model, "start")
         if embeddings is not None:
@@ -200,7 +201,7 @@ def _train_network(model: Model, data: Dataset, context: TrainingContext) -> dic
         trainer = SupervisedTrainer(model, data.train, data.valid, context, pretraining, distillation)
         trainer.run()
     except DivergenceError:
-        context.checkpoint.discard()  # a training run that resumes from it would diverge again
+        context.checkpoint.discard()  # a training run that resumes from this checkpoint would diverge again
         raise
     return trainer.history()
 

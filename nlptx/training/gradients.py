@@ -1,4 +1,4 @@
-"""Computation of the gradient of a batch on all cores, and gradient clipping."""
+"""Computes the gradient of a batch on all cores, and clips gradients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class AccumulatorTotals:
     Args:
         loss: sum of the losses of its texts (or words, in pre-training).
         correct: number of correct predictions.
-        distinct: number of words whose vectors have a gradient.
+        distinct: number of distinct words whose vectors have a gradient.
     """
 
     loss: float
@@ -60,7 +60,8 @@ def sum_rows(ids: NDArray[np.int32], gradient: NDArray) -> tuple[NDArray[np.int3
     order = np.argsort(ids, kind="stable").astype(np.int32)
     ordered = ids[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    # Multiply by a sparse matrix of ones, because np.add.reduceat takes three to five times as long (4 % of a step).
+    # The sums are computed as a product with a sparse matrix of ones, because np.add.reduceat takes three to five times
+    # as long (4 % of a step).
     ends = np.append(starts, len(ids)).astype(np.int32)
     ones = np.ones(len(ids), gradient.dtype)
     return ordered[starts], sp.csr_matrix((ones, order, ends), shape=(len(starts), len(ids))) @ gradient
@@ -70,8 +71,8 @@ class Accumulators:
     """Memory for the gradients of a batch, divided into accumulators that are filled in parallel.
 
     Microbatches m, m + ACCUMULATORS, ... belong to the same accumulator, and accumulators a, a + world_size, ... to the
-    same rank, so that the caches of a worker still contain data of its previous microbatch. The accumulators are summed
-    in a fixed order, and their number is fixed too, so the sums do not depend on the number of workers.
+    same rank. So the processor cache of a worker still contains data of its previous microbatch. The accumulators are
+    summed in a fixed order, and their number is fixed too, so the sums do not depend on the number of workers.
 
     Args:
         world_size: number of ranks.
@@ -90,7 +91,7 @@ class Accumulators:
     def fill(
         self, rank: int, microbatches: list[Microbatch], seeds: list[np.random.SeedSequence], objective: Objective
     ) -> dict[int, AccumulatorTotals]:
-        """Compute the gradients of the accumulators of one rank; return the totals of each, by accumulator number.
+        """Compute the gradients of the accumulators of one rank. Return accumulator number -> totals.
 
         Args:
             rank: number of the worker, from 0.
@@ -157,7 +158,7 @@ class BatchGradients:
     """Computes the gradients of batches with all workers.
 
     Args:
-        loss: loss to differentiate. Workers may be processes, so its weights must be in shared memory.
+        loss: loss to differentiate. Its weights must be in shared memory, because workers may be processes.
         accumulators: memory for the gradients.
         workers: workers to use, one per rank of the accumulators.
     """
@@ -186,7 +187,7 @@ class BatchGradients:
 
 
 def clip(result: BatchGradient, max_norm: float) -> float:
-    """Scale the gradients in place so that their joint norm is at most ``max_norm``; return the norm before scaling.
+    """Scale the gradients in place so that their joint norm is at most ``max_norm``. Return the norm before scaling.
 
     If ``max_norm`` is 0, the gradients are not scaled.
     """

@@ -1,4 +1,4 @@
-"""Human-readable views of the training history that is stored in a model."""
+"""Summarises the training history that is stored in a model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def loss_curve(history: dict[str, Any]) -> list[tuple[float, float]]:
-    """Return points (step, loss) of the training loss, each the mean over the steps since the previous point.
+    """Return points (step, loss). The loss is the mean training loss over the steps since the previous point.
 
     A point that covers less than half as many steps as the longest interval is merged into the previous point, because
     the mean of few steps is noisy and looks like a jump. Earlier versions of nlptx recorded such points at the ends of

@@ -1,4 +1,4 @@
-"""Settings of training when texts may have any number of labels."""
+"""Training settings for texts that may have any number of labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _THRESHOLD = 0.5
 
 
 def fitting_loss(settings: TrainSettings, separator: str | None, start: Model | None) -> TrainSettings:
-    """Return the settings with the loss that fits the labels.
+    """Return the settings with a loss that suits the number of labels per text.
 
     Args:
         settings: training settings given by the caller.
@@ -26,12 +26,12 @@ def fitting_loss(settings: TrainSettings, separator: str | None, start: Model | 
         start: model to start from, or None.
 
     Raises:
-        SettingsError: settings or model do not fit the number of labels per text.
+        SettingsError: the settings or the model do not suit the number of labels per text.
     """
     if separator is None:
         if start is not None and start.label_sets is not None:
             raise SettingsError(
-                "the model to start from gives texts several labels, and each text has one label",
+                "the model to start from gives several labels per text, but each text has one label",
                 hint="Give `label_separator`, or train from the word vectors of the model: `embeddings` instead of"
                 " `start`.",
             )
@@ -44,7 +44,7 @@ def fitting_loss(settings: TrainSettings, separator: str | None, start: Model | 
     if settings.class_weight != "none":
         raise SettingsError(
             f"`class_weight={settings.class_weight}` is for one label per text",
-            hint="With several labels, every label gets a threshold of its own instead.",
+            hint="With several labels, each label gets a separate threshold instead.",
         )
     if settings.loss not in (_LOSS, TrainSettings.loss):
         raise SettingsError(f"`loss={settings.loss}` is for one label per text; with several it is {_LOSS}")

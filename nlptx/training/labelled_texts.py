@@ -1,4 +1,4 @@
-"""The training data passed by the caller, checked before any work starts, with each label replaced by its name."""
+"""Checks the training data passed by the caller before any work starts, and replaces each label by its name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class LabelledTexts:
         valid: validation texts and the names of their labels, or None.
         unlabelled: texts without labels.
         labels: label name -> label, for each distinct label.
-        weights: (texts,) weight of each text, above 0; None if all are 1.
+        weights: (texts,) weight of each text, above 0; None if all weights are 1.
         lexicon: word or phrase -> value; empty without a lexicon.
         separator: text between the labels of a text; None if every text has exactly one label.
     """
@@ -106,14 +106,14 @@ class LabelledTexts:
         return 0 if self.separator is None else self.names.count("")
 
     def without_unlabelled(self, on_note: Callable[[str], None]) -> LabelledTexts:
-        """Return the same data without the unlabelled texts, which are of no use when training starts from a model."""
+        """Return the same data without the unlabelled texts, which are not used when training starts from a model."""
         if self.unlabelled:
-            on_note("the texts without labels are left out: starting from a model needs only texts with labels")
+            on_note("the texts without labels are left out: training that starts from a model does not use them")
         return replace(self, unlabelled=[])
 
 
 def _list_labels(labels: Iterable[Any], separator: str | None, name: str) -> list[Any]:
-    """Return the checked labels; sets of labels as names joined by the separator."""
+    """Return the checked labels. A set of labels becomes a string: their names, joined by the separator."""
     if separator is None:
         return list_labels(labels, name)
     return [separator.join(names) for names in list_label_sets(labels, separator, name)]

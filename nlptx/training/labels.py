@@ -1,4 +1,4 @@
-"""Order of the labels, and the numeric value of each label if they form a scale."""
+"""The order of the labels, and a numeric value for each label if the labels are on a scale, such as star ratings."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _SCALES = (
 
 # Spellings of a missing value.
 _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?")
-# Maximum number of distinct labels that causes no note. More numbers than this are probably measurements, and more
-# names than this are probably no labels at all.
+# If there are more distinct labels than this, a note is printed: numbers are then probably measurements, and names are
+# probably not labels at all.
 _MANY = 20
 
 
 def order_labels(labels: Iterable[str], ordered: bool = True) -> tuple[list[str], list[float] | None]:
     """Sort the distinct labels and, if they form a scale, assign each a value in [-1, 1].
 
-    Numbers form a scale, and so do words such as neg and pos. The ends of the scale have the values -1 and 1.
+    Numbers form a scale, and so do words such as neg and pos. The two ends of the scale have the values -1 and 1.
 
     Args:
         labels: labels, with or without duplicates.
-        ordered: whether labels may form a scale; False if numbers are only names.
+        ordered: whether to look for a scale; False if numbers are only names.
 
     Returns:
-        The distinct labels in order, and their values, or None if they form no scale.
+        The distinct labels in order, and their values, or None if they do not form a scale.
 
     Raises:
         LabelError: there are fewer than two distinct labels.
@@ -127,5 +127,5 @@ def _numbers(labels: Sequence[str]) -> dict[str, float] | None:
     except ValueError:
         return None
     distinct = set(numbers.values())
-    finite = all(abs(number) < 1e300 for number in distinct)  # a NaN fails this too
+    finite = all(abs(number) < 1e300 for number in distinct)  # also false for NaN
     return numbers if finite and len(distinct) == len(labels) else None

@@ -5,8 +5,8 @@ With the outputs x_nmc of model m for text n and class c, the outputs of the cla
     z_nc = b_c + sum_m a_m x_nmc.
 
 The weights a_m and the biases b_c minimise the log-loss of the training texts, whose n-gram features are fitted out of
-fold. The classifier still has the shape of a network, so that everything that works with a network works with it: its
-encoder has no blocks, and all its other parameters are 0.
+fold. The classifier still has a network, whose encoder has no blocks and whose other parameters are 0, so that it can
+be used like any other classifier.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import balanced_weights, validate
 from nlptx.training.sample_weights import scaled_to_mean_one
 
-# Number of folds of the n-gram features. They determine only a weight for each linear model, and few folds are quick.
+# Number of folds of the n-gram features. Two folds are fast, and enough because only a weight for each linear model is
+# fitted.
 FOLDS = 2
 
 
 def without_network(settings: TrainSettings) -> TrainSettings:
-    """Return the settings with the shape of a network that has no parameters between word vectors and outputs."""
+    """Return the settings for a network without parameters between the word vectors and the outputs."""
     return replace(settings, width=0, blocks=0, positions="none", norm="post", pool="mean", long_texts="split")
 
 
 def combine_linear_models(model: Model, data: Dataset, context: TrainingContext) -> dict[str, Any]:
-    """Fit the weights and biases on the training texts; return the training history to store in the model.
+    """Fit the weights and biases on the training texts. Return the training history to store in the model.
 
     Args:
         model: untrained model; modified in place.
@@ -44,11 +45,11 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
         context: workers and callbacks.
 
     Raises:
-        DataError: the data does not allow n-gram features.
+        DataError: n-gram features are impossible with this data.
     """
     if model.ngram_features is None or data.train.ngram_features is None:
         raise DataError(
-            "a model without a network consists of n-gram features, and these are impossible here",
+            "a model without a network consists of n-gram features, which are impossible with this data",
             hint="Give `epochs=1` or more.",
         )
     context.report("combining linear models", 0)
@@ -73,7 +74,7 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
 
 
 def _fit(model: Model, train: Examples, models: int) -> tuple[float, float]:
-    """Set the parameters of the model; return the loss and the accuracy of the training texts, out of fold."""
+    """Set the parameters of the model. Return the out-of-fold loss and accuracy on the training texts."""
     from scipy.optimize import minimize  # slow to import
 
     network, features = model.network, train.ngram_features

@@ -14,17 +14,17 @@ from nlptx.runtime.workers import Workers
 from nlptx.training.batching import Microbatch
 from nlptx.training.dataset import Examples
 
-# Number of texts validated at a time; small, because the attention weights of all these texts are in memory.
+# Number of texts validated at a time. It is small, because the attention weights of all these texts are in memory.
 VALID_BATCH = 8
 
 
 def balanced_weights(
     targets: NDArray[np.int64], classes: int, sample_weights: NDArray[np.float64] | None = None
 ) -> NDArray[np.float32]:
-    """Return (C,) class weights n / (C n_c), where n is the number of all texts and n_c that of the texts of class c.
+    """Return (C,) class weights n / (C n_c), where n is the number of texts and n_c the number of texts of class c.
 
-    If there are sample weights, n and n_c are sums of these. With the class weights, every class has the same total
-    weight. A class without texts has the weight 0.
+    If there are sample weights, n and n_c are sums of sample weights. With the class weights, every class has the same
+    total weight. A class without texts has the weight 0.
     """
     counts = np.bincount(targets, sample_weights, classes)
     weights = np.divide(counts.sum(), classes * counts, out=np.zeros(classes), where=counts > 0)
@@ -41,15 +41,15 @@ def classify(
 ) -> tuple[float, int, NDArray]:
     """Return the summed loss, the number of correct predictions and the gradient of the word vectors of a microbatch.
 
-    The gradients are those of the loss summed over the microbatch and divided by ``count``.
+    The gradients are derivatives of the loss, summed over the microbatch and divided by ``count``.
 
     Args:
         model: model to compute the loss of.
         microbatch: microbatch of a batch.
-        grads: gradients of the parameters, to which those of the microbatch are added.
+        grads: gradients of the parameters, to which the gradients of the microbatch are added.
         rng: source of randomness for dropout; None for no dropout.
         count: number of texts in the batch.
-        weights: (C,) class weights, or None; multiplied by the weights of the texts, if they have any.
+        weights: (C,) class weights, or None. They are multiplied by the weights of the texts, if there are any.
     """
     layout = Layout(microbatch.lengths, model.settings.attention_window, model.settings.causal)
     outputs, cache = model.network.forward(
@@ -76,7 +76,7 @@ def validate(
 
     The class weights ``weights`` apply only to the loss, as in :func:`classify`.
 
-    Texts without a known word are included; for them the model predicts the prior probabilities of the labels.
+    Texts without a known word are included. For such texts, the model predicts the prior probabilities of the labels.
     """
     unknown = np.tile(model.network.loss.outputs_for(model.priors), (len(examples.unknown), 1))
     outputs = np.concatenate([outputs_of(model, examples, workers).astype(np.float64), unknown])

@@ -21,7 +21,8 @@ from nlptx.training.encoding import EncodedTexts
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.targets import count_labels
 
-# Maximum number of labels with which n-grams have a number for every label. N-gram features for more labels are sparse.
+# Maximum number of labels for which every n-gram has a value for every label. With more labels, n-gram features are
+# sparse.
 MAX_LABELS = 20
 # Default of ``--ngram-min-texts``.
 _MIN_TEXTS = 2
@@ -32,8 +33,8 @@ def add_ngram_features(
 ) -> tuple[Dataset, NgramFeatures | None]:
     """Add n-gram features to the training examples, and return the object that computes features for other texts.
 
-    With ``--ngrams 0`` no features are added. If the data does not allow n-gram features, none are added either, and a
-    remark gives the reason.
+    With ``--ngrams 0``, no features are added. If n-gram features are impossible with this data, no features are added,
+    and a remark gives the reason.
     """
     if not settings.ngrams:
         return data, None
@@ -73,15 +74,15 @@ def check_lexicon_use(given: LabelledTexts, settings: TrainSettings, start: Mode
     elif len(given.labels) > MAX_LABELS:
         reason = f"there are {len(given.labels):,} labels, and at most {MAX_LABELS} are possible"
     if given.lexicon and reason:
-        raise SettingsError(f"`lexicon` is a prior of n-gram features that are fitted from nothing, but {reason}")
+        raise SettingsError(f"`lexicon` is a prior of n-gram features, but {reason}")
 
 
 def _obstacle(texts: Examples, labels: int, words: int) -> str:
     """Return the reason why n-gram features are impossible, or an empty string."""
     if words > LARGEST_VOCABULARY:
         return f"there are {words:,} words, and at most {LARGEST_VOCABULARY:,} are possible"
-    # The features of a text are fitted on other texts. If a label has only one text, that text's features come from
-    # texts with other labels only, so they would point away from its label.
+    # The features of a text are fitted on other texts. If a label has only one text, the features of this text would be
+    # fitted only on texts with other labels, so they would be evidence against its label.
     with_label = count_labels(texts.targets, labels)
     if texts.targets.ndim == 2 and not ((with_label >= 2) & (len(texts) - with_label >= 2)).any():
         return "they need a label that two texts have and two texts do not have"

@@ -19,8 +19,8 @@ EPSILON = 1e-8
 def learning_rate(settings: TrainSettings, step: int, steps: int) -> float:
     """Return the learning rate of a step (from 0): linear warm-up, then decay by the schedule to 0 at step ``steps``.
 
-    A constant schedule has no decay, so warm-up may take all steps. Otherwise it takes at most half of them, so that
-    the rate also decays in short runs.
+    A constant schedule has no decay, so warm-up may take all steps. With other schedules, warm-up takes at most half of
+    the steps, so that the rate also decays in short runs.
     """
     warmup = min(settings.warmup, steps if settings.schedule == "constant" else steps // 2)
     if step < warmup:
@@ -53,8 +53,8 @@ class DenseOptimizer:
         self.flat = flat
         self.rule = settings.optimizer
         self.steps = 0
-        # Use shared memory. In private memory, each write would first copy a page, because forked workers keep the old
-        # one.
+        # The array is in shared memory. In private memory, each write would first copy a page, because forked workers
+        # keep the old page.
         self.m, self.v = (shared_empty(flat.shape, flat.dtype) for _ in range(2))
         self.decayed = [parameter.span for _, parameter in layer.parameters() if parameter.decay]
         self.decay = settings.weight_decay if settings.optimizer == "adamw" else 0.0
@@ -84,9 +84,9 @@ class DenseOptimizer:
 
 
 class RowOptimizer:
-    """SGD or Adam on the few rows of a large table that have a gradient in a batch.
+    """SGD or Adam for a large table in which only a few rows have a gradient in each batch.
 
-    Adam has b1 = 0 here, so rows without a gradient do not change and can be skipped without approximation. The second
+    For Adam, b1 is 0, so rows without a gradient do not change and can be skipped without approximation. The second
     moment of a skipped row is updated when the row next has a gradient: each step in between multiplies it by b2.
 
     Args:

@@ -27,9 +27,9 @@ from nlptx.training.progress import Progress
 class OwnEmbeddings:
     """Settings for making word vectors from the training texts and the texts without labels.
 
-    The result is the same as that of :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus the settings are
-    adjusted: there are at most as many components as words, and if no word occurs as often as the default of
-    ``min_count`` requires, every word is counted.
+    The result is the same as with :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus the settings are
+    adjusted: there are at most as many components as words, and every word is counted if no word occurs as often as the
+    default of ``min_count`` requires.
 
     Args:
         cooccur: settings for counting.
@@ -79,7 +79,7 @@ class OwnEmbeddings:
             settings = replace(settings, components=words)
 
         def on_round(found: int, residual: float) -> None:
-            state = f"{found} of {settings.components}, open residual {residual:.1e}"
+            state = f"{found} of {settings.components}, largest residual {residual:.1e}"
             on_progress(Progress("principal components", found / settings.components, state))
 
         try:
@@ -93,7 +93,7 @@ class OwnEmbeddings:
         return embeddings
 
     def no_words(self) -> Embeddings:
-        """Return word vectors of length 1 without a word: for training that adds all words itself."""
+        """Return word vectors of length 1 for an empty vocabulary. Training then adds all words itself."""
         tokenizer = Tokenizer(self.cooccur.tokenizer, self.cooccur.lowercase)
         words = Vocabulary([], np.zeros(0, np.int64), tokenizer)
         return Embeddings(np.zeros((0, 1), np.float32), words, details=dict(self.record))

@@ -18,7 +18,7 @@ from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.unsupervised import UnsupervisedTrainer
 
-# Number of positions whose scores over the vocabulary are in memory at the same time.
+# Number of positions for which the scores of all words are in memory at the same time.
 _POSITIONS = 512
 
 
@@ -51,13 +51,13 @@ class NextWord(Layer):
     ) -> tuple[float, int, int, NDArray]:
         """Return the summed loss, the numbers of correct and of all predictions, and the gradient of the word vectors.
 
-        All gradients are those of the summed loss divided by ``predictions``.
+        All gradients are derivatives of the summed loss divided by ``predictions``.
 
         Args:
             x: (N, R) word vectors.
             ids: (N,) word ids.
             layout: layout of the microbatch, with causal attention.
-            grads: gradients of the parameters, to which those of the microbatch are added.
+            grads: gradients of the parameters, to which the gradients of the microbatch are added.
             rng: source of randomness for dropout; None for no dropout.
             predictions: number of predictions in the batch.
         """
@@ -81,7 +81,7 @@ class NextWord(Layer):
 
 
 def pretrain(model: Model, train: Examples, context: TrainingContext) -> list[dict[str, float]]:
-    """Pre-train the encoder if ``--pretrain`` is given and this phase is not complete; return one record per epoch."""
+    """Pre-train the encoder if ``--pretrain`` is given and this phase is not complete. Return one record per epoch."""
     if not model.settings.pretrain or context.checkpoint.is_beyond(Pretraining.name):
         return []
     trainer = Pretraining(model, train, context)
@@ -111,7 +111,7 @@ class Pretraining(UnsupervisedTrainer):
         super().__init__(model, flat, self.task, train, model.settings.pretrain, context)
 
     def run(self) -> None:
-        """Train, then move the encoder's parameters back into the parameter vector of the classifier."""
+        """Train, then move the parameters of the encoder back to the parameter vector of the classifier."""
         super().run()
         self.model.flat = flatten(self.model.network, self.flat.dtype, shared_empty)
 

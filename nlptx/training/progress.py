@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Progress:
-    """How far one of the steps of :func:`nlptx.training.fit.fit`, such as encoding or distillation, has come.
+    """Progress of one of the steps of :func:`nlptx.training.fit.fit`, such as encoding or distillation.
 
     Args:
         title: name of the step, such as ``encoding texts``.
@@ -23,15 +23,15 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True)
 class EpochProgress(Progress):
-    """How far training, pre-training or distillation has come, reported after an optimiser step or a validation.
+    """Progress of training, pre-training or distillation, reported after an optimiser step or a validation.
 
     Args:
         phase: ``pretrain``, ``distill`` or ``train``.
         epoch, epochs: current epoch, from 1, and number of epochs.
         step, steps: current optimiser step, from 1, and number of optimiser steps in all epochs.
         loss: mean training loss of the epoch so far.
-        tokens_per_second: speed of training so far, without validation.
-        seconds_left: estimated time to the end of the last epoch.
+        tokens_per_second: speed of training so far, not including the time for validation.
+        seconds_left: estimated time until the end of the last epoch.
         valid_loss, valid_accuracy: results of the most recent validation; None before the first one.
         epoch_done: whether this is the last report of an epoch.
         improved: whether the validation loss of this epoch is the lowest so far.

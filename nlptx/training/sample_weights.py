@@ -12,7 +12,7 @@ from nlptx.corpus.document import LARGEST_WEIGHT
 from nlptx.errors import DataError, InputTypeError
 from nlptx.text.arguments import check_iterable, with_type
 
-# If the mean weight is outside this range, a note is given.
+# If the mean weight is outside this range, a note is printed.
 _USUAL = (0.1, 10.0)
 
 
@@ -48,7 +48,7 @@ def list_weights(weights: Iterable[float], texts: int) -> NDArray[np.float64]:
 
 
 def weight_notes(weights: NDArray[np.float64] | None) -> Iterator[str]:
-    """Yield a note if the weights do not look like counts of texts."""
+    """Yield a note if the weights do not look like numbers of texts."""
     if weights is not None and not _USUAL[0] <= weights.mean() <= _USUAL[1]:
         yield (
             f"the mean weight is {weights.mean():.3g}; weights count texts, and rare n-grams are dropped by that count:"

@@ -41,10 +41,10 @@ from nlptx.training.dataset import Dataset
 from nlptx.training.encoding import EncodedTexts
 from nlptx.training.initialization import initial_model
 
-# Number of texts with which the network is trained at half the given learning rate.
+# With this number of texts, the network is trained with half of the given learning rate.
 _TEXTS_FOR_HALF_RATE = 1000
 # The default of ``--ngram-min-texts`` is 1 for up to _FEW_TEXTS texts, because the prior keeps the weights of rare
-# n-grams small. For more texts it is 2, because most n-grams of a large corpus occur in only one text.
+# n-grams small. For more texts the default is 2, because most n-grams of a large corpus occur in only one text.
 _FEW_TEXTS = 10_000
 # Maximum number of labels if texts may have several labels, or if the n-gram features of the model are sparse.
 _MAX_LABELS = 100
@@ -56,7 +56,7 @@ def settings_from(start: Model, given: TrainSettings) -> TrainSettings:
     """Return ``given`` with the network shape and the n-gram settings of a model.
 
     Raises:
-        SettingsError: a given setting is neither the default nor that of the model.
+        SettingsError: a given setting is neither the default nor the setting of the model.
     """
     own = ("dropout", "loss") if LOSSES[given.loss].independent else ("dropout",)
     kept = {item.name: getattr(start.settings, item.name) for item in fields(NetworkSettings) if item.name not in own}
@@ -70,7 +70,7 @@ def settings_from(start: Model, given: TrainSettings) -> TrainSettings:
                 hint=f"Leave `{item.name}` out, or train from word vectors.",
             )
     if given.pretrain:
-        raise SettingsError("`pretrain` trains a new network; a model to start from needs none")
+        raise SettingsError("`pretrain` trains a new network, but training starts from a model")
     return replace(given, **kept)
 
 
@@ -95,11 +95,11 @@ def start_from(
     Args:
         start: trained model.
         data: training and validation texts.
-        encoded: all texts; the words and word vectors of the model, followed by those of new words.
+        encoded: all texts, with the words and word vectors of the model followed by the new words and their vectors.
         labels: label of each class.
         settings: settings from :func:`settings_from`.
         context: seed, workers and callbacks.
-        label_sets: how the labels of a text are chosen if it may have several; None if every text has one label.
+        label_sets: how the labels of a text are chosen if it may have several labels; None if every text has one label.
 
     Raises:
         SettingsError: there are too many words or labels for n-grams.
@@ -135,7 +135,7 @@ def start_from(
         context.report,
         texts.weights,
     )
-    change = matched + OUTPUT_SCALE * correction.weights[: len(matched)]  # (E0, E) from old scores to new ones
+    change = matched + OUTPUT_SCALE * correction.weights[: len(matched)]  # (E0, E), from old scores to new scores
     folded = extend_ngrams(before, change, settings, words)
     ngram_features = None if folded is None else with_ngrams(folded, ngrams.keys, correction.products)
     model = initial_model(
@@ -164,7 +164,7 @@ def _look_at(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the pooled vectors (texts, pool.width) and the scores (texts, E) of a model.
 
-    The scores are those of :mod:`nlptx.training.correction`, calibrated.
+    The scores are calibrated; :mod:`nlptx.training.correction` defines them.
     """
     pooled = np.empty((len(texts), model.network.pool.width))
     outputs = np.empty((len(texts), model.network.loss.outputs))
@@ -196,4 +196,4 @@ def _note_labels(old: list[str], new: list[str], context: TrainingContext) -> No
         return
     parts = [("kept", set(old) & set(new)), ("new", set(new) - set(old)), ("gone", set(old) - set(new))]
     changes = "; ".join(f"{name}: {', '.join(sorted(labels))}" for name, labels in parts if labels)
-    context.on_note(f"labels other than those of the model to start from ({changes})")
+    context.on_note(f"labels that differ from the labels of the model to start from ({changes})")

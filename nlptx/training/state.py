@@ -30,7 +30,7 @@ class State:
         phase: ``pretrain``, ``distill`` or ``train``.
         epoch: current epoch, from 1.
         step: number of steps taken in this phase.
-        arrays: the numbers and arrays that :func:`collect` returns; the arrays are not copies, so they change as
+        arrays: the numbers and arrays returned by :func:`collect`. The arrays are not copies, so they change as
             training continues.
         records: records of the training so far, as JSON values.
     """
@@ -43,7 +43,7 @@ class State:
 
 
 def collect(parts: Mapping[str, Stateful]) -> dict[str, NDArray]:
-    """Return all changing attributes of ``parts`` by dotted name; arrays are not copied."""
+    """Return all changing attributes of ``parts`` by dotted name. Arrays are not copied."""
     found: dict[str, NDArray] = {}
     for name, part, attribute in _attributes(parts):
         value = getattr(part, attribute)
@@ -55,7 +55,7 @@ def collect(parts: Mapping[str, Stateful]) -> dict[str, NDArray]:
 
 
 def put_back(parts: Mapping[str, Stateful], saved: Mapping[str, NDArray]) -> None:
-    """Restore the result of :func:`collect`; arrays are written in place.
+    """Restore the attributes returned by :func:`collect`. Arrays are changed in place.
 
     Raises:
         CorruptError: the names, dtypes or shapes do not match.
@@ -70,7 +70,7 @@ def put_back(parts: Mapping[str, Stateful], saved: Mapping[str, NDArray]) -> Non
                 f"array {name!r} is {found.dtype}{list(found.shape)}; expected {array.dtype}{list(array.shape)}"
             )
     for name, array in current.items():
-        np.copyto(array, saved[name])  # for a number this writes to a copy; the next loop restores numbers
+        np.copyto(array, saved[name])  # for a number, this changes only a copy; the next loop restores numbers
     for name, part, attribute in _attributes(parts):
         value = getattr(part, attribute)
         if isinstance(value, int | float):

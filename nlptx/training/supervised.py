@@ -41,7 +41,7 @@ class SupervisedTrainer(Trainer):
 
     Args:
         model: model to train; modified in place.
-        train, valid: training and validation examples; without validation examples the last epoch counts as the best.
+        train, valid: training and validation examples. Without validation examples, the last epoch counts as the best.
         context: seed, workers and callbacks.
         pretraining, distillation: one record per epoch of each of these phases, stored in the history.
     """

@@ -1,4 +1,4 @@
-"""Targets of training: the class of each text, (texts,) int64, or whether it has each class, (texts, C) bool."""
+"""Targets of training: the class of each text, (texts,) int64; or (texts, C) bool, True where a text has a class."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def strata(targets: Targets, share: float) -> NDArray[np.int64]:
     """Return the stratum of each text, (texts,), for a split that holds out a fraction ``share`` of each stratum.
 
     With one label per text, strata are classes. Otherwise a text belongs to the stratum of its rarest label, so that
-    rare labels are held out too. Strata without any text to hold out, and texts without labels, form one stratum.
+    rare labels are held out too. Strata that are too small for any of their texts to be held out are merged into one
+    stratum, which also contains the texts without labels.
     """
     if targets.ndim == 1:
         return targets.astype(np.int64, copy=False)

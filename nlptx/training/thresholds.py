@@ -1,11 +1,12 @@
 """Thresholds of the labels of a model that gives texts any number of labels.
 
-The threshold of a label is meant to maximise its F1 on new texts. There are two estimates of that threshold on the
-held-out texts: the one with the highest F1, and the one with the highest F1 that is expected if the calibrated
-probabilities are right, which is about half of that F1 (Lipton, Elkan & Naryanaswamy 2014, "Optimal Thresholding of
-Classifiers to Maximize F1 Measure"). With few texts that have the label, the first one is mostly noise; with many it
-does not need the probabilities to be right. So the threshold is their average, in which the first estimate has as much
-weight as there are held-out texts with the label, and the second as much as PRIOR_TEXTS texts.
+The threshold of a label is meant to maximise its F1 on new texts. The held-out texts give two estimates of this
+threshold. The first is the threshold with the highest F1. The second is the threshold with the highest expected F1 if
+the calibrated probabilities are right; it is about half of this F1 (Lipton, Elkan & Naryanaswamy 2014, "Optimal
+Thresholding of Classifiers to Maximize F1 Measure"). If few texts have the label, the first estimate is mostly noise.
+If many have it, the first estimate is better, because it does not assume that the probabilities are right. So the
+threshold is the weighted mean of both estimates: the weight of the first is the number of held-out texts with the
+label, and the weight of the second is PRIOR_TEXTS.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# Number of held-out texts with a label for which both estimates count the same.
+# Number of held-out texts with a label for which both estimates have the same weight.
 PRIOR_TEXTS = 100.0
-# Range of the thresholds. A label is never given to a text that probably does not have it by nine to one.
+# Range of the thresholds. A text never gets a label whose probability is below the smallest threshold.
 _LOWEST, _HIGHEST = 0.1, 0.9
 
 
@@ -26,7 +27,7 @@ def choose_thresholds(
 
     Args:
         p: (texts, C) calibrated probabilities for held-out texts.
-        targets: (texts, C) whether each text has each label.
+        targets: (texts, C), True where a text has a label.
         weights: (texts,) weight of each text, or None.
     """
     of_text = np.ones(len(p)) if weights is None else weights
@@ -37,13 +38,13 @@ def choose_thresholds(
 
 
 def best_threshold(p: NDArray[np.float64], positive: NDArray, weights: NDArray[np.float64]) -> float:
-    """Return the threshold with the highest F1; 0.5 if nothing is positive.
+    """Return the threshold with the highest F1, or 0.5 if no text has the label.
 
     It lies halfway between the probabilities that it separates.
 
     Args:
         p: (N,) probabilities.
-        positive: (N,) whether each text has the label, or the probability that it does.
+        positive: (N,) whether each text has the label, or the probability that it has the label.
         weights: (N,) weight of each text.
     """
     if not positive.any():

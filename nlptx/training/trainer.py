@@ -22,8 +22,8 @@ from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rat
 from nlptx.training.progress import Clock, EpochProgress
 from nlptx.training.state import State, Stateful, collect, put_back
 
-# If the mean loss of an epoch per decision is larger than this, training has diverged. For comparison: a uniform
-# prediction over a million words has a loss of 14.
+# If the mean loss per decision in an epoch is larger than this, training has diverged. For comparison, a uniform
+# prediction over a million words has a loss of 14 nats.
 _EXPLODED = 100.0
 
 
@@ -32,7 +32,7 @@ class Sums:
     """Totals of the current epoch.
 
     Args:
-        epoch: number of the epoch, from 1; after the last epoch, the number of epochs plus 1.
+        epoch: number of the current epoch, from 1; after the last epoch, the number of epochs plus 1.
         batches: number of batches completed.
         loss: sum of the losses of the texts (or words, in pre-training).
         correct: number of correct predictions.
@@ -60,7 +60,7 @@ class Trainer:
         context: seed, workers and callbacks.
     """
 
-    name: ClassVar[str]  # in Progress and checkpoints
+    name: ClassVar[str]  # name of the phase in progress reports and checkpoints
     title: ClassVar[str]  # in messages
     order: ClassVar[Stream]
     dropout: ClassVar[Stream]
@@ -85,7 +85,7 @@ class Trainer:
     # ------------------------------------------------------------ methods that subclasses define
 
     def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Microbatch], int]:
-        """Return the microbatches of a batch, and the number of texts (or words) that its mean loss averages over.
+        """Return the microbatches of a batch, and the number of texts (or words) over which its mean loss is taken.
 
         Args:
             chosen: (B,) indices of the examples.
@@ -98,7 +98,8 @@ class Trainer:
     ) -> tuple[float, int, NDArray]:
         """Return the loss, the number of correct predictions and the gradient of the word vectors of a microbatch.
 
-        The loss is a sum. All gradients are those of this sum divided by ``count``, the texts or words in the batch.
+        The loss is a sum. The gradients are derivatives of this sum divided by ``count``, the number of texts or words
+        in the batch.
         """
         raise NotImplementedError
 
@@ -167,7 +168,7 @@ class Trainer:
 
     @contextmanager
     def stepping(self) -> Iterator[None]:
-        """Context manager: allocate memory and start workers for the optimiser steps in its block."""
+        """Context manager: allocate memory and start workers for the optimiser steps within the block."""
         lengths = np.sort([len(ids) for ids in self.train.ids])
         words = 0 if self.settings.freeze else min(len(self.model.table), int(lengths[-self.settings.batch :].sum()))
         with self.context.workers.at_most(ACCUMULATORS) as workers:
@@ -177,7 +178,7 @@ class Trainer:
             try:
                 yield
             finally:
-                del self._gradient  # break a reference cycle, so that its large buffers are freed immediately
+                del self._gradient  # breaks a reference cycle, so that the large buffers are freed immediately
 
     # Overflow is detected by checking the loss and the norm of the gradient.
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -240,7 +241,7 @@ class Trainer:
         return State(self.name, self.sums.epoch, self.step, collect(self.parts()), records)
 
     def restore(self, arrays: dict[str, NDArray], records: dict[str, Any]) -> None:
-        """Restore a state that was stored in a checkpoint. Raises CorruptError if it does not fit this trainer."""
+        """Restore a state that was stored in a checkpoint. Raises CorruptError if it does not match this trainer."""
         put_back(self.parts(), arrays)
         if not (1 <= self.sums.epoch <= self.epochs + 1 and 0 <= self.sums.batches <= self.per_epoch):
             raise CorruptError(f"its position is invalid: epoch {self.sums.epoch}, batch {self.sums.batches}")

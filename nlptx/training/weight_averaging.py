@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.shared_memory import shared_copy
 
-# After the first 100 steps, averaging after every tenth step gives models that are just as good. Averaging after every
-# step would increase the time of a step by 1 to 4 % with one process, and by twice as much with two processes, because
-# only one of them computes the average.
+# After the first 100 steps, the average is updated only after every tenth step, which gives equally good models.
+# Updating it after every step would increase the time of a step by 1 to 4 % with one process, and by twice as much with
+# two processes, because only one of them computes the average.
 _EVERY = 10
 _FIRST_STEPS = 100
 
@@ -23,7 +23,7 @@ class WeightAverage:
 
     Args:
         weights: arrays that training changes in place.
-        decay: decay per step; 0 disables averaging, so the weights themselves are used.
+        decay: decay per step. With 0, there is no averaging, and the weights themselves are used.
     """
 
     STATE: ClassVar = ("steps", "taken", "averages")  # attributes to save in a checkpoint
@@ -36,7 +36,7 @@ class WeightAverage:
         self.taken = 0
 
     def step(self) -> None:
-        """Update the average after a step. The decay is smaller at first, so that the initial weights are forgotten."""
+        """Update the average after a step. A smaller decay in the first steps removes the initial weights."""
         self.steps += 1
         if not self.averages or (self.steps > _FIRST_STEPS and self.steps % _EVERY):
             return
@@ -47,7 +47,7 @@ class WeightAverage:
 
     @contextmanager
     def swapped_in(self) -> Iterator[None]:
-        """Context manager: replace the weights by their averages within its block."""
+        """Context manager: replace the weights by their averages within the block."""
         kept = [weight.copy() for weight in self.weights] if self.averages else []
         for weight, average in zip(self.weights, self.averages, strict=False):
             np.copyto(weight, average)

@@ -1,14 +1,14 @@
-"""Measures whether ``predict --max-error`` keeps its promise on texts that were not used in training.
+"""Measures whether the guarantee of ``predict --max-error`` holds for texts that were not used in training.
 
 There are two modes. By default, DATA is cross-validated: one model per fold is trained on the other folds and tested on
 its fold. With --train, all models are trained on the same texts from another corpus and tested on DATA. The number of
 these texts is set by --texts; they are spread evenly over the training part of the corpus. Each model has a different
 seed and therefore different held-out texts.
 
-For each promised error, the table shows how many models promise it. For these models, it shows the mean threshold, the
-coverage on the held-out texts, the coverage and error on the test texts (with a 95 % Wilson interval in which each text
-counts once), and how many of these models exceed the promised error on their test texts. --other tests the same models
-on another data set.
+For each maximum error, the table shows how many models can guarantee it. For these models, it shows the mean threshold,
+the coverage on the held-out texts, the coverage and error on the test texts (with a 95 % Wilson interval in which each
+text counts once), and how many of these models exceed the maximum error on their test texts. --other tests the same
+models on another data set.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from nlptx.metrics import wilson_interval
 from nlptx.runtime.workers import Workers
 
 ERRORS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
-COLUMNS = ["models", "threshold", "held-out coverage", "coverage", "error", "models above the promise"]
+COLUMNS = ["models", "threshold", "held-out coverage", "coverage", "error", "models above the maximum"]
 Texts = list[tuple[str, str]]
 
 
@@ -89,20 +89,20 @@ class Trainer(NamedTuple):
 
 
 def table(models: list[Tested], *, shared: bool) -> pd.DataFrame:
-    """Return one row per promised error; ``shared`` means that all models are tested on the same texts."""
+    """Return one row per maximum error; ``shared`` means that all models are tested on the same texts."""
     rows = {}
     for error in ERRORS:
-        promises = [(threshold, tested) for tested in models if (threshold := tested.curve.choose(error))]
-        answered = [tested.confidence >= threshold.confidence for threshold, tested in promises]
-        wrong = [int((mask & ~tested.correct).sum()) for mask, (_, tested) in zip(answered, promises, strict=True)]
+        found = [(threshold, tested) for tested in models if (threshold := tested.curve.choose(error))]
+        answered = [tested.confidence >= threshold.confidence for threshold, tested in found]
+        wrong = [int((mask & ~tested.correct).sum()) for mask, (_, tested) in zip(answered, found, strict=True)]
         texts = [int(mask.sum()) for mask in answered]
-        row = [f"{len(promises)} of {len(models)}"]
+        row = [f"{len(found)} of {len(models)}"]
         if sum(texts):
-            repeats = len(promises) if shared else 1  # a text counts once, however many models answer it
+            repeats = len(found) if shared else 1  # a text counts once, however many models answer it
             low, high = wilson_interval(round(sum(wrong) / repeats), round(sum(texts) / repeats))
             row += [
-                f"{np.mean([threshold.confidence for threshold, _ in promises]):.2f}",
-                f"{np.mean([threshold.coverage for threshold, _ in promises]):.0%}",
+                f"{np.mean([threshold.confidence for threshold, _ in found]):.2f}",
+                f"{np.mean([threshold.coverage for threshold, _ in found]):.0%}",
                 f"{sum(texts) / sum(map(len, answered)):.0%}",
                 f"{sum(wrong) / sum(texts):.1%} ({low:.1%} to {high:.1%})",
                 f"{sum(bad > error * count for bad, count in zip(wrong, texts, strict=True))}",

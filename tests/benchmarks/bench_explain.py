@@ -1,4 +1,4 @@
-"""How the time of ``nlptx.explain`` grows with the length of a text, compared with plain leave-one-out.
+"""Measures how the time of ``nlptx.explain`` grows with the length of a text, compared with plain leave-one-out.
 
     python tests/benchmarks/bench_explain.py
 

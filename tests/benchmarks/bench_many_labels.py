@@ -1,9 +1,9 @@
 """Measures time and memory of training with several of 10, 100 and 1,000 labels per text.
 
-The data is made up. There are 20,000 words, whose frequencies follow Zipf's law, and every label has ten words of its
-own among them, chosen at random. A text has 20 words and one to three labels, drawn by Zipf's law as well. Each word
-is, with a probability of one half, one of the words of its labels, and otherwise any word. So the number of labels
-changes neither the number of texts nor that of words.
+The data is made up. There are 20,000 words, whose frequencies follow Zipf's law. Ten of them, chosen at random,
+indicate each label. A text has 20 words and one to three labels, whose frequencies follow Zipf's law too. With a
+probability of one half, a word of a text is one of the words that indicate its labels; otherwise it is any word. So the
+number of labels changes neither the number of texts nor the number of words.
 
     python tests/benchmarks/bench_many_labels.py --texts 100000
 """

@@ -1,4 +1,4 @@
-"""Simulates whether the intervals and tests of ``nlptx compare`` keep their promises.
+"""Checks the intervals and tests of ``nlptx compare`` by simulation.
 
 python tests/benchmarks/comparison_tests.py [--runs 1000] [--texts 400]
 

@@ -1,8 +1,8 @@
 """Times ``nlptx train --effort`` from the raw data to the evaluated model, beside TF-IDF with logistic regression.
 
-Every run is a process of its own, which reads the data, trains and evaluates. The runs of all methods alternate, so
+Every run is a separate process, which reads the data, trains and evaluates. The runs of all methods alternate, so
 that changes in the speed of the machine affect all of them, and times are multiples of the median time of TF-IDF.
-The processor time is that of all threads and processes together.
+The processor time is the total for all threads and processes.
 """
 
 from __future__ import annotations

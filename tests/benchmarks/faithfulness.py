@@ -1,4 +1,4 @@
-"""Do the words that ``nlptx explain`` names decide the prediction? Deletion and sufficiency curves.
+"""Measures whether the words that ``nlptx explain`` names decide the prediction: deletion and sufficiency curves.
 
     python tests/benchmarks/faithfulness.py data/test.tsv cr.tsv aclImdb_dev.tar.gz --work build/faithfulness
 

@@ -1,4 +1,4 @@
-"""Folds of the baselines, which are those of ``nlptx crossvalidate --shuffle``, and the mean of their reports."""
+"""The folds of the baselines, the same as in ``nlptx crossvalidate --shuffle``, and the mean of their reports."""
 
 from __future__ import annotations
 

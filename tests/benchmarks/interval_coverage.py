@@ -1,8 +1,9 @@
-"""How often do three 95 % intervals for the accuracy in cross-validation contain the true accuracy?
+"""Measures how often three 95 % intervals for the accuracy in cross-validation contain the true accuracy.
 
-The data are points of two classes with normal distributions, and the classifier is that of the nearest centroid. The
-true accuracy is that of classifiers trained on as many points as in a fold, for new points. With --group G, the points
-come in groups of G that share a part of their position and their class, and a group is in one fold.
+The data are points of two classes with normal distributions, and the classifier chooses the nearest centroid. The true
+accuracy is the accuracy on new points of classifiers that were trained on as many points as in the cross-validation.
+With --group G, the points come in groups of G that share a part of their position and their class, and a group is in
+one fold.
 """
 
 from __future__ import annotations

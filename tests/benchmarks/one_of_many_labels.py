@@ -1,15 +1,15 @@
 """Compares nlptx with TF-IDF and logistic regression on texts with one of 30, 100 or 1,000 labels.
 
 The texts are sentences of the IMDB reviews without ratings (Maas et al. 2011). The label of a sentence is a word that
-was removed from it. The labels are the C most frequent words after the 300 most frequent ones; a sentence has 8 to 40
-words, and if it contains several of the C words, its label is the least frequent of them. All its occurrences are
+was removed from it. The labels are the C most frequent words after the 300 most frequent words. A sentence has 8 to 40
+words. If it contains several of the C words, its label is the least frequent of them. All occurrences of the label are
 removed. A tenth of the reviews is set aside for testing, so that training and test sentences come from different
 reviews. The sentences are drawn at random, so frequent words are frequent labels.
 
 The baseline is one logistic regression per label, and, for up to 100 labels, also a multinomial logistic regression, on
-TF-IDF of words and pairs. The inverse penalty C is chosen on a tenth of the training texts, for the largest number of
-labels from few values. The table shows accuracy, macro-F1 over the labels that occur in the test texts, log-loss, and
-the time and the memory of training; for nlptx these are those of ``nlptx train``.
+TF-IDF of words and pairs. The inverse penalty C is chosen on a tenth of the training texts, or fixed if there are
+300 labels or more. The table shows accuracy, macro-F1 over the labels that occur in the test texts,
+log-loss, and the time and the memory of training; for nlptx these are those of ``nlptx train``.
 
     python tests/benchmarks/one_of_many_labels.py aclImdb_dev.tar.gz --labels 30 100 --texts 10000
     python tests/benchmarks/one_of_many_labels.py aclImdb_dev.tar.gz --labels 1000 --texts 100000
@@ -38,7 +38,7 @@ FREQUENT_WORDS = 300
 MIN_WORDS, MAX_WORDS = 8, 40
 TEST_SHARE, HELD_OUT, MAX_TEST = 0.1, 0.1, 5000
 PENALTIES = (3.0, 10.0, 30.0)
-# Number of labels from which the multinomial model takes too long, and the inverse penalty is not chosen but given.
+# With at least MANY labels, there is no multinomial model, because it takes too long, and the inverse penalty is fixed.
 MANY, PENALTY_FOR_MANY = 300, 10.0
 SMALLEST = 1e-15
 TOKENIZER = Tokenizer()

@@ -1,4 +1,4 @@
-"""Does ``predict --details`` tell other languages, program code and random letters from English?
+"""Measures whether ``predict --details`` distinguishes other languages, program code and random letters from English.
 
 The table has one row per kind of text: how many texts of 5 to 30 words are unlike the training texts of the model, at
 its own threshold, and at the threshold that 1 % of all English texts exceed. The first rows are English texts, which
@@ -6,7 +6,7 @@ should not be unlike.
 
 other_languages.tsv beside this script was written for this project by a language model in 2026, without sources: short
 reviews in six languages, and lines of program code. The measure was developed with German, Spanish, Finnish, the first
-60 lines of code and random letters; the other rows were only tested. It never learns from any of these texts.
+60 lines of code and random letters; the other rows were only tested. No model is trained on any of these texts.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Compares nlptx with TF-IDF and one logistic regression per label on texts with several labels.
 
 The texts are made from the TREC questions (Li & Roth 2002), with 6, 20 and 60 labels. The questions are shuffled, and a
-quarter of them is set aside for testing. Then one to three consecutive questions of the same part are joined to a text,
-so that no question occurs twice. The labels of a text are the six types of its questions. For more than six labels, the
-most frequent pairs of a type and a content word of the question (such as LOC with "city") in the training part are
+quarter of them is set aside for testing. Then one to three consecutive questions of the same part are joined to one
+text, so no question occurs twice. The labels of a text are the six types of its questions. For more than six labels,
+the most frequent pairs of a type and a content word of the question (such as LOC with "city") in the training part are
 labels as well: a text has such a label if it contains a question of this type with this word. Content words are all
-but the 40 most frequent ones.
+words except the 40 most frequent words.
 
 For the baseline, n-grams (words, or words and pairs), the inverse penalty C and a common threshold are chosen on a
 held-out tenth of the training texts by micro-F1, and then it is trained on all of them; the row "threshold 0.5" is the
-same without the choice of a threshold. nlptx chooses its thresholds on its own held-out texts. All figures are means
-over several splits.
+same without the choice of a threshold. nlptx chooses its thresholds on texts that it holds out itself. All figures are
+means over several splits.
 
     python tests/benchmarks/several_labels.py trec/train.tsv --splits 3
 """

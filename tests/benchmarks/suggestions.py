@@ -1,4 +1,4 @@
-"""Measures whether the texts that ``nlptx check --suggest`` chooses are more worth labelling than random ones.
+"""Measures whether the texts that ``nlptx check --suggest`` chooses are more worth labelling than random texts.
 
 The texts of DATA are split into a test part and a pool whose labels are hidden. At first, a random part of the pool is
 labelled. Then a batch of further texts is chosen again and again: at random, or by the function behind --suggest, given

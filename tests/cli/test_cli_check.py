@@ -217,8 +217,8 @@ def test_suggestions_do_not_depend_on_jobs_and_may_come_from_a_model(to_label, w
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("--unlabelled", "more.txt"), 2, "for --suggest"),
-        (("--to-label", "next.csv"), 2, "for --suggest"),
+        (("--unlabelled", "more.txt"), 2, "need --suggest"),
+        (("--to-label", "next.csv"), 2, "need --suggest"),
         (("--suggest", "2", "--unlabelled", "more.txt", "--to-label", "-"), 2, "writes a file"),
         (("--suggest", "2", "--unlabelled", "more.txt", "--to-label", "next.npz"), 2, "next.npz"),
         (("--suggest", "2", "--unlabelled", "none.txt"), 2, "none.txt"),

@@ -169,7 +169,7 @@ def test_evaluate_reports_that_the_model_has_seen_the_data(work, tmp_path):
     other = write_tsv(tmp_path / "other.tsv", [("great film", "pos"), ("awful film", "neg")])
     for path, seen_in, says in (
         (work / "train.tsv", "training", "was trained on this data"),
-        (work / "test.tsv", "validation", "was validated on this data"),
+        (work / "test.tsv", "validation", "were chosen on this data"),
         (other, None, ""),
     ):
         result = call("evaluate", "-m", tmp_path / "m.npz", path, "--json")

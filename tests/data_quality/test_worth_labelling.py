@@ -56,7 +56,7 @@ def test_a_copy_of_a_labelled_text_is_no_candidate_although_it_comes_first():
 
 
 @pytest.mark.parametrize(
-    ("unlabelled", "says"), [(["A great film", "", "?"], "copy of one with a label"), (["zzz"], "no text .* in common")]
+    ("unlabelled", "says"), [(["A great film", "", "?"], "copy of a labelled text"), (["zzz"], "no text .* in common")]
 )
 def test_the_reason_why_there_are_no_texts(unlabelled, says):
     texts, found = suggested(unlabelled)

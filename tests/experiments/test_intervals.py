@@ -1,4 +1,4 @@
-"""The interval of cross-validation contains the true accuracy about as often as it says."""
+"""The 95 % interval of cross-validation contains the true accuracy in about 95 % of the cases."""
 
 import numpy as np
 import pytest

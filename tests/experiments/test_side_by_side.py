@@ -1,4 +1,4 @@
-"""Folds are trained side by side as far as the memory allows."""
+"""As many folds are trained at the same time as fit in memory."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Applies a reader to many numbered mutations, and checks that it behaves as SECURITY.md promises."""
+"""Applies a reader to many numbered mutations, and checks that it behaves as described in SECURITY.md."""
 
 import resource
 import time

@@ -1,4 +1,4 @@
-"""The correction to the outputs of a trained model is optimal and leaks no label; words and n-grams can be added."""
+"""The correction of the outputs of a trained model is optimal and reveals no label; words and n-grams can be added."""
 
 import numpy as np
 import pytest

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from nlptx.ngrams.key_index import KeyIndex
 
 # Equal high bits of the product with the multiplier put keys into the same slot; dense numbers and multiples of powers
-# of two are the usual troublemakers.
+# of two are the usual problem.
 KEYS = st.one_of(
     st.integers(0, 300), st.integers(0, 60).map(lambda number: number << 54), st.integers(0, (1 << 63) - 1)
 )

@@ -1,4 +1,4 @@
-"""The results of the radix sort of integers are compared with those of NumPy's stable sort."""
+"""The results of the radix sort of integers are compared with NumPy's stable sort."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Stops nlptx when it does something that it promises not to do, and logs which libraries it opens.
+"""Stops nlptx when it does something that SECURITY.md rules out, and logs which libraries it opens.
 
 Python imports this file automatically, because its folder is on PYTHONPATH.
 """
