@@ -27,15 +27,17 @@ from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import power_iteration
 from nlptx.runtime.workers import Workers
 
-# Maximum relative residual of an eigenpair, and number of vectors per eigenpair when the residuals are first checked.
-# Coarse components distinguish texts as well as accurate components, and fewer vectors take less time.
-_TOLERANCE, _FIRST_CHECK = 0.2, 1.7
+# From this number of texts, components are coarser, which takes less time and hardly changes a model of many texts.
+_MANY_TEXTS = 10_000
+# Maximum relative residual of an eigenpair, for few and for many texts, and number of vectors per eigenpair when the
+# residuals are first checked. Coarse components distinguish texts as well as accurate components.
+_TOLERANCE, _TOLERANCE_OF_MANY, _FIRST_CHECK = 0.1, 0.2, 1.7
 # Minimum number of texts per component.
 _TEXTS_PER_COMPONENT = 4
 # A float32 result with a smaller relative size may be a rounding error.
 _ROUNDING = 1e-5
-# N-grams whose importance is less than this fraction of the largest one are left out: they change the rows very little,
-# but are a quarter of the entries in long texts.
+# Of many texts, n-grams whose importance is less than this fraction of the largest one are left out: they are a quarter
+# of the entries, and hardly change the rows. Of few texts, they may be most of the words.
 _LEAST_IMPORTANCE = 0.1
 # Number of columns that are multiplied at a time.
 _COLUMNS = 32
@@ -76,7 +78,9 @@ class TextComponents:
 
 
 def importance(seen: NDArray, texts: float, min_texts: int) -> NDArray[np.float32]:
-    """Return the importance (G,) of each n-gram; 0 for n-grams in fewer than ``min_texts`` texts or in very many texts.
+    """Return the importance (G,) of each n-gram; 0 for n-grams in fewer than ``min_texts`` texts.
+
+    If there are many texts, n-grams in more than about a thirteenth of them have the importance 0 too.
 
     Args:
         seen: (G,) number of texts that contain each n-gram, or the sum of their weights.
@@ -84,7 +88,8 @@ def importance(seen: NDArray, texts: float, min_texts: int) -> NDArray[np.float3
         min_texts: minimum number of texts that must contain an n-gram.
     """
     weights = np.where(seen >= min_texts, np.log((texts + 1) / np.maximum(seen, 1)) ** 2, 0)
-    weights[weights < _LEAST_IMPORTANCE * weights.max(initial=0)] = 0
+    if texts >= _MANY_TEXTS:
+        weights[weights < _LEAST_IMPORTANCE * weights.max(initial=0)] = 0
     return weights.astype(np.float32)
 
 
@@ -154,7 +159,7 @@ def find_components(
         product,
         texts,
         components,
-        tolerance=_TOLERANCE,
+        tolerance=_TOLERANCE_OF_MANY if texts >= _MANY_TEXTS else _TOLERANCE,
         first_check=_FIRST_CHECK,
         rng=rng,
         dtype=np.float32,

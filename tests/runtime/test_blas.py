@@ -67,6 +67,7 @@ FITTED = """
 import random
 import nlptx
 from nlptx.ngrams import logistic_regression
+from nlptx.runtime.workers import Workers
 from threadpoolctl import threadpool_info
 
 seen, loss = set(), logistic_regression._logistic_loss
@@ -80,7 +81,7 @@ words = [f"w{number}" for number in range(20)]
 texts = [" ".join(random.Random(number).choices(words, k=9)) for number in range(40)]
 embeddings = nlptx.fit_pca(nlptx.count(texts, nlptx.CountSettings(min_count=1)), nlptx.PcaSettings(4))
 settings = nlptx.TrainSettings(epochs=1, blocks=1, heads=1)
-nlptx.fit(texts, ["neg", "pos"] * 20, embeddings, settings, jobs=2)
+nlptx.fit(texts, ["neg", "pos"] * 20, embeddings, settings, jobs=Workers(2))
 print(sorted(seen))
 """
 
