@@ -7,6 +7,7 @@ used only to find the principal components of the texts.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -170,6 +171,7 @@ def fit_ngram_features(
 
     on_model = _counter("linear models", folds + 1, on_progress, "models")
     on_model(0)
+    importlib.import_module("scipy.optimize")  # slow: otherwise, each of the forked processes would import it
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
     fitted = workers.map(fit, range(len(parts)), isolated=True)
     (final, _), *out_of_fold = map(built, counted(fitted, on_model, already=1, every=1))

@@ -105,6 +105,9 @@ class Workers:
         Raises:
             NlptxError: a process was killed.
         """
+        if not isolated and isinstance(items, Sequence) and len(items) == 1:  # starting threads takes longer
+            yield work(items[0])
+            return
         for _, result in self.map_pairs(work, ((None, item) for item in items), isolated=isolated):
             yield result
 

@@ -33,6 +33,12 @@ def test_a_single_worker_and_work_that_is_not_isolated_run_in_this_process(jobs,
         assert list(workers.map(lambda _: os.getpid(), [0], isolated=isolated)) == [os.getpid()]
 
 
+def test_a_single_item_is_processed_without_another_thread():
+    with Workers(2) as workers:
+        assert list(workers.map(lambda _: threading.current_thread(), [0])) == [threading.current_thread()]
+        assert threading.current_thread() not in workers.map(lambda _: threading.current_thread(), [0, 1])
+
+
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_results_come_in_the_order_of_the_items(jobs):
     # The first item waits for the last one, so with several threads it finishes later.
