@@ -72,7 +72,7 @@ class Cluster:
             ) from None
         import dask
 
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # failures are reported by exceptions
+        _silence_logs()
         self._stack.enter_context(dask.config.set({"distributed.comm.timeouts.connect": f"{_CONNECT}s"}))
         try:
             self._client = self._connect(distributed)
@@ -120,7 +120,7 @@ class Cluster:
         """Wait for a first worker, and check all that there are."""
         with suppress(TimeoutError):
             self._client.wait_for_workers(1, timeout=_FIRST_WORKER)
-        found: dict[str, tuple[str | None, str]] = self._client.run(facts, self._requirements)
+        found = self._facts()
         if not found:
             raise NlptxError(
                 f"the scheduler at {self.address} has no workers",
@@ -135,6 +135,13 @@ class Cluster:
                 "note: the workers have different processors or BLAS libraries, so the last digits of scores may differ"
                 f" from those of a single machine: {'; '.join(sorted(kinds))}"
             )
+
+    def _facts(self) -> dict[str, tuple[str | None, str]]:
+        """Return, for each worker, why it is unsuitable (None if it is not), and its BLAS."""
+        with _loss_reported(self.address):
+            answers = self._client.run(facts, self._requirements, on_error="return")
+        # A worker that ends meanwhile answers with an error of the connection.
+        return {worker: answer for worker, answer in answers.items() if not isinstance(answer, OSError)}
 
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = True) -> Iterator[R]:
         """Yield ``work(item)`` for each item, in order.
@@ -213,9 +220,7 @@ class Cluster:
                 ) from None
 
     def _refuse(self, error: UnsuitableWorkerError) -> None:
-        with _loss_reported(self.address):
-            found = self._client.run(facts, self._requirements)
-        unsuitable = {worker for worker, (reason, _) in found.items() if reason is not None}
+        unsuitable = {worker for worker, (reason, _) in self._facts().items() if reason is not None}
         if not unsuitable - self._unsuitable:
             return
         self._unsuitable |= unsuitable
@@ -242,6 +247,13 @@ def _loss_reported(address: str) -> Iterator[None]:
         if isinstance(error, OSError) and not type(error).__module__.startswith("distributed"):
             raise
         raise _lost(address) from None
+
+
+def _silence_logs() -> None:
+    """Silence dask.distributed, which logs what is reported by exceptions; it gives its loggers levels of their own."""
+    for name in logging.root.manager.loggerDict:
+        if name.startswith(("distributed", "tornado")):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _lost(address: str) -> NlptxError:
