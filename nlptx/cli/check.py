@@ -58,7 +58,7 @@ _KINDS = (
     "--model",
     type=PATH,
     metavar="FILE",
-    help="Model that helps to find wrong labels, not trained on DATA; or bundled.",
+    help="Model, not trained on DATA, that helps to find wrong labels; or bundled.",
 )
 @option(
     "--similarity",
