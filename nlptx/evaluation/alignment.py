@@ -36,7 +36,7 @@ def align(
     for other in predictions:
         if other.targets.ndim != first.targets.ndim:
             raise LabelError(
-                f"of {first.source} and {other.source}, one predicts one label per text, the other any number of labels",
+                f"one of {first.source} and {other.source} predicts one label per text, the other any number of labels",
                 hint="Compare predictions of the same kind; for tables, give `label_separator`.",
             )
         same = other.documents is first.documents
