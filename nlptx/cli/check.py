@@ -58,7 +58,7 @@ _KINDS = (
     "--model",
     type=PATH,
     metavar="FILE",
-    help="Model, not trained on DATA, that helps to find wrong labels; or bundled.",
+    help="Model that helps to find wrong labels; it must not be trained on DATA.",
 )
 @option(
     "--similarity",
