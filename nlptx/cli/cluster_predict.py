@@ -155,7 +155,8 @@ def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterat
         with open(part.path, "rb") as rows:
             rows.seek(0 if first is None else part.header_size)
             shutil.copyfileobj(rows, file)
-        file.flush()
+        if file is sys.stdout.buffer:  # flushing a compressed file would change its bytes
+            file.flush()
         os.unlink(part.path)
         first = first or part
         yield part

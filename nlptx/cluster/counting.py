@@ -222,7 +222,7 @@ def encode_partition(job: CountJob, task: Encode) -> Encoded:
         for _ in corpus.blocks():
             pass
         return Encoded(corpus.documents, corpus.sha256)
-    with MemoryBudget(job.memory) as space, Workers(1) as workers:
+    with task.inputs[0].errors_located(), MemoryBudget(job.memory) as space, Workers(1) as workers:
         stream = read_stream(corpus.blocks(), job.settings, space, workers)
         check_complete(stream)
         facts = {"documents": corpus.documents, "sha256": corpus.sha256}
