@@ -86,6 +86,7 @@ ROOMS = [
     "experiments",
     "data_quality",
     "report",
+    "cluster",
     "cli",
     "estimator",
 ]

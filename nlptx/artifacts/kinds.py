@@ -13,6 +13,7 @@ KINDS = {
     "cooccurrence": "cooccur",
     **dict.fromkeys(PARTS, "cooccur"),
     "words": "merge",
+    "piece": "cooccur --cluster",
     "embeddings": "pca",
     "model": "train",
     "checkpoint": "train",

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.config import config_option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
@@ -46,6 +47,7 @@ SPLITS = ("train", "unsup")
 )
 @memory_options
 @reading_options(SPLITS)
+@cluster_options
 @run_options()
 def cooccur(
     inputs: tuple[str, ...],
@@ -57,6 +59,7 @@ def cooccur(
     memory: int,
     tmp_dir: str | None,
     reading: ReadOptions,
+    cluster: ClusterOptions,
     run: Run,
 ) -> None:
     """Count which words occur near each other.
@@ -83,8 +86,15 @@ def cooccur(
 
         part = Shard.parse(shard)
         output = unless_given("output", output, f"part-{part.number}.npz")
+    if cluster.address is not None and part is not None:
+        raise click.UsageError("--shard and --cluster both divide the input; give one of them.")
     stage = StageRun(run, output, (*inputs, vocabulary))
     run.reporter.detail(f"settings: {settings.to_dict()}")
+    if cluster.address is not None:
+        from nlptx.cli.cluster_cooccur import count_on_cluster
+
+        count_on_cluster(stage, cluster, inputs, settings, reading, SPLITS, memory, tmp_dir)
+        return
     from nlptx.artifacts import container
     from nlptx.cooccurrence.count import count_corpus
     from nlptx.cooccurrence.count_shard import count_shard, read_word_list

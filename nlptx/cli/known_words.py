@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,6 +48,13 @@ class KnownWords:
         elif not scored.truncated:  # known words after the truncation point are not counted
             self._words += scored.tokens
             self._known += scored.known_words
+
+    def extend(self, other: KnownWords, where: Callable[[str], str]) -> None:
+        """Add the counts of texts that follow; ``where`` corrects the positions of these texts."""
+        self._first_unlike = self._first_unlike or (where(other._first_unlike) if other._first_unlike else "")
+        self._named += [where(name) for name in other._named[: _NAMED - len(self._named)]]
+        for name in ("texts", "unknown", "unlike", "_words", "_known"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def notes(self, consequence: str) -> Iterator[str]:
         """Yield notes for the user; ``consequence`` describes how texts without known words are treated."""

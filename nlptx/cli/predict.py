@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from nlptx.cli.abstention import Abstention, abstention_options, coverage_note
+from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import Run, model_option, output_option, run_options
@@ -16,6 +19,12 @@ from nlptx.cli.prediction_format import FORMATS, choose_format
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import SettingsError
+from nlptx.io.output_path import STDOUT
+
+if TYPE_CHECKING:
+    from nlptx.classifier.model import Model
+    from nlptx.cli.prediction_writer import WriterOptions
+    from nlptx.cli.scoring_run import ScoredTexts
 
 # Maximum length, in characters, of a text that is repeated in a hint.
 _LONGEST_QUOTED = 60
@@ -46,6 +55,7 @@ _LONGEST_QUOTED = 60
     help="Put a ' before text that a spreadsheet would run (first character = + - @ tab CR).",
 )
 @reading_options(("test",), skip_bad=True)
+@cluster_options
 @run_options(json_help="The same as --format jsonl.")
 def predict(
     inputs: tuple[str, ...],
@@ -57,6 +67,7 @@ def predict(
     csv_safe: bool,
     abstention: Abstention,
     reading: ReadOptions,
+    cluster: ClusterOptions,
     run: Run,
 ) -> None:
     """Score text: a label, its confidence, and a score from -1 to 1 if the labels have an order.
@@ -98,44 +109,53 @@ def predict(
     by_variable = click.get_current_context().get_parameter_source("format") is ParameterSource.ENVIRONMENT
     layout = choose_format(format, run.json, output, by_variable=by_variable)
     from nlptx.classifier.model import Model
-    from nlptx.classifier.scoring import score
-    from nlptx.cli.known_words import KnownWords
-    from nlptx.cli.prediction_writer import open_writer
-    from nlptx.corpus.corpus import Corpus
-    from nlptx.corpus.labelled import documents_with_text
+    from nlptx.cli.prediction_writer import WriterOptions
     from nlptx.runtime.allocator import keep_freed_memory
-    from nlptx.runtime.workers import Workers
 
     keep_freed_memory()
     classifier = Model.load(model)
     threshold = abstention.threshold(classifier)
     reading = with_separator(reading, classifier)  # a label column may contain lists of labels
-    corpus = Corpus(inputs, reading, run.reporter.note)
-    pairs = ((document, document.text) for document in documents_with_text(corpus))
-    known_words, texts, answered = KnownWords(), 0, 0
-    with (
-        open_writer(
-            output, layout, classifier, details=details, guard=csv_safe, abstain=threshold, prior=prior
-        ) as rows,
-        Workers(run.jobs, processes=True) as workers,
-    ):
-        for batch in score(classifier, pairs, workers):
-            for document, scored in batch:
-                known_words.add(document.where, scored)
-                texts += 1
-                answered += scored.is_answered(threshold, prior=prior)
-                rows.write(document, scored)
-            rows.flush()
-        if corpus.source is not None:
-            rows.write_missing_header(corpus.source)
-    for name, free in rows.renamed.items():
+    writing = WriterOptions(details, csv_safe, threshold, prior)
+    scored: ScoredTexts | None
+    if cluster.address is None:
+        scored = _score(inputs, output, layout, classifier, reading, writing, run)
+    else:
+        from nlptx.cli.cluster_predict import score_on_cluster
+
+        scored = score_on_cluster(cluster, inputs, output, layout, model, reading, writing, run)
+    if scored is None:
+        return
+    for name, free in scored.renamed.items():
         run.reporter.note(f"note: the input has a column {name!r}; the prediction is in {free!r}")
-    corpus.note_left_out()
+    if left_out := scored.left_out.note():
+        run.reporter.note(left_out)
     labelled = "labelled by" if prior else "labelled ?, with"
-    for note in known_words.notes(f"{labelled} the share of each label in the training data"):
+    for note in scored.known_words.notes(f"{labelled} the share of each label in the training data"):
         run.reporter.note(note)
     if abstention.is_given:
-        run.reporter.note(coverage_note(answered, texts, threshold))
+        run.reporter.note(coverage_note(scored.answered, scored.texts, threshold))
+
+
+def _score(
+    inputs: tuple[str, ...],
+    output: str,
+    layout: str,
+    model: Model,
+    reading: ReadOptions,
+    writing: WriterOptions,
+    run: Run,
+) -> ScoredTexts:
+    """Score the texts on this machine."""
+    from nlptx.cli.prediction_writer import PredictionWriter, open_output
+    from nlptx.cli.scoring_run import score_corpus
+    from nlptx.corpus.corpus import Corpus
+    from nlptx.runtime.workers import Workers
+
+    live = output == STDOUT
+    with open_output(output) as file, Workers(run.jobs, processes=True) as workers:
+        rows = PredictionWriter(file, layout, model, writing, live=live, terminal=live and sys.stdout.isatty())
+        return score_corpus(Corpus(inputs, reading, run.reporter.note), model, rows, workers)
 
 
 def _check_exist(inputs: tuple[str, ...]) -> None:

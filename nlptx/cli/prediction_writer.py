@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nlptx.classifier.prediction_columns import free_name, prediction_columns
@@ -28,12 +29,29 @@ NO_LABEL = "?"
 # Printed in plain text for a text that has none of the labels. In tables, the cell is empty instead.
 NONE_OF_THEM = "-"
 # Input format -> output format, for input formats in which predictions cannot be written.
-_LAYOUTS = {"document": "text", "parquet": "csv"}
+LAYOUTS = {"document": "text", "parquet": "csv"}
 
 # Decimal places of probabilities and scores in tables.
 _DIGITS = 6
 _DIGITS_OF_SURPRISE = 2
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class WriterOptions:
+    """Options for the content of the rows.
+
+    Args:
+        details: whether to add ``n_tokens``, ``known_words``, ``truncated``, ``surprise`` and ``unlike``.
+        guard: whether to prevent spreadsheets from evaluating text as formulas; see :func:`guarded`.
+        abstain: minimum confidence; a text with a lower confidence gets no label.
+        prior: whether a text without a known word gets a label, chosen by the label frequencies of the training data.
+    """
+
+    details: bool
+    guard: bool
+    abstain: float
+    prior: bool
 
 
 class PredictionWriter:
@@ -46,46 +64,35 @@ class PredictionWriter:
         out: binary output stream.
         layout: format: auto, text, csv, tsv or jsonl.
         model: model that made the predictions; it provides the labels.
-        details: whether to add ``n_tokens``, ``known_words``, ``truncated``, ``surprise`` and ``unlike``.
-        guard: whether to prevent spreadsheets from evaluating text as formulas; see :func:`guarded`.
-        abstain: minimum confidence; a text with a lower confidence gets no label.
-        prior: whether a text without a known word gets a label, chosen by the label frequencies of the training data.
+        options: what to write.
         live: whether :meth:`flush` flushes the output, because another program may be waiting for the rows.
         terminal: whether the output is a terminal; control characters are then replaced.
+
+    Attributes:
+        renamed: usual name -> actual name, for columns of predictions whose usual name is already in use.
+        header: the cells of the header and the delimiter; None before a header is written.
+        header_size: number of bytes of the header.
     """
 
     def __init__(
-        self,
-        out: BinaryIO,
-        layout: str,
-        model: Model,
-        *,
-        details: bool,
-        guard: bool,
-        abstain: float,
-        prior: bool,
-        live: bool,
-        terminal: bool,
+        self, out: BinaryIO, layout: str, model: Model, options: WriterOptions, *, live: bool, terminal: bool
     ) -> None:
         self.out = out
         self.layout = layout
         self.model = model
         self.labels = model.label_names
         self.separator = None if model.label_sets is None else model.label_sets.separator
-        self.details = details
-        self.guard = guard
-        self.abstain = abstain
-        self.prior = prior
+        self.options = options
         self.live = live
         self.terminal = terminal
         self.renamed: dict[str, str] = {}
-        self._header: list[str] | None = None
-        self._delimiter = ","
+        self.header: tuple[list[str], str] | None = None
+        self.header_size = 0
 
     def write(self, document: Document, scored: Scored) -> None:
         """Write the row of one text."""
         if self.layout == "auto":
-            self.layout = _LAYOUTS.get(document.format, document.format)
+            self.layout = LAYOUTS.get(document.format, document.format)
         if self.layout == "text":
             self._line(self._short(document, scored))
             return
@@ -93,27 +100,26 @@ class PredictionWriter:
         if self.layout == "jsonl":
             self._line(json.dumps(row, ensure_ascii=False, default=str))
             return
-        if self._header is None:
-            self._header, self._delimiter = list(row), document.delimiter
-            self._cells(self._header)
-        if list(row) != self._header:
-            raise DataError(
-                "its columns differ from those before",
-                where=document.where,
-                hint="Use --format jsonl, or one file at a time.",
-            )
+        if self.header is None:
+            self._write_header(list(row), document.delimiter)
+        elif list(row) != self.header[0]:
+            raise other_columns(document.where)
         self._cells(row.values())
 
     def write_missing_header(self, source: Source) -> None:
         """Write the header for an input table if no row was written."""
-        if self._header is not None:
+        if self.header is not None:
             return
         layout = source.format if self.layout == "auto" else self.layout
         columns = ["text"] if source.format == "text" else source.columns
         if columns and layout in ("csv", "tsv"):
-            self.layout, self._delimiter = layout, source.delimiter
+            self.layout = layout
             nothing = Scored(self.model.priors.tolist(), (0,), 0.0, 0.0, 0, False, 0)
-            self._cells(self._full(Document("", fields=dict.fromkeys(columns)), nothing))
+            self._write_header(list(self._full(Document("", fields=dict.fromkeys(columns)), nothing)), source.delimiter)
+
+    def _write_header(self, names: list[str], delimiter: str) -> None:
+        self.header = names, delimiter
+        self.header_size = self._cells(names)
 
     def flush(self) -> None:
         """Flush the output if another program may be waiting for it."""
@@ -126,12 +132,12 @@ class PredictionWriter:
         # The text of a table cell may have several lines, which must become one line of output.
         text = document.text.replace("\r\n", " ").replace("\n", " ")
         text = text if document.line else document.source.translate(TSV_BREAKS)
-        text = guarded(text) if self.guard else text
+        text = guarded(text) if self.options.guard else text
         details = [cell(value) for value in self._details(scored).values()]
         return "\t".join([self._label(scored) or NONE_OF_THEM, f"{number:.4f}", *details, text])
 
     def _details(self, scored: Scored) -> dict[str, Any]:
-        if not self.details:
+        if not self.options.details:
             return {}
         surprise = None if scored.surprise is None else round(scored.surprise, _DIGITS_OF_SURPRISE)
         return {
@@ -144,7 +150,7 @@ class PredictionWriter:
 
     def _label(self, scored: Scored) -> str:
         """Return the label, or all labels joined by the separator."""
-        if not scored.is_answered(self.abstain, prior=self.prior):
+        if not scored.is_answered(self.options.abstain, prior=self.options.prior):
             return NO_LABEL
         labels = [self.labels[number] for number in scored.chosen]
         return labels[0] if self.separator is None else self.separator.join(labels)
@@ -153,7 +159,7 @@ class PredictionWriter:
         """Return the label for a table row; in JSON, several labels are a list, or None for a text without a label."""
         if self.separator is None or self.layout != "jsonl":
             return self._label(scored)
-        answered = scored.is_answered(self.abstain, prior=self.prior)
+        answered = scored.is_answered(self.options.abstain, prior=self.options.prior)
         return [self.labels[number] for number in scored.chosen] if answered else None
 
     def _full(self, document: Document, scored: Scored) -> dict[str, Any]:
@@ -170,16 +176,27 @@ class PredictionWriter:
             row[free] = value
         return row
 
-    def _cells(self, values: Iterable[Any]) -> None:
-        if self.guard:
+    def _cells(self, values: Iterable[Any]) -> int:
+        if self.options.guard:
             values = [guarded(value) if isinstance(value, str) else value for value in values]
-        self._line(table_line([cell(value) for value in values], self.layout, self._delimiter))
+        delimiter = "," if self.header is None else self.header[1]
+        return self._line(table_line([cell(value) for value in values], self.layout, delimiter))
 
-    def _line(self, text: str) -> None:
+    def _line(self, text: str) -> int:
+        """Write a line. Return the number of its bytes."""
         if self.terminal:
             text = neutralised(text)
         # A lone surrogate cannot be encoded in UTF-8. The escape \udXXX is valid in JSON.
-        self.out.write(text.encode("utf-8", "backslashreplace") + b"\n")
+        line = text.encode("utf-8", "backslashreplace") + b"\n"
+        self.out.write(line)
+        return len(line)
+
+
+def other_columns(where: str) -> DataError:
+    """Return the error for a table whose columns differ from the columns that were written before."""
+    return DataError(
+        "its columns differ from those before", where=where, hint="Use --format jsonl, or one file at a time."
+    )
 
 
 def rounded(probabilities: Sequence[float]) -> list[float]:
@@ -211,18 +228,14 @@ def _place(document: Document) -> dict[str, Any]:
 
 
 @contextmanager
-def open_writer(output: str, layout: str, model: Model, **options: Any) -> Iterator[PredictionWriter]:
+def open_output(output: str) -> Iterator[BinaryIO]:
     """Open the output. A file is written atomically at the end, and compressed if its name ends in .gz, .bz2 or .xz.
 
     Args:
         output: path of the output, or ``-`` for standard output.
-        layout: as for :class:`PredictionWriter`.
-        model: as for :class:`PredictionWriter`.
-        options: ``details``, ``guard``, ``abstain`` and ``prior`` of :class:`PredictionWriter`.
     """
     if output == STDOUT:
-        terminal = sys.stdout.isatty()
-        yield PredictionWriter(sys.stdout.buffer, layout, model, live=True, terminal=terminal, **options)
+        yield sys.stdout.buffer
         return
     with atomic_output(output) as whole, compressed(whole, output) as file:
-        yield PredictionWriter(file, layout, model, live=False, terminal=False, **options)
+        yield file

@@ -152,9 +152,13 @@ def stream_details(stream: TokenStream, vocabulary: Vocabulary) -> dict[str, int
 def choose_words(stream: TokenStream, settings: CountSettings) -> Vocabulary:
     """Return the most frequent words of a token stream. Raises DataError if no word is frequent enough."""
     counts = stream.counts(settings.min_count)
+    return vocabulary_from(counts or stream.counts(), settings)
+
+
+def vocabulary_from(counts: dict[bytes, int], settings: CountSettings) -> Vocabulary:
+    """Return the most frequent of some words. Raises DataError if no word is frequent enough."""
     words = rank_words(counts, settings.min_count, settings.max_words)
     if not words:
-        counts = stream.counts()
         if not counts:
             raise DataError("the corpus is empty: no word was found in it")
         top = max(counts, key=counts.__getitem__)

@@ -31,7 +31,7 @@ def merge(parts: Sequence[SpilledMatrix], budget: MemoryBudget, workers: Workers
     edges = sorted({0, *cuts, len(total) - 1})
 
     def add(rows: tuple[int, int]) -> SparseRows:
-        summed = _sum_in_tree([_slice(part, indptr, *rows) for part, indptr in zip(parts, bounds, strict=True)])
+        summed = sum_in_tree([_slice(part, indptr, *rows) for part, indptr in zip(parts, bounds, strict=True)])
         return SparseRows(
             summed.indices.astype(np.int32, copy=False), summed.data, np.diff(summed.indptr).astype(np.int64)
         )
@@ -45,7 +45,7 @@ def merge(parts: Sequence[SpilledMatrix], budget: MemoryBudget, workers: Workers
     return result
 
 
-def _sum_in_tree(parts: list[sp.csr_matrix]) -> sp.csr_matrix:
+def sum_in_tree(parts: list[sp.csr_matrix]) -> sp.csr_matrix:
     """Sum matrices pairwise, so that each entry is copied only a logarithmic number of times."""
     while len(parts) > 1:
         pairs = [parts[i] + parts[i + 1] for i in range(0, len(parts) - 1, 2)]

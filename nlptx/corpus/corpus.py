@@ -12,6 +12,7 @@ from nlptx.corpus.content import HEAD, kind_by_name, not_text, table_note
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.formats import read_blocks, read_text
 from nlptx.corpus.left_out import LeftOut
+from nlptx.corpus.partition import Partition
 from nlptx.corpus.sources import Source, damage_reported, open_input
 from nlptx.corpus.tables import read_table
 from nlptx.errors import DataError, SettingsError
@@ -30,13 +31,13 @@ class Corpus:
     be read and were left out because of ``skip_bad``.
 
     Args:
-        inputs: paths of files, folders and archives, or ``-`` for standard input.
+        inputs: paths of files, folders and archives; ``-`` for standard input; or partitions of such inputs.
         options: options for reading.
         on_note: called with each note about an input, for example that a text file looks like a table.
         noted: guesses that have already been reported and are not reported again. Several corpora can share this set.
     """
 
-    inputs: Iterable[str]
+    inputs: Iterable[str | Partition]
     options: ReadOptions = ReadOptions()
     on_note: Callable[[str], None] = field(default=lambda note: None, repr=False)
     noted: set[str] = field(default_factory=set, repr=False)
@@ -56,7 +57,7 @@ class Corpus:
     def _from_each_source(self, read: Callable[[Source], Iterator[T]]) -> Iterator[T]:
         for name in self.inputs:
             # Damage may be detected when an input is opened or while its documents are read.
-            with damage_reported(name):
+            with damage_reported(str(name)):
                 for source in open_input(name, self.options):
                     self.source = source
                     self._check_content(source)
@@ -65,7 +66,7 @@ class Corpus:
     def _check_content(self, source: Source) -> None:
         """Raise DataError for an input that is not text. Add a note if it is read as text but looks like a table."""
         self._check_options(source)
-        if source.format == "parquet":
+        if source.format == "parquet" or source.continued:
             return
         head = cast(io.BufferedReader, source.stream).peek(HEAD)[:HEAD]
         if found := not_text(head):

@@ -32,7 +32,7 @@ def read_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[bytes, i
     """
     number = 1  # number of the first line of the block
     for block, count in _whole_lines(source):
-        if number == 1:
+        if number == 1 and not source.continued:
             block = block.removeprefix(_BOM)
         if not _is_plain(block):
             lines = enumerate(block.split(b"\n")[:-1], start=number)
@@ -88,7 +88,7 @@ def read_lines(source: Source, options: ReadOptions) -> Iterator[tuple[int, str]
     for number, line in enumerate(iter(partial(source.stream.readline, source.longest + 1), b""), start=1):
         if len(line) > source.longest:
             _too_long(source, number)
-        if number == 1:
+        if number == 1 and not source.continued:
             line = line.removeprefix(_BOM)
             if source.format != "text" and b"\r" in line.rstrip(b"\r") and not line.endswith(b"\n"):
                 raise DataError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 # Maximum number of rows that a note lists.
 _NAMED = 3
@@ -25,6 +26,11 @@ class LeftOut:
         self._causes[cause] += 1
         if len(self._named) < _NAMED:
             self._named.append(where)
+
+    def extend(self, other: LeftOut, where: Callable[[str], str]) -> None:
+        """Add rows that follow; ``where`` corrects the positions of these rows."""
+        self._causes += other._causes
+        self._named += [where(name) for name in other._named[: _NAMED - len(self._named)]]
 
     def __len__(self) -> int:
         return self._causes.total()

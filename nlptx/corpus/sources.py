@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, NoReturn, Self, cast
 
 from nlptx.corpus.compression import is_packed, open_by_content, open_by_name
 from nlptx.corpus.document import SPLITS, ReadOptions
+from nlptx.corpus.partition import Partition
 from nlptx.errors import DataError, SettingsError
 from nlptx.io.whole_file import open_whole
 
@@ -46,6 +47,7 @@ class Source:
         packed: whether the input is compressed or an archive.
         columns: column names of a table, available after its header has been read.
         delimiter: character between the columns of a CSV table, available after its header has been read.
+        continued: whether the stream starts in the middle of a file.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Source:
     packed: bool = False
     columns: list[str] = field(default_factory=list)
     delimiter: str = ","
+    continued: bool = False
 
     @property
     def longest(self) -> int:
@@ -63,20 +66,22 @@ class Source:
         return _LONGEST_PACKED if self.packed else _LONGEST
 
 
-def open_input(name: str, options: ReadOptions) -> Iterator[Source]:
+def open_input(name: str | Partition, options: ReadOptions) -> Iterator[Source]:
     """Yield the sources of an input, each as an open stream. A source is closed before the next one is opened.
 
     Raises:
         SettingsError: the path does not exist, or standard input is closed.
         DataError: a folder or archive contains no document.
     """
-    if name == STDIN:
+    if isinstance(name, Partition):
+        yield from _partition(name, options)
+    elif name == STDIN:
         yield _standard_input(options)
     elif os.path.isdir(name):
         yield from _folder(Path(name), options)
     elif not os.path.exists(name):
         raise SettingsError(f"{name}: no such file or folder")
-    elif name.lower().endswith(_ARCHIVES):
+    elif is_archive(name):
         yield from _archive(name, options)
     else:
         yield from _file(name, options)
@@ -107,6 +112,21 @@ def _standard_input(options: ReadOptions) -> Source:
     if not hasattr(stream, "peek"):  # examining the first bytes needs peek(), which such an object may lack
         stream = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream)))
     return Source("<stdin>", stream, _format("", options))
+
+
+def _partition(partition: Partition, options: ReadOptions) -> Iterator[Source]:
+    if partition.is_whole:
+        for source in open_input(partition.path, options):
+            source.name = partition.shown(source.name)
+            yield source
+        return
+    with partition.open() as stream:
+        yield Source(partition.name, stream, _format(partition.name, options), continued=partition.start > 0)
+
+
+def is_archive(name: str) -> bool:
+    """Return whether an input is an archive of documents, judging by its name."""
+    return name.lower().endswith(_ARCHIVES)
 
 
 def format_by_name(name: str) -> str:

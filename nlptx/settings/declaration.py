@@ -18,7 +18,7 @@ _LONGEST_REPR = 90
 # Sections of the help text, in order. The first section contains the options that most users need.
 GROUPS = (
     *("Options", "Data", "Start", "Counting", "Transform", "Power iteration"),
-    *("Network", "N-grams", "Training", "Output"),
+    *("Network", "N-grams", "Training", "Cluster", "Output"),
 )
 MAIN = GROUPS[0]
 

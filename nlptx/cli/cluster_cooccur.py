@@ -1,0 +1,92 @@
+"""``nlptx cooccur --cluster``: the workers of a cluster count the pairs of words."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator, Sequence
+
+from nlptx.artifacts import container
+from nlptx.cli.cluster_options import ClusterOptions, print_plan, shared_folder
+from nlptx.cli.stage_facts import count_facts
+from nlptx.cli.stage_run import StageRun
+from nlptx.cluster.counting import CountJob, count_partitions
+from nlptx.cooccurrence.count import count_corpus
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.cutting import PARTITION, cut_inputs
+from nlptx.corpus.document import ReadOptions, non_default_options
+from nlptx.corpus.partition import Partition
+from nlptx.io.spill import MemoryBudget
+from nlptx.runtime.workers import Workers
+from nlptx.settings import CountSettings
+
+# Number of bytes that are counted to estimate the time.
+_SAMPLE = 4 << 20
+
+
+def count_on_cluster(
+    stage: StageRun,
+    cluster: ClusterOptions,
+    inputs: Sequence[str],
+    settings: CountSettings,
+    reading: ReadOptions,
+    splits: tuple[str, ...],
+    memory: int,
+    tmp_dir: str | None,
+) -> None:
+    """Count on a cluster and write the artifact, or print the plan."""
+    assert cluster.address is not None
+    run = stage.run
+    partitions = cut_inputs(inputs, reading.format, PARTITION)
+    if cluster.dry_run:
+        print_plan(cluster.address, partitions, _rate(inputs, settings, reading), memory, run)
+        return
+    with shared_folder(stage.output, tmp_dir) as folder, MemoryBudget(memory, folder) as space:
+        job = CountJob.of(partitions, settings, reading, folder, memory)
+        seen = dict.fromkeys([*(partition.path for partition in partitions), folder])
+        with cluster.open(list(seen), run) as workers, run.reporter.meter("counting") as meter:
+            progress = _Progress(partitions)
+
+            def show(step: str, done: int, total: int) -> None:
+                meter(done / total, progress.state(step, done, total), title=step)
+
+            counts = count_partitions(partitions, job, workers, space, on_note=run.reporter.note, on_progress=show)
+        details = counts.details | {"reading": non_default_options(reading, splits)}
+        container.write(stage.output, dataclasses.replace(counts, details=details).to_artifact())
+        stage.finish("counts", count_facts(details, len(counts.vocabulary), len(counts.matrix.columns)))
+
+
+class _Progress:
+    """Describes the progress of a step: tasks, throughput and remaining time."""
+
+    def __init__(self, partitions: Sequence[Partition]) -> None:
+        self._megabytes = sum(partition.size for partition in partitions) / 1e6
+        self._step, self._started = "", 0.0
+
+    def state(self, step: str, done: int, total: int) -> str:
+        """Return a description such as "3 of 8 tasks, 40 MB/s, 12 s left"."""
+        if step != self._step:
+            self._step, self._started = step, time.monotonic()
+        seconds = time.monotonic() - self._started
+        state = f"{done:,} of {total:,} tasks"
+        if done and seconds:
+            speed = self._megabytes * done / total / seconds
+            state += f", {speed:,.0f} MB/s, {seconds * (total - done) / done:,.0f} s left"
+        return state
+
+
+def _rate(inputs: Sequence[str], settings: CountSettings, reading: ReadOptions) -> float:
+    """Return the number of bytes of text that one core counts per second, measured at the start of the corpus."""
+    sample: list[bytes] = []
+    for block in Corpus(inputs, reading).blocks():
+        sample.append(block)
+        if sum(map(len, sample)) >= _SAMPLE:
+            break
+
+    def blocks() -> Iterator[bytes]:
+        yield from sample
+
+    started = time.perf_counter()
+    with MemoryBudget() as space, Workers(1) as workers:
+        count_corpus(blocks(), dataclasses.replace(settings, min_count=1), space, workers)
+    return sum(map(len, sample)) / (time.perf_counter() - started)

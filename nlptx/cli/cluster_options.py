@@ -1,0 +1,129 @@
+"""The options ``--cluster`` and ``--dry-run``, and functions shared by the commands that have them."""
+
+from __future__ import annotations
+
+import functools
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nlptx.cli.command import option
+from nlptx.cli.options import Run
+from nlptx.cli.reporter import print_json
+from nlptx.errors import OutputError
+from nlptx.io.output_path import STDOUT
+
+if TYPE_CHECKING:
+    from nlptx.cluster.cluster import Cluster
+    from nlptx.corpus.partition import Partition
+
+_GROUP = "Cluster"
+
+
+@dataclass(frozen=True)
+class ClusterOptions:
+    """Values of the options ``--cluster`` and ``--dry-run``.
+
+    Args:
+        address: address of the cluster; None to use only this machine.
+        dry_run: whether only to print what would be done.
+    """
+
+    address: str | None
+    dry_run: bool
+
+    def open(self, paths: Sequence[str], run: Run) -> Cluster:
+        """Connect to the cluster.
+
+        Args:
+            paths: files and folders to which every worker must have access.
+            run: options shared by all commands.
+
+        Raises:
+            NlptxError: see :class:`nlptx.cluster.cluster.Cluster`.
+        """
+        from nlptx.cluster.cluster import Cluster
+        from nlptx.cluster.worker import Requirements
+
+        assert self.address is not None
+        return Cluster(self.address, Requirements.of(paths), run.reporter.note)
+
+
+def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--cluster`` and ``--dry-run``; the command receives them as ``cluster``."""
+
+    @option(
+        "--cluster",
+        metavar="ADDRESS",
+        group=_GROUP,
+        help="Run on local:N (N processes on this machine) or on the dask scheduler at tcp://HOST:PORT.",
+    )
+    @option("--dry-run", is_flag=True, group=_GROUP, help="With --cluster, only print what would be done.")
+    @functools.wraps(function)
+    def wrapped(*args: Any, cluster: str | None, dry_run: bool, **kwargs: Any) -> Any:
+        if cluster is None and dry_run:
+            raise click.UsageError("--dry-run prints the plan for --cluster; give both.")
+        if cluster is not None:
+            from nlptx.cluster.cluster import check_address
+
+            check_address(cluster)
+        return function(*args, cluster=ClusterOptions(cluster, dry_run), **kwargs)
+
+    return wrapped
+
+
+@contextmanager
+def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
+    """Make a folder for intermediate results, shared by all workers. It is removed when the ``with`` block ends.
+
+    Args:
+        output: path of the output. The folder is made beside it, because the output is usually on shared storage.
+        chosen: parent folder that the user chose, or None.
+
+    Raises:
+        OutputError: the folder cannot be made.
+    """
+    parent = chosen or (os.getcwd() if output == STDOUT else os.path.dirname(os.path.abspath(output)))
+    try:
+        made = tempfile.TemporaryDirectory(prefix=".nlptx-", dir=parent, ignore_cleanup_errors=True)
+    except OSError as error:
+        raise OutputError(
+            f"the folder for intermediate results cannot be used: {error.strerror}",
+            where=parent,
+            hint="Choose a folder that all workers see with `tmp_dir`, or write the output to one.",
+        ) from error
+    with made as folder:
+        yield folder
+
+
+def print_plan(address: str, partitions: Sequence[Partition], rate: float, memory: int | None, run: Run) -> None:
+    """Print what a command would do on a cluster.
+
+    Args:
+        address: address of the cluster.
+        partitions: the input.
+        rate: bytes of text that one worker processes per second, measured on a sample.
+        memory: memory limit of a task; None if the command has no limit.
+        run: options shared by all commands.
+    """
+    from nlptx.cluster.cluster import LOCAL
+
+    size = sum(partition.size for partition in partitions)
+    plan: dict[str, Any] = {"partitions": len(partitions), "bytes": size}
+    if not all(partition.is_whole for partition in partitions):
+        plan["largest_partition"] = max(partition.size for partition in partitions)
+    if memory is not None:
+        plan["memory_per_worker"] = memory
+    plan["seconds_on_one_worker"] = round(size / rate, 1)
+    if address.startswith(LOCAL):
+        workers = min(int(address.removeprefix(LOCAL)), len(partitions))
+        plan["seconds"] = round(size / rate / workers, 1)
+    if run.json:
+        print_json(plan)
+    else:
+        run.reporter.facts(f"plan for {address}", ((name.replace("_", " "), value) for name, value in plan.items()))

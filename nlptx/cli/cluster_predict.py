@@ -1,0 +1,183 @@
+"""``nlptx predict --cluster``: the workers score partitions of the input, and the rows are joined in order."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import islice
+from typing import BinaryIO
+
+from nlptx.classifier.model import Model
+from nlptx.cli.cluster_options import ClusterOptions, print_plan, shared_folder
+from nlptx.cli.options import Run
+from nlptx.cli.prediction_writer import LAYOUTS, PredictionWriter, WriterOptions, open_output, other_columns
+from nlptx.cli.scoring_run import ScoredTexts, score_corpus
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.cutting import cut_inputs
+from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.partition import Partition
+from nlptx.corpus.sources import format_by_name, is_archive
+from nlptx.io.atomic_write import atomic_output
+from nlptx.io.output_path import STDOUT
+from nlptx.runtime.workers import Workers
+
+# Bytes of a partition: fewer than for counting, because scoring takes longer and the first rows should appear soon.
+_PARTITION = 32 << 20
+# Number of texts that are scored to estimate the time.
+_SAMPLE = 2000
+
+
+@dataclass(frozen=True)
+class ScoreJob:
+    """The data that all scoring tasks share.
+
+    Args:
+        model: absolute path of the model; None for the bundled model.
+        reading: options for reading the input.
+        writing: options for the content of the rows.
+        layout: format of the rows.
+        terminal: whether the output is a terminal.
+        folder: absolute path of a folder for intermediate results, which all workers see.
+    """
+
+    model: str | None
+    reading: ReadOptions
+    writing: WriterOptions
+    layout: str
+    terminal: bool
+    folder: str
+
+
+@dataclass(frozen=True)
+class ScorePartition:
+    """The task of scoring one partition; ``number`` is its position among all partitions."""
+
+    number: int
+    partition: Partition
+
+    def __str__(self) -> str:
+        return str(self.partition)
+
+
+@dataclass(frozen=True)
+class ScoredPartition:
+    """The result of a task.
+
+    Args:
+        partition: the partition.
+        path: file of the rows.
+        header: the cells of the header and the delimiter; None if there is no header.
+        header_size: number of bytes of the header.
+        texts: facts about the texts, to be reported.
+        notes: notes about the input.
+    """
+
+    partition: Partition
+    path: str
+    header: tuple[list[str], str] | None
+    header_size: int
+    texts: ScoredTexts
+    notes: list[str]
+
+
+def score_on_cluster(
+    cluster: ClusterOptions,
+    inputs: Sequence[str],
+    output: str,
+    layout: str,
+    model: str | None,
+    reading: ReadOptions,
+    writing: WriterOptions,
+    run: Run,
+) -> ScoredTexts | None:
+    """Score texts on a cluster. Return facts to report about them, or None after printing the plan."""
+    assert cluster.address is not None
+    partitions = cut_inputs(inputs, reading.format, _PARTITION)
+    if cluster.dry_run:
+        print_plan(cluster.address, partitions, _rate(inputs, model, reading), None, run)
+        return None
+    if layout == "auto":
+        layout = _layout(partitions[0], reading)
+    result, noted = ScoredTexts(), set[str]()
+    with shared_folder(output, None) as folder:
+        terminal = output == STDOUT and sys.stdout.isatty()
+        path = None if model is None else os.path.abspath(model)
+        job = ScoreJob(path, reading, writing, layout, terminal, folder)
+        tasks = (ScorePartition(number, partition) for number, partition in enumerate(partitions))
+        seen = dict.fromkeys([*(partition.path for partition in partitions), *([path] if path else []), folder])
+        with (
+            open_output(output) as file,
+            cluster.open(list(seen), run) as workers,
+            run.reporter.meter("scoring") as meter,
+        ):
+            started = time.monotonic()
+            for part in _with_one_header(workers.map(partial(score_partition, job), tasks), file):
+                done = partitions.index(part.partition) + 1
+                for note in part.notes:
+                    if note not in noted:
+                        noted.add(note)
+                        run.reporter.note(note)
+                result.add(part.texts, part.partition.where)
+                speed = result.texts / max(time.monotonic() - started, 1e-9)
+                state = f"{done:,} of {len(partitions):,} partitions, {result.texts:,} texts, {speed:,.0f} per second"
+                meter(done / len(partitions), state)
+    return result
+
+
+def score_partition(job: ScoreJob, task: ScorePartition) -> ScoredPartition:
+    """Score a partition, and write its rows to a file."""
+    notes: list[str] = []
+    corpus = Corpus([task.partition], job.reading, notes.append)
+    path = os.path.join(job.folder, f"scores-{task.number:06}")
+    with atomic_output(path) as file, Workers(1) as workers:
+        rows = PredictionWriter(file, job.layout, _load(job.model), job.writing, live=False, terminal=job.terminal)
+        with task.partition.errors_located():
+            texts = score_corpus(corpus, rows.model, rows, workers)
+    return ScoredPartition(task.partition, path, rows.header, rows.header_size, texts, notes)
+
+
+@lru_cache(maxsize=1)
+def _load(path: str | None) -> Model:
+    return Model.load(path)
+
+
+def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterator[ScoredPartition]:
+    """Copy the rows of all partitions to the output, and remove their files. Raises DataError if columns differ."""
+    first: ScoredPartition | None = None
+    for part in parts:
+        if first is not None and part.header != first.header:
+            raise other_columns(part.partition.name)
+        with open(part.path, "rb") as rows:
+            rows.seek(0 if first is None else part.header_size)
+            shutil.copyfileobj(rows, file)
+        if file is sys.stdout.buffer:  # flushing a compressed file would change its bytes
+            file.flush()
+        os.unlink(part.path)
+        first = first or part
+        yield part
+
+
+def _layout(partition: Partition, reading: ReadOptions) -> str:
+    """Return the format of the rows for the format of the first input."""
+    if os.path.isdir(partition.path) or is_archive(partition.name):
+        return LAYOUTS["document"]
+    format = format_by_name(partition.name) if reading.format == "auto" else reading.format
+    return LAYOUTS.get(format, format)
+
+
+def _rate(inputs: Sequence[str], model: str | None, reading: ReadOptions) -> float:
+    """Return the number of bytes of text that one core scores per second, measured on the first texts."""
+    from nlptx.classifier.scoring import score
+
+    classifier = Model.load(model)
+    texts = [document.text for document in islice(Corpus(inputs, reading), _SAMPLE)]
+    started = time.perf_counter()
+    with Workers(1) as workers:
+        for _ in score(classifier, ((None, text) for text in texts), workers):
+            pass
+    return sum(len(text.encode("utf-8", "replace")) + 1 for text in texts) / (time.perf_counter() - started)

@@ -1,0 +1,58 @@
+"""Scores the texts of a corpus, and writes the predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from nlptx.classifier.model import Model
+from nlptx.classifier.scoring import score
+from nlptx.cli.known_words import KnownWords
+from nlptx.cli.prediction_writer import PredictionWriter
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.labelled import documents_with_text
+from nlptx.corpus.left_out import LeftOut
+from nlptx.runtime.workers import Workers
+
+
+@dataclass
+class ScoredTexts:
+    """Facts to report about the texts that were scored.
+
+    Args:
+        known_words: counts of known words.
+        texts: number of texts.
+        answered: number of texts that got a label.
+        renamed: usual name -> actual name, for columns of predictions whose usual name is already in use.
+        left_out: rows that were left out.
+    """
+
+    known_words: KnownWords = field(default_factory=KnownWords)
+    texts: int = 0
+    answered: int = 0
+    renamed: dict[str, str] = field(default_factory=dict)
+    left_out: LeftOut = field(default_factory=LeftOut)
+
+    def add(self, other: ScoredTexts, where: Callable[[str], str]) -> None:
+        """Add the texts of the next partition. ``where`` corrects their positions."""
+        self.known_words.extend(other.known_words, where)
+        self.texts += other.texts
+        self.answered += other.answered
+        self.renamed |= other.renamed
+        self.left_out.extend(other.left_out, where)
+
+
+def score_corpus(corpus: Corpus, model: Model, rows: PredictionWriter, workers: Workers) -> ScoredTexts:
+    """Score the texts of a corpus, and write a row for each. For the errors, see :func:`nlptx.classifier.score`."""
+    result = ScoredTexts(renamed=rows.renamed, left_out=corpus.left_out)
+    pairs = ((document, document.text) for document in documents_with_text(corpus))
+    for batch in score(model, pairs, workers):
+        for document, scored in batch:
+            result.known_words.add(document.where, scored)
+            result.texts += 1
+            result.answered += scored.is_answered(rows.options.abstain, prior=rows.options.prior)
+            rows.write(document, scored)
+        rows.flush()
+    if corpus.source is not None:
+        rows.write_missing_header(corpus.source)
+    return result

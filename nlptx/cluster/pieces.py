@@ -1,0 +1,63 @@
+"""Intermediate results of a cluster: files on storage that all workers share.
+
+A file gets its name only when it is complete, so a task may run twice. Its checksum is checked when it is read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.artifacts.container import Artifact, build, read, write
+from nlptx.artifacts.validation import need_array
+from nlptx.cooccurrence.window_pairs import SparseRows
+from nlptx.io.spill import SpilledArray
+
+KIND = "piece"
+
+
+def write_words(path: str, counts: Iterable[tuple[bytes, int]]) -> None:
+    """Write words and their counts. Raises OutputError."""
+    pairs = list(counts)
+    words = np.frombuffer(b"\n".join(word for word, _ in pairs), np.uint8)
+    _write(path, words=words, counts=np.array([count for _, count in pairs], np.int64))
+
+
+def read_words(path: str) -> list[tuple[bytes, int]]:
+    """Read what :func:`write_words` wrote. Raises ArtifactError."""
+
+    def pairs(artifact: Artifact) -> list[tuple[bytes, int]]:
+        words = need_array(artifact, "words", "uint8", (None,)).tobytes()
+        counts = need_array(artifact, "counts", "int64", (None,)).tolist()
+        return list(zip(words.split(b"\n") if counts else [], counts, strict=True))
+
+    return build(read(path, KIND), pairs, path)
+
+
+def write_rows(path: str, rows: SparseRows) -> None:
+    """Write consecutive rows of a sparse matrix. Raises OutputError."""
+    _write(path, columns=rows.columns, sums=rows.sums, lengths=rows.lengths)
+
+
+def read_rows(path: str) -> SparseRows:
+    """Read what :func:`write_rows` wrote. Raises ArtifactError."""
+
+    def rows(artifact: Artifact) -> SparseRows:
+        columns = need_array(artifact, "columns", "int32", (None,))
+        sums = need_array(artifact, "sums", "float64", (len(columns),))
+        return SparseRows(columns, sums, need_array(artifact, "lengths", "int64", (None,)))
+
+    return build(read(path, KIND), rows, path)
+
+
+def remove(paths: Iterable[str]) -> None:
+    """Remove files that are no longer needed."""
+    for path in paths:
+        os.unlink(path)
+
+
+def _write(path: str, **arrays: NDArray | SpilledArray) -> None:
+    write(path, Artifact(KIND, {}, arrays, None, {}))

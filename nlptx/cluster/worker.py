@@ -1,0 +1,137 @@
+"""The code that runs on the workers of a cluster: checks before the first task, and the tasks themselves."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeVar
+
+from nlptx import __version__
+from nlptx.errors import NlptxError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+# Number of bytes at the start of a file that are compared.
+_HEAD = 1 << 16
+
+
+class UnsuitableWorkerError(NlptxError):
+    """A worker is not suitable: it has other versions, or no access to the files."""
+
+
+@dataclass(frozen=True)
+class SeenFile:
+    """A file or folder to which every worker must have access.
+
+    Args:
+        path: absolute path.
+        size: number of bytes; -1 for a folder.
+        head: SHA-256 of the first bytes; empty for a folder.
+    """
+
+    path: str
+    size: int
+    head: str
+
+    @classmethod
+    def at(cls, path: str) -> SeenFile:
+        """Describe a file or folder. Raises OSError if it cannot be read."""
+        path = os.path.abspath(path)
+        if os.path.isdir(path):
+            os.listdir(path)
+            return cls(path, -1, "")
+        with open(path, "rb") as file:
+            return cls(path, os.path.getsize(path), hashlib.sha256(file.read(_HEAD)).hexdigest())
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """Properties that a worker must share with the machine that starts the work.
+
+    Args:
+        versions: names and versions of the programs that determine the result.
+        files: inputs, and the folder for results.
+    """
+
+    versions: tuple[tuple[str, str], ...]
+    files: tuple[SeenFile, ...]
+
+    @classmethod
+    def of(cls, paths: Sequence[str]) -> Requirements:
+        """Return the requirements of work that reads and writes at the given paths."""
+        return cls(versions(), tuple(SeenFile.at(path) for path in paths))
+
+    def check(self) -> None:
+        """Check the machine on which this is called. Raises UnsuitableWorkerError, which names the machine."""
+        host = platform.node()
+        for (name, expected), (_, found) in zip(self.versions, versions(), strict=True):
+            if found != expected:
+                raise UnsuitableWorkerError(
+                    f"the worker on {host} has {name} {found}; expected {expected}",
+                    hint="Install the same versions on all machines.",
+                )
+        for file in self.files:
+            try:
+                seen = SeenFile.at(file.path)
+            except OSError as error:
+                raise UnsuitableWorkerError(
+                    f"the worker on {host} cannot read it: {(error.strerror or str(error)).lower()}",
+                    where=file.path,
+                    hint="All workers must see the inputs and the folder of the output at the same paths.",
+                ) from None
+            if seen != file:
+                raise UnsuitableWorkerError(
+                    f"the worker on {host} sees another file here ({seen.size:,} bytes; expected {file.size:,})",
+                    where=file.path,
+                    hint="All workers must see the same files at the same paths.",
+                )
+
+
+def versions() -> tuple[tuple[str, str], ...]:
+    """Return the versions of everything that determines the bytes of a result, except for the BLAS."""
+    import numpy
+    import scipy
+
+    python = ".".join(platform.python_version_tuple()[:2])
+    return (("nlptx", __version__), ("Python", python), ("NumPy", numpy.__version__), ("SciPy", scipy.__version__))
+
+
+def blas() -> str:
+    """Return the BLAS of NumPy and the processor type it uses, which determine the last digits of products."""
+    import numpy  # noqa: F401  (loads the BLAS)
+    from threadpoolctl import threadpool_info
+
+    found = {(each["internal_api"], each.get("version"), each.get("architecture")) for each in threadpool_info()}
+    return ", ".join(" ".join(str(part) for part in each if part) for each in sorted(found, key=str))
+
+
+@lru_cache(maxsize=16)
+def _checked(requirements: Requirements) -> None:
+    """Check the requirements once per process. A failure is not stored, because the cause may be fixed later."""
+    from nlptx.runtime.blas import use_one_blas_thread
+
+    use_one_blas_thread()
+    requirements.check()
+
+
+def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
+    """Do one task on a worker. Raises UnsuitableWorkerError, or the error of the task."""
+    from threadpoolctl import threadpool_limits
+
+    _checked(requirements)
+    with threadpool_limits(1):
+        return work(item)
+
+
+def facts(requirements: Requirements) -> tuple[str | None, str]:
+    """Return the reason why a worker is unsuitable, or None; and its BLAS."""
+    try:
+        _checked(requirements)
+    except UnsuitableWorkerError as error:
+        return str(error), ""
+    return None, blas()

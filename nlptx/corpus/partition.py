@@ -1,0 +1,116 @@
+"""Partitions: pieces of the inputs that can be read independently, on any machine.
+
+The partitions depend only on the inputs, not on the number of workers.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from nlptx.errors import DataError
+from nlptx.io.whole_file import open_whole
+
+# Number of bytes that are read at a time to count lines.
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Consecutive lines of a file, or a whole input that cannot be cut: a compressed or CSV file, archive or folder.
+
+    A line belongs to the partition that contains its first byte.
+
+    Args:
+        name: the input as the user gave it, for messages.
+        path: absolute path of the input.
+        start: offset of the first byte.
+        stop: offset after the last byte; None for a whole input.
+    """
+
+    name: str
+    path: str
+    start: int = 0
+    stop: int | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.stop is None else f"{self.name}, bytes {self.start:,} to {self.stop:,}"
+
+    @property
+    def is_whole(self) -> bool:
+        return self.stop is None
+
+    @property
+    def size(self) -> int:
+        """Number of bytes, compressed or not; 0 for a folder."""
+        if self.stop is not None:
+            return self.stop - self.start
+        return os.path.getsize(self.path) if os.path.isfile(self.path) else 0
+
+    def shown(self, path: str) -> str:
+        """Return the path of the input, or of a file in it, as it would be if the input were opened by its name."""
+        name = str(Path(self.name)) if os.path.isdir(self.path) else self.name
+        return name + path.removeprefix(self.path)
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open the lines of a partition that is not whole."""
+        assert self.stop is not None
+        with open_whole(self.path) as file:
+            first, last = (_line_start(file, offset) for offset in (self.start, self.stop))
+            file.seek(first)
+            yield cast(BinaryIO, io.BufferedReader(_Range(file, last - first), _BLOCK))
+
+    def where(self, where: str) -> str:
+        """Convert ``file:line``, with lines counted from the start of the partition, to a position in the file."""
+        name, colon, line = where.rpartition(":")
+        if not self.start or name != self.name or not line.isdecimal():
+            return where
+        with open_whole(self.path) as file:
+            remaining = _line_start(file, self.start)
+            file.seek(0)
+            lines = 0
+            while block := file.read(min(_BLOCK, remaining)):
+                remaining -= len(block)
+                lines += block.count(b"\n")
+        return f"{name}{colon}{int(line) + lines}"
+
+    @contextmanager
+    def errors_located(self) -> Iterator[None]:
+        """Make a DataError in the ``with`` block name the line in the whole file."""
+        try:
+            yield
+        except DataError as error:
+            error.where = self.where(error.where)
+            raise
+
+
+def _line_start(file: BinaryIO, offset: int) -> int:
+    """Return the offset of the first line that starts at ``offset`` or after it."""
+    if offset == 0:
+        return 0
+    file.seek(offset - 1)
+    file.readline()
+    return file.tell()
+
+
+class _Range(io.RawIOBase):
+    """The next ``size`` bytes of a file."""
+
+    def __init__(self, file: io.BufferedReader, size: int) -> None:
+        self._file = file
+        self._size = size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast(bytearray, buffer))[: self._size]
+        count = self._file.readinto(view)
+        self._size -= count
+        return count

@@ -1,0 +1,262 @@
+"""Work on the processes of a local cluster: order, errors, workers that die or are unsuitable."""
+
+import logging
+import os
+import signal
+import threading
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+from calling import call
+
+from nlptx.cli import cluster_cooccur, cluster_predict
+from nlptx.cluster import cluster as module
+from nlptx.cluster.cluster import Cluster, check_address
+from nlptx.cluster.worker import Requirements, SeenFile, versions
+from nlptx.errors import DataError, NlptxError, SettingsError
+
+distributed = pytest.importorskip("distributed")
+pytestmark = [
+    pytest.mark.xdist_group("cluster"),
+    # of dask.distributed, when its event loop ends
+    pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning"),
+]
+
+
+def local_cluster(workers):
+    return distributed.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        silence_logs=logging.CRITICAL,
+    )
+
+
+@pytest.fixture(scope="module")
+def scheduler():
+    """A cluster of two processes that tests connect to by its address."""
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        silence_logs=logging.CRITICAL,
+    ) as running:
+        yield running
+
+
+@pytest.fixture
+def connect(scheduler):
+    notes = []
+
+    def open_cluster(*paths, requirements=None):
+        return Cluster(scheduler.scheduler_address, requirements or Requirements.of(paths), notes.append)
+
+    open_cluster.notes = notes
+    return open_cluster
+
+
+# ---------------------------------------------------------------- tasks
+
+
+def square(number):
+    time.sleep(0.02 * (number % 3 == 0))
+    return number * number
+
+
+def where_it_runs(_):
+    return os.getpid(), os.environ.get("OPENBLAS_NUM_THREADS")
+
+
+def fail(number):
+    if number == 3:
+        raise DataError("this text is bad", where="texts.txt:3", hint="Mend it.")
+    return number
+
+
+def die(folder, times, number):
+    """End the worker process the first few times that this is called, as the out-of-memory killer does."""
+    count = len(list(Path(folder).glob(f"{number}-*")))
+    if number == 2 and count < times:
+        (Path(folder) / f"{number}-{count}").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+# ---------------------------------------------------------------- results
+
+
+def test_results_are_in_order_and_come_from_other_processes(connect):
+    with connect() as cluster:
+        assert list(cluster.map(square, range(40))) == [number * number for number in range(40)]
+        processes = {process for process, _ in cluster.map(where_it_runs, range(12))}
+    assert os.getpid() not in processes
+    assert len(processes) == 2
+
+
+def test_items_are_requested_only_when_they_are_needed(connect):
+    requested = []
+
+    def items():
+        for number in range(1000):
+            requested.append(number)
+            yield number
+
+    with connect() as cluster:
+        results = cluster.map(square, items())
+        assert next(results) == 0
+        assert len(requested) < 20
+        results.close()
+
+
+def test_an_error_of_a_task_arrives_whole(connect):
+    with connect() as cluster, pytest.raises(DataError) as raised:
+        list(cluster.map(fail, range(6)))
+    assert (raised.value.message, raised.value.where, raised.value.hint) == (
+        "this text is bad",
+        "texts.txt:3",
+        "Mend it.",
+    )
+
+
+def test_no_task_is_left_after_an_error(connect, scheduler):
+    with connect() as cluster, pytest.raises(DataError):
+        list(cluster.map(fail, range(6)))
+    deadline = time.monotonic() + 10
+    while scheduler.scheduler.tasks and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not scheduler.scheduler.tasks
+
+
+def test_a_task_is_repeated_if_its_worker_dies(connect, tmp_path):
+    with connect() as cluster:
+        assert list(cluster.map(partial(die, str(tmp_path), 1), range(4))) == [0, 1, 2, 3]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.torture
+def test_a_task_that_kills_every_worker_is_named(connect, tmp_path):
+    with connect() as cluster, pytest.raises(NlptxError, match="died, one after the other") as raised:
+        list(cluster.map(partial(die, str(tmp_path), 9), range(4)))
+    assert raised.value.where == "2"
+
+
+# ---------------------------------------------------------------- commands
+
+
+def test_commands_give_the_bytes_of_one_machine(scheduler, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster_cooccur, "PARTITION", 400)
+    monkeypatch.setattr(cluster_predict, "_PARTITION", 400)
+    (tmp_path / "texts.txt").write_bytes(b"I loved this film .\nIt was awful , and too long .\n" * 30)
+    on_cluster = ("--cluster", scheduler.scheduler_address)
+    counting = ("cooccur", tmp_path / "texts.txt", "--min-count", "1", "-o")
+    call(*counting, tmp_path / "one.npz")
+    call(*counting, tmp_path / "cluster.npz", *on_cluster)
+    assert (tmp_path / "cluster.npz").read_bytes() == (tmp_path / "one.npz").read_bytes()
+    scoring = ("predict", tmp_path / "texts.txt")
+    assert call(*scoring, *on_cluster).stdout == call(*scoring).stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cluster.npz", "one.npz", "texts.txt"]
+
+
+# ---------------------------------------------------------------- requirements
+
+
+def test_other_versions_are_refused(connect):
+    other = tuple((name, "0.1" if name == "NumPy" else version) for name, version in versions())
+    with (
+        pytest.raises(NlptxError, match=r"has NumPy .*; expected 0\.1"),
+        connect(requirements=Requirements(other, ())),
+    ):
+        pass
+
+
+def test_a_file_that_a_worker_does_not_see(connect, tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_text("a text")
+    needed = Requirements.of([str(path), str(tmp_path)])
+    path.write_text("another text")
+    with pytest.raises(NlptxError, match="sees another file") as raised, connect(requirements=needed):
+        pass
+    assert str(path) in str(raised.value)
+    path.unlink()
+    with pytest.raises(NlptxError, match="cannot read it: no such file"), connect(requirements=needed):
+        pass
+
+
+def test_a_worker_that_joins_late_is_checked(connect, scheduler, monkeypatch, tmp_path):
+    """The check at the start is left out, as it cannot see a worker that does not exist yet."""
+    monkeypatch.setattr(Cluster, "_check_workers", lambda cluster: None)
+    needed = Requirements(versions(), (SeenFile(str(tmp_path / "missing.txt"), 1, ""),))
+    with connect(requirements=needed) as cluster, pytest.raises(NlptxError, match="cannot read it"):
+        # all workers are unsuitable, so there is nobody to give the task to
+        list(cluster.map(square, range(3)))
+    assert any("gets no tasks" in note for note in connect.notes)
+
+
+def test_the_requirements_of_this_machine_are_met_here(tmp_path):
+    (tmp_path / "texts.txt").write_text("a text")
+    Requirements.of([str(tmp_path), str(tmp_path / "texts.txt")]).check()
+
+
+# ---------------------------------------------------------------- addresses
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "local", "local:", "local:0", "local:x", "local:-1", "tcp://", "tcp://host", "http://host:8786", "8"],
+)
+def test_impossible_addresses(address):
+    with pytest.raises(SettingsError, match="expected local:N"):
+        check_address(address)
+
+
+@pytest.mark.parametrize("address", ["local:1", "local:64", "tcp://host:8786", "tls://10.0.0.1:8786"])
+def test_possible_addresses(address):
+    check_address(address)
+
+
+def test_nobody_answers(monkeypatch):
+    monkeypatch.setattr(module, "_CONNECT", 1)
+    start = time.monotonic()
+    cluster = Cluster("tcp://127.0.0.1:9", Requirements.of([]), print)
+    with pytest.raises(NlptxError, match=r"no scheduler answers at tcp://127\.0\.0\.1:9"), cluster:
+        pass
+    assert time.monotonic() - start < 30
+
+
+def test_a_scheduler_without_workers(monkeypatch):
+    monkeypatch.setattr(module, "_FIRST_WORKER", 0.2)
+    with (
+        local_cluster(0) as empty,
+        pytest.raises(NlptxError, match="has no workers"),
+        Cluster(empty.scheduler_address, Requirements.of([]), print),
+    ):
+        pass
+
+
+@pytest.mark.torture
+def test_the_scheduler_is_lost_during_the_work(monkeypatch):
+    monkeypatch.setattr(module, "_CONNECT", 1)
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        silence_logs=logging.CRITICAL,
+    ) as short_lived:
+        with Cluster(short_lived.scheduler_address, Requirements.of([]), print) as cluster:
+            results = cluster.map(slow, range(30))
+            next(results)
+            closing = threading.Thread(target=short_lived.close)
+            closing.start()
+            with pytest.raises(NlptxError, match="connection to the scheduler"):
+                list(results)
+        closing.join()
+
+
+def slow(number):
+    time.sleep(0.2)
+    return number
