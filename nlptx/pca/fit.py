@@ -17,6 +17,7 @@ from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError
 from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
+from nlptx.pca.components import chosen, pairs_to_find, scales
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import basis_bytes, power_iteration
 from nlptx.pca.spilled_slices import SpilledSlices
@@ -45,7 +46,9 @@ def fit_pca(
 
     X (V, V) contains the counts, transformed and optionally standardised. C is the covariance matrix of its columns,
     except that their means are not subtracted. The columns of W (V, R) are the R leading eigenvectors of C, the
-    diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is plain PCA.
+    diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is plain PCA. By default,
+    eigenvectors with w^T X w < 0 are left out, and the first components have the same scale; see
+    :mod:`nlptx.pca.components`.
 
     Args:
         counts: the output of :func:`nlptx.count`, or the name of a file written by ``nlptx cooccur``, from which the
@@ -104,7 +107,8 @@ def _fit(
             hint=f"Give `components={words}` or fewer, or count more text (or with a lower `min_count`) first.",
         )
     dtype = np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64
-    vectors_size = basis_bytes(words, settings.components, settings.block, settings.degree, dtype)
+    count = pairs_to_find(words, settings.components, settings.eigenvalue_signs)
+    vectors_size = basis_bytes(words, count, settings.block, settings.degree, dtype)
     matrix = transform(counts.matrix, settings.transform, settings.smoothing, workers)
     slices = SpilledSlices(int(matrix.indptr[-1]), np.dtype(dtype), budget.memory - vectors_size, budget)
     rows = RowOperator(matrix, settings.standardize, dtype, workers, slices.add)
@@ -113,7 +117,7 @@ def _fit(
     pairs = power_iteration(
         rows.moments,
         words,
-        settings.components,
+        count,
         tolerance=settings.tolerance,
         rng=np.random.default_rng(seed),
         dtype=dtype,
@@ -122,22 +126,21 @@ def _fit(
         deflation=settings.deflation,
         max_products=settings.max_products,
         workers=workers,
-        on_round=on_round,
+        on_round=None if on_round is None else lambda found, left: on_round(min(found, settings.components), left),
     )
     vectors = rows.forward(pairs.vectors)
-    # If an eigenvalue is only a rounding error, its component is set to 0, because scaling it up would amplify noise.
-    nonzero = pairs.values > np.finfo(dtype).eps * pairs.values[0]
-    safe = np.where(nonzero, pairs.values, 1)
-    vectors *= np.where(nonzero, safe ** ((settings.eigenvalue_weight - 1) / 2), 0)
+    kept = chosen(pairs.vectors, vectors, settings.components)
+    values = pairs.values[kept]
+    vectors = vectors[:, kept] * scales(values, settings.eigenvalue_weight, settings.equalize)
     if settings.normalize:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors /= np.where(lengths > 0, lengths, 1)
     return Embeddings(
         vectors.astype(np.float32),
         counts.vocabulary,
-        eigenvalues=pairs.values.astype(np.float64),
-        residuals=pairs.residuals.astype(np.float64),
-        explained=(pairs.values / rows.trace).astype(np.float64),
+        eigenvalues=values.astype(np.float64),
+        residuals=pairs.residuals[kept].astype(np.float64),
+        explained=(values / rows.trace).astype(np.float64),
         settings=asdict(settings),
         details={"products": pairs.products},
         made_from=counts.to_artifact().header,
