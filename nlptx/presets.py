@@ -23,8 +23,8 @@ _GOLDSTRAW: dict[str, dict[str, Any]] = {
         "transform": "none",
         "standardize": True,
         "eigenvalue_weight": 1.0,
-        "eigenvalue_signs": "both",
         "equalize": 0.0,
+        "negative_weight": 1.0,
     },
     "train": {
         "width": 0,

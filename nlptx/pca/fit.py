@@ -17,7 +17,7 @@ from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError
 from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
-from nlptx.pca.components import chosen, pairs_to_find, scales
+from nlptx.pca.components import cosine_weights, scales
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import basis_bytes, power_iteration
 from nlptx.pca.spilled_slices import SpilledSlices
@@ -42,13 +42,13 @@ def fit_pca(
 ) -> Embeddings:
     """Turn co-occurrence counts into word vectors.
 
-        Y = X W L^((p-1)/2)    with    C W = W L,    C = X^T X / V
+        Y = X W L^((p-1)/2) D    with    C W = W L,    C = X^T X / V
 
     X (V, V) contains the counts, transformed and optionally standardised. C is the covariance matrix of its columns,
     except that their means are not subtracted. The columns of W (V, R) are the R leading eigenvectors of C, the
-    diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is plain PCA. By default,
-    eigenvectors with w^T X w < 0 are left out, and the first components have the same scale; see
-    :mod:`nlptx.pca.components`.
+    diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is plain PCA. The diagonal matrix D
+    holds weights for cosines; see :func:`nlptx.pca.components.cosine_weights`. Training divides by them, because it
+    finds weights of its own.
 
     Args:
         counts: the output of :func:`nlptx.count`, or the name of a file written by ``nlptx cooccur``, from which the
@@ -107,8 +107,7 @@ def _fit(
             hint=f"Give `components={words}` or fewer, or count more text (or with a lower `min_count`) first.",
         )
     dtype = np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64
-    count = pairs_to_find(words, settings.components, settings.eigenvalue_signs)
-    vectors_size = basis_bytes(words, count, settings.block, settings.degree, dtype)
+    vectors_size = basis_bytes(words, settings.components, settings.block, settings.degree, dtype)
     matrix = transform(counts.matrix, settings.transform, settings.smoothing, workers)
     slices = SpilledSlices(int(matrix.indptr[-1]), np.dtype(dtype), budget.memory - vectors_size, budget)
     rows = RowOperator(matrix, settings.standardize, dtype, workers, slices.add)
@@ -117,7 +116,7 @@ def _fit(
     pairs = power_iteration(
         rows.moments,
         words,
-        count,
+        settings.components,
         tolerance=settings.tolerance,
         rng=np.random.default_rng(seed),
         dtype=dtype,
@@ -126,21 +125,25 @@ def _fit(
         deflation=settings.deflation,
         max_products=settings.max_products,
         workers=workers,
-        on_round=None if on_round is None else lambda found, left: on_round(min(found, settings.components), left),
+        on_round=on_round,
     )
     vectors = rows.forward(pairs.vectors)
-    kept = chosen(pairs.vectors, vectors, settings.components)
-    values = pairs.values[kept]
-    vectors = vectors[:, kept] * scales(values, settings.eigenvalue_weight, settings.equalize)
+    weight = settings.eigenvalue_weight
+    weights = cosine_weights(
+        pairs.values, pairs.vectors, vectors, weight, settings.equalize, settings.negative_weight
+    ).astype(np.float64)
+    vectors *= scales(pairs.values, weight)
+    vectors *= weights.astype(dtype)
     if settings.normalize:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors /= np.where(lengths > 0, lengths, 1)
     return Embeddings(
         vectors.astype(np.float32),
         counts.vocabulary,
-        eigenvalues=values.astype(np.float64),
-        residuals=pairs.residuals[kept].astype(np.float64),
-        explained=(values / rows.trace).astype(np.float64),
+        eigenvalues=pairs.values.astype(np.float64),
+        residuals=pairs.residuals.astype(np.float64),
+        column_weights=weights,
+        explained=(pairs.values / rows.trace).astype(np.float64),
         settings=asdict(settings),
         details={"products": pairs.products},
         made_from=counts.to_artifact().header,

@@ -63,13 +63,6 @@ class PcaSettings(Settings):
         low=0,
         high=1,
     )
-    eigenvalue_signs: str = setting(
-        "positive",
-        "Replace components with negative eigenvalues of X, or keep both.",
-        "Transform",
-        choices=("positive", "both"),
-        before="both",
-    )
     equalize: float = setting(
         0.15,
         "Fraction of the components, from the first, to scale alike; 0: none.",
@@ -77,6 +70,14 @@ class PcaSettings(Settings):
         low=0,
         high=1,
         before=0.0,
+    )
+    negative_weight: float = setting(
+        0.25,
+        "Factor of components w for which w'Xw is negative; 1: no change.",
+        "Transform",
+        low=1e-6,
+        high=1,
+        before=1.0,
     )
     normalize: bool = setting(False, "Normalise each word vector to length 1.", "Transform")
     tolerance: float = setting(

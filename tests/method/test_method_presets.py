@@ -57,8 +57,8 @@ def test_row_20_preset_goldstraw_has_the_settings_of_the_article(goldstraw):
             "transform": "none",
             "standardize": True,
             "eigenvalue_weight": 1.0,
-            "eigenvalue_signs": "both",
             "equalize": 0.0,
+            "negative_weight": 1.0,
         },
         "train": {
             "attention_window": 12,
