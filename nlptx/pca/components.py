@@ -30,7 +30,8 @@ def cosine_weights(
 
         c_i = min(1, l_m / l_i)^(p/2), times the negative weight if w_i^T X w_i < 0
 
-    Here m = 1 + floor(equalize R). The first m components get the same mean square, because these few would otherwise dominate the cosine.
+    Here m = 1 + floor(equalize R). The first m components get the same mean square, because these few would otherwise
+    dominate the cosine.
 
     The PPMI matrix X is symmetric, so X = sum of k w w^T over its eigenpairs (k, w), and C = X^T X / V has the same
     eigenvectors, with eigenvalues k^2 / V. If k is negative, the component makes words with similar entries in w occur
