@@ -144,7 +144,7 @@ def test_a_single_text_or_word_must_be_a_str(name, model):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: nlptx.fit_pca("cooccur.npz"), r"`counts` is 'cooccur.npz' \(str\); expected an instance of Cooccurr"),
+        (lambda: nlptx.fit_pca(3), r"`counts` is 3 \(int\); expected an instance of Cooccurr"),
         (lambda: nlptx.fit(TEXTS, LABELS, "e.npz"), r"`embeddings` is 'e.npz' \(str\); expected an instance of Embed"),
         (lambda: nlptx.count(TEXTS, {"window": 2}), r"`settings` is \{'window': 2\} \(dict\); expected an instance"),
         (lambda: nlptx.fit(TEXTS, LABELS, small_embeddings(), COUNT), r"`settings` .* expected an instance of TrainS"),

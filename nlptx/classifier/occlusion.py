@@ -118,7 +118,7 @@ def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: s
 
 
 class _Others:
-    """Merges versions of one window of a text with all other windows of the text.
+    """Merges several versions of one window of a text with the unchanged other windows.
 
     Args:
         pool: the pooling layer.

@@ -17,7 +17,7 @@ def prediction_columns(
         label_names: names of the C labels.
         label: predicted label.
         confidence: probability of the predicted label.
-        score: expected label value in [-1, 1]. None if the labels have no order; there is no such column then.
+        score: expected label value in [-1, 1]. None if the labels have no order; the column is then left out.
         probabilities: probabilities of the C labels.
 
     >>> prediction_columns(["neg", "pos"], "pos", 0.75, 0.5, [0.25, 0.75])

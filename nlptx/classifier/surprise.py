@@ -114,8 +114,8 @@ class TypicalSurprise:
 
     Args:
         mean: m, in nats.
-        between: a, in square nats.
-        within: b, in square nats.
+        between: variance a between texts, in square nats.
+        within: variance b between the words of a text, in square nats.
         threshold: the mean of s of 0.5 % of the texts is more than this number of standard deviations above m.
     """
 

@@ -58,7 +58,7 @@ _KINDS = (
     "--model",
     type=PATH,
     metavar="FILE",
-    help="Model that helps to find wrong labels, not trained on DATA; or bundled.",
+    help="Model that helps to find wrong labels; it must not be trained on DATA.",
 )
 @option(
     "--similarity",

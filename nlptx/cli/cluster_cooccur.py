@@ -34,7 +34,7 @@ def count_on_cluster(
     memory: int,
     tmp_dir: str | None,
 ) -> None:
-    """Count on a cluster, and write the artifact; or print the plan."""
+    """Count on a cluster and write the artifact, or print the plan."""
     assert cluster.address is not None
     run = stage.run
     partitions = cut_inputs(inputs, reading.format, PARTITION)

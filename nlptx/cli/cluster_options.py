@@ -1,4 +1,4 @@
-"""The options ``--cluster`` and ``--dry-run``, and what commands that work on a cluster have in common."""
+"""The options ``--cluster`` and ``--dry-run``, and functions shared by the commands that have them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ClusterOptions:
 
     Args:
         address: address of the cluster; None to use only this machine.
-        dry_run: whether to print only what would be done.
+        dry_run: whether only to print what would be done.
     """
 
     address: str | None
@@ -41,7 +41,7 @@ class ClusterOptions:
         """Connect to the cluster.
 
         Args:
-            paths: files and folders that every worker must see.
+            paths: files and folders to which every worker must have access.
             run: options shared by all commands.
 
         Raises:
@@ -61,9 +61,9 @@ def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
         "--cluster",
         metavar="ADDRESS",
         group=_GROUP,
-        help="Work on local:N (N processes of this machine) or on the dask scheduler at tcp://HOST:PORT.",
+        help="Run on local:N (N processes on this machine) or on the dask scheduler at tcp://HOST:PORT.",
     )
-    @option("--dry-run", is_flag=True, group=_GROUP, help="With --cluster, print the plan and stop.")
+    @option("--dry-run", is_flag=True, group=_GROUP, help="With --cluster, only print what would be done.")
     @functools.wraps(function)
     def wrapped(*args: Any, cluster: str | None, dry_run: bool, **kwargs: Any) -> Any:
         if cluster is None and dry_run:
@@ -79,10 +79,10 @@ def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
-    """Make a folder for intermediate results that all workers see; it is removed when the ``with`` block ends.
+    """Make a folder for intermediate results, shared by all workers. It is removed when the ``with`` block ends.
 
     Args:
-        output: the output. The folder is beside it, because the place for the result is usually on shared storage.
+        output: path of the output. The folder is made beside it, because the output is usually on shared storage.
         chosen: parent folder that the user chose, or None.
 
     Raises:
@@ -108,7 +108,7 @@ def print_plan(address: str, partitions: Sequence[Partition], rate: float, memor
         address: address of the cluster.
         partitions: the input.
         rate: bytes of text that one worker processes per second, measured on a sample.
-        memory: memory limit of a task; None if the command has none.
+        memory: memory limit of a task; None if the command has no limit.
         run: options shared by all commands.
     """
     from nlptx.cluster.cluster import LOCAL

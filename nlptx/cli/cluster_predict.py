@@ -1,4 +1,4 @@
-"""``nlptx predict --cluster``: each worker scores partitions of the input, and the rows are put together in order."""
+"""``nlptx predict --cluster``: the workers score partitions of the input, and the rows are joined in order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from nlptx.io.atomic_write import atomic_output
 from nlptx.io.output_path import STDOUT
 from nlptx.runtime.workers import Workers
 
-# Bytes of a partition: less than for counting, because scoring takes longer and the first rows should appear soon.
+# Bytes of a partition: fewer than for counting, because scoring takes longer and the first rows should appear soon.
 _PARTITION = 32 << 20
 # Number of texts that are scored to estimate the time.
 _SAMPLE = 2000
@@ -34,12 +34,12 @@ _SAMPLE = 2000
 
 @dataclass(frozen=True)
 class ScoreJob:
-    """What all tasks of scoring have in common.
+    """The data that all scoring tasks share.
 
     Args:
-        model: absolute path of the model; None for the bundled one.
+        model: absolute path of the model; None for the bundled model.
         reading: options for reading the input.
-        writing: what is written about each text.
+        writing: options for the content of the rows.
         layout: format of the rows.
         terminal: whether the output is a terminal.
         folder: absolute path of a folder for intermediate results, which all workers see.
@@ -73,7 +73,7 @@ class ScoredPartition:
         path: file of the rows.
         header: the cells of the header and the delimiter; None if there is no header.
         header_size: number of bytes of the header.
-        texts: what is reported about the texts.
+        texts: facts about the texts, to be reported.
         notes: notes about the input.
     """
 
@@ -95,7 +95,7 @@ def score_on_cluster(
     writing: WriterOptions,
     run: Run,
 ) -> ScoredTexts | None:
-    """Score texts on a cluster; return what is to be reported about them, or None after printing the plan."""
+    """Score texts on a cluster. Return facts to report about them, or None after printing the plan."""
     assert cluster.address is not None
     partitions = cut_inputs(inputs, reading.format, _PARTITION)
     if cluster.dry_run:
@@ -155,7 +155,8 @@ def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterat
         with open(part.path, "rb") as rows:
             rows.seek(0 if first is None else part.header_size)
             shutil.copyfileobj(rows, file)
-        file.flush()
+        if file is sys.stdout.buffer:  # flushing a compressed file would change its bytes
+            file.flush()
         os.unlink(part.path)
         first = first or part
         yield part

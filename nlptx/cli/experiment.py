@@ -70,10 +70,12 @@ def experiment_options(function: Function) -> Function:
         type=PATH,
         metavar="MODEL",
         group="Start",
-        help="Model to start from, or bundled.",
+        help="Model to start from; bundled: the bundled model.",
     )
     @option("--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Unlabelled texts to learn from.")
-    @option("--lexicon", type=PATH, metavar="FILE", group="N-grams", help="Prior of the n-grams, as in nlptx train.")
+    @option(
+        "--lexicon", type=PATH, metavar="FILE", group="N-grams", help="Prior of the n-grams; see nlptx train --help."
+    )
     @config_option
     @preset_option
     @settings_options(TrainSettings, only_main=True)

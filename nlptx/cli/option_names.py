@@ -12,7 +12,7 @@ from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 _SETTINGS = (CountSettings, PcaSettings, TrainSettings, ReadOptions)
 # Arguments of library functions that are also options with the same name.
 _ARGUMENTS = {
-    *("abstain", "by", "embeddings", "folds", "group", "jobs", "label", "max_error", "measure"),
+    *("abstain", "by", "cluster", "embeddings", "folds", "group", "jobs", "label", "max_error", "measure"),
     *("lexicon", "memory", "resume", "seed", "shuffle", "start", "tmp_dir", "unlabelled", "valid"),
 }
 _NAMES = _ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}

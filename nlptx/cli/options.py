@@ -48,7 +48,7 @@ def run_options(
         @option("-j", "--jobs", type=click.IntRange(1), show_default="all", help="Number of cores to use.")
         @option("--json", is_flag=True, group="Output", help=json_help)
         @option("-q", "--quiet", is_flag=True, group="Output", help="Print nothing but errors and the result.")
-        @option("-v", "--verbose", is_flag=True, group="Output", help="Print more.")
+        @option("-v", "--verbose", is_flag=True, group="Output", help="Print more details.")
         @option("--no-color", is_flag=True, group="Output", help="Disable colours, like the variable NO_COLOR.")
         @functools.wraps(function)
         def wrapped(

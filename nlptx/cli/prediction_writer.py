@@ -39,7 +39,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True)
 class WriterOptions:
-    """What is written about each text.
+    """Options for the content of the rows.
 
     Args:
         details: whether to add ``n_tokens``, ``known_words``, ``truncated``, ``surprise`` and ``unlike``.
@@ -69,7 +69,7 @@ class PredictionWriter:
         terminal: whether the output is a terminal; control characters are then replaced.
 
     Attributes:
-        renamed: names of the columns of predictions that are different from the usual ones.
+        renamed: usual name -> actual name, for columns of predictions whose usual name is already in use.
         header: the cells of the header and the delimiter; None before a header is written.
         header_size: number of bytes of the header.
     """
@@ -183,7 +183,7 @@ class PredictionWriter:
         return self._line(table_line([cell(value) for value in values], self.layout, delimiter))
 
     def _line(self, text: str) -> int:
-        """Write a line; return the number of its bytes."""
+        """Write a line. Return the number of its bytes."""
         if self.terminal:
             text = neutralised(text)
         # A lone surrogate cannot be encoded in UTF-8. The escape \udXXX is valid in JSON.
@@ -193,7 +193,7 @@ class PredictionWriter:
 
 
 def other_columns(where: str) -> DataError:
-    """Return the error for a table whose columns differ from those that were written before."""
+    """Return the error for a table whose columns differ from the columns that were written before."""
     return DataError(
         "its columns differ from those before", where=where, hint="Use --format jsonl, or one file at a time."
     )

@@ -42,7 +42,7 @@ _exclude = option(
     help="Table of rows to leave out, from nlptx check.",
 )
 _label_separator = option(
-    "--label-separator", metavar="CHAR", group="Data", help="Several labels per text, separated by CHAR."
+    "--label-separator", metavar="CHAR", group="Data", help="Read several labels per text, separated by CHAR."
 )
 
 

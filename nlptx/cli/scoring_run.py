@@ -17,13 +17,13 @@ from nlptx.runtime.workers import Workers
 
 @dataclass
 class ScoredTexts:
-    """What is reported about the texts that were scored.
+    """Facts to report about the texts that were scored.
 
     Args:
         known_words: counts of known words.
         texts: number of texts.
         answered: number of texts that got a label.
-        renamed: names of the columns of predictions that are different from the usual ones.
+        renamed: usual name -> actual name, for columns of predictions whose usual name is already in use.
         left_out: rows that were left out.
     """
 
@@ -34,7 +34,7 @@ class ScoredTexts:
     left_out: LeftOut = field(default_factory=LeftOut)
 
     def add(self, other: ScoredTexts, where: Callable[[str], str]) -> None:
-        """Add the texts that follow; ``where`` corrects their positions."""
+        """Add the texts of the next partition. ``where`` corrects their positions."""
         self.known_words.extend(other.known_words, where)
         self.texts += other.texts
         self.answered += other.answered

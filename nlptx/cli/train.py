@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     type=PATH,
     metavar="MODEL",
     group="Start",
-    help="Continue from this model; bundled: the bundled one.",
+    help="Continue from this model; bundled: the bundled model.",
 )
 @output_option("model.npz", "File for the model; - for standard output.")
 @option(

@@ -31,7 +31,11 @@ _MAX_ROWS = 20
 @command(stage="train")
 @output_option("tuned.toml", "File for the settings, to be used with nlptx train --config.")
 @option(
-    "--minutes", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True, help="Time for the search."
+    "--minutes",
+    type=click.FloatRange(0, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="Time for the search, in minutes.",
 )
 @option(
     "--measure",

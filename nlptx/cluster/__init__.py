@@ -1,1 +1,1 @@
-"""Work on the machines of a cluster, with the bytes of a single machine."""
+"""Runs work on the machines of a cluster. The results have the same bytes as on a single machine."""

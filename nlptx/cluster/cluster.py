@@ -1,6 +1,6 @@
-"""A cluster of worker processes, on this machine or on others, as one more kind of workers.
+"""A cluster of worker processes, on this machine or on others, with the interface of a pool of workers.
 
-The processes and the network are those of dask.distributed. It is imported only if a cluster is used.
+dask.distributed manages the processes and the network. It is imported only if a cluster is used.
 """
 
 from __future__ import annotations
@@ -26,29 +26,31 @@ R = TypeVar("R")
 
 LOCAL = "local:"
 _PROTOCOLS = ("tcp://", "tls://")
-# Tasks that are given out per worker, so that it always has the next one, and the minimum for all workers.
+# Number of tasks assigned to each worker in advance, so that it never waits for the next one; and the minimum for all
+# workers together.
 _PER_WORKER = 2
-# Seconds: to reach the scheduler, to wait for a first worker, and between two looks at the workers there are.
+# In seconds: maximum time to reach the scheduler, maximum time to wait for the first worker, and interval at which the
+# workers are checked.
 _CONNECT, _FIRST_WORKER, _LOOK = 10, 30, 5
-# A worker returns freed memory to the system at once. This must be set before its process starts.
+# Makes a worker return freed memory to the system at once. It must be set before the process of the worker starts.
 _WORKER_ENVIRONMENT = {**ONE_THREAD, "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 
 class Cluster:
-    """The workers of a cluster; :meth:`map` has the meaning of that of :class:`nlptx.runtime.workers.Workers`.
+    """The workers of a cluster. :meth:`map` works like the method of :class:`nlptx.runtime.workers.Workers`.
 
-    A task may be done more than once, because it is repeated if its worker dies. So it must give the same result each
-    time, and write files only under their final names when they are complete.
+    If a worker dies, its task is repeated. So a task must give the same result each time, and must not give a file its
+    final name before the file is complete.
 
     Args:
         address: ``local:N`` for N processes on this machine, or ``tcp://HOST:PORT`` or ``tls://HOST:PORT`` of a
             scheduler.
-        requirements: what every worker must have in common with this machine.
+        requirements: properties that every worker must share with this machine.
         on_note: called with notes about the cluster.
 
     Raises:
-        SettingsError: the address is not one of these, or dask.distributed is not installed.
-        NlptxError: nothing answers there, there are no workers, or none is suitable.
+        SettingsError: the address is invalid, or dask.distributed is not installed.
+        NlptxError: no scheduler answers at the address, there are no workers, or no worker is suitable.
     """
 
     def __init__(self, address: str, requirements: Requirements, on_note: Callable[[str], None]) -> None:
@@ -58,7 +60,7 @@ class Cluster:
         self._on_note = on_note
         self._stack = ExitStack()
         self._unsuitable: set[str] = set()
-        self._client: Any = None  # its methods have no types
+        self._client: Any = None  # Any, because its methods have no type annotations
         self._pending: deque[tuple[Any, Future]] = deque()
         self._looked = 0.0
         self._threads: dict[str, int] = {}
@@ -72,7 +74,7 @@ class Cluster:
             ) from None
         import dask
 
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # failures are reported by exceptions
+        _silence_logs()
         self._stack.enter_context(dask.config.set({"distributed.comm.timeouts.connect": f"{_CONNECT}s"}))
         try:
             self._client = self._connect(distributed)
@@ -117,10 +119,10 @@ class Cluster:
         return client
 
     def _check_workers(self) -> None:
-        """Wait for a first worker, and check all that there are."""
+        """Wait for the first worker, then check all connected workers."""
         with suppress(TimeoutError):
             self._client.wait_for_workers(1, timeout=_FIRST_WORKER)
-        found: dict[str, tuple[str | None, str]] = self._client.run(facts, self._requirements)
+        found = self._facts()
         if not found:
             raise NlptxError(
                 f"the scheduler at {self.address} has no workers",
@@ -136,17 +138,24 @@ class Cluster:
                 f" from those of a single machine: {'; '.join(sorted(kinds))}"
             )
 
+    def _facts(self) -> dict[str, tuple[str | None, str]]:
+        """Return, for each worker, why it is unsuitable (None if it is not), and its BLAS."""
+        with _loss_reported(self.address):
+            answers = self._client.run(facts, self._requirements, on_error="return")
+        # A worker that ends meanwhile answers with an error of the connection.
+        return {worker: answer for worker, answer in answers.items() if not isinstance(answer, OSError)}
+
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = True) -> Iterator[R]:
         """Yield ``work(item)`` for each item, in order.
 
         Args:
             work: a function at the top level of a module, or a partial of one. Its arguments and results are sent
                 through the scheduler, so they should be small.
-            items: items; ``str(item)`` names one in messages.
-            isolated: of no effect; the work never shares memory with the caller.
+            items: items. Messages name an item by ``str(item)``.
+            isolated: has no effect, because the work never shares memory with the caller.
 
         Raises:
-            NlptxError: the scheduler is lost, or workers died repeatedly while they did the same task.
+            NlptxError: the connection to the scheduler is lost, or several workers died while they did the same task.
         """
         waiting = self._pending
         for item in items:
@@ -163,7 +172,7 @@ class Cluster:
         return result
 
     def _limit(self) -> int:
-        """Return the maximum number of tasks that are given out at a time. Workers may come and go."""
+        """Return the maximum number of tasks to assign at a time. It changes, because workers may join or leave."""
         if time.monotonic() - self._looked > _LOOK:
             self._look()
         return _PER_WORKER * max(1, sum(self._threads.values()))
@@ -176,7 +185,7 @@ class Cluster:
         self._looked = time.monotonic()
 
     def _submit(self, work: Callable[[T], R], item: T) -> Future:
-        # Without restrictions, a task can also be done by a worker that joins later.
+        # Without restrictions, a worker that joins later can do the task too.
         allowed = list(self._threads) if self._unsuitable else None
         key = f"{getattr(work, '__name__', 'task')}-{next(_NUMBERS)}-{os.urandom(8).hex()}"
         with _loss_reported(self.address):
@@ -202,7 +211,7 @@ class Cluster:
                     self._on_note("no worker is connected; waiting for one")
                     warned = True
             except UnsuitableWorkerError as error:
-                # A worker that joined later. Its task is given to another one.
+                # The worker joined later. Its task is assigned to another worker.
                 self._refuse(error)
                 future = self._submit(work, item)
             except KilledWorker:
@@ -213,9 +222,7 @@ class Cluster:
                 ) from None
 
     def _refuse(self, error: UnsuitableWorkerError) -> None:
-        with _loss_reported(self.address):
-            found = self._client.run(facts, self._requirements)
-        unsuitable = {worker for worker, (reason, _) in found.items() if reason is not None}
+        unsuitable = {worker for worker, (reason, _) in self._facts().items() if reason is not None}
         if not unsuitable - self._unsuitable:
             return
         self._unsuitable |= unsuitable
@@ -230,7 +237,7 @@ _NUMBERS = itertools.count()
 
 @contextmanager
 def _loss_reported(address: str) -> Iterator[None]:
-    """Turn the errors of a lost connection inside the ``with`` block into an NlptxError."""
+    """Convert the errors of a lost connection in the ``with`` block to an NlptxError."""
     from concurrent.futures import CancelledError
 
     try:
@@ -238,10 +245,17 @@ def _loss_reported(address: str) -> Iterator[None]:
     except TimeoutError:
         raise
     except (CancelledError, OSError) as error:
-        # dask.distributed derives its errors of communication from OSError, as the errors of tasks may be, too.
+        # The communication errors of dask.distributed are subclasses of OSError, but tasks may raise an OSError too.
         if isinstance(error, OSError) and not type(error).__module__.startswith("distributed"):
             raise
         raise _lost(address) from None
+
+
+def _silence_logs() -> None:
+    """Silence dask.distributed, because failures are reported as exceptions. Its loggers have levels of their own."""
+    for name in logging.root.manager.loggerDict:
+        if name.startswith(("distributed", "tornado")):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _lost(address: str) -> NlptxError:
@@ -251,7 +265,7 @@ def _lost(address: str) -> NlptxError:
 
 
 def check_address(address: str) -> None:
-    """Raise SettingsError unless ``address`` is ``local:N``, or an address of a scheduler."""
+    """Raise SettingsError unless ``address`` is ``local:N`` or the address of a scheduler."""
     count = address.removeprefix(LOCAL)
     if address.startswith(LOCAL):
         if not count.isdecimal() or not 1 <= int(count) <= 1024:

@@ -1,13 +1,14 @@
-"""Counts co-occurrences on the workers of a cluster; the result has the bytes of counting on one machine.
+"""Counts co-occurrences on the workers of a cluster. The result has the same bytes as on one machine.
 
-1. Each partition is encoded as word ids. The counts of its words are written in a few ranges, by hash.
+1. Each partition is encoded as word ids. The counts of its words are written to a few files, one per range of hash
+  values.
 2. For each range, the counts of all partitions are summed; the most frequent words of all ranges are the vocabulary.
 3. The pairs of each partition are counted in integer units, and written in blocks of rows.
-4. For each block of rows, the sums of at most eight partitions at a time are added, until a single one is left.
+4. For each block of rows, the sums of at most eight partitions at a time are added, until a single sum is left.
 5. The blocks are put together and divided by the number of units.
 
-Only integers are added, so the order of addition does not matter. Every task reads and writes files in a folder that
-all workers see; only names and sizes go through the scheduler.
+Only integers are added, so the order of addition does not matter. Every task reads and writes files in a folder to
+which all workers have access; only names and sizes go through the scheduler.
 """
 
 from __future__ import annotations
@@ -45,15 +46,15 @@ from nlptx.text.vocabulary import rank_words
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Bytes of input per range of words, and known tokens per block of rows. Both determine how much a task must hold in
-# memory, and how many tasks can work at the same time when partial results are summed.
+# Bytes of input per range of words, and known tokens per block of rows. Both determine how much memory a task needs,
+# and how many tasks can run at the same time when partial results are summed.
 _RANGE_BYTES, _BLOCK_TOKENS = 4 << 30, 25_000_000
 # Maximum number of partial sums that one task adds.
 _FAN_IN = 8
 
 
 class Mapper(Protocol):
-    """What a cluster and the workers of one machine have in common."""
+    """Common interface of a cluster and of the workers of one machine."""
 
     def map(self, work: Callable[[T], R], items: Iterator[T], *, isolated: bool = ...) -> Iterator[R]:
         """Yield ``work(item)`` for each item, in order."""
@@ -61,12 +62,12 @@ class Mapper(Protocol):
 
 @dataclass(frozen=True)
 class CountJob:
-    """What all tasks of a count have in common.
+    """The data that all tasks of a count share.
 
     Args:
         settings: settings of the stage.
         reading: options for reading the input.
-        folder: absolute path of a folder for intermediate results, which all workers see.
+        folder: absolute path of a folder for intermediate results, to which all workers have access.
         memory: memory limit of a task, in bytes.
         partitions: the input.
     """
@@ -82,7 +83,7 @@ class CountJob:
     def of(
         cls, partitions: Sequence[Partition], settings: CountSettings, reading: ReadOptions, folder: str, memory: int
     ) -> CountJob:
-        """Return the job for some partitions. Its ranges depend only on the size of the input."""
+        """Return the job for some partitions. The ranges of words depend only on the size of the input."""
         ranges = -(-sum(partition.size for partition in partitions) // _RANGE_BYTES)
         return cls(settings, reading, os.path.abspath(folder), memory, len(partitions), max(1, ranges))
 
@@ -91,14 +92,14 @@ class CountJob:
         return os.path.join(self.folder, "-".join([name, *(f"{number:06}" for number in numbers)]) + ".npz")
 
     def vocabulary(self) -> WordList:
-        """Read the vocabulary, which the second step makes. Raises ArtifactError."""
+        """Read the vocabulary that the second step wrote. Raises ArtifactError."""
         path = self.path("vocabulary")
         return build(read(path, WORDS), WordList.from_artifact, path)
 
 
 @dataclass(frozen=True)
 class Encode:
-    """The task of encoding a partition as word ids; with the number -1, that of reading the corpus for its digest."""
+    """The task of encoding a partition as word ids or, with the number -1, of reading the corpus for its digest."""
 
     number: int
     inputs: tuple[Partition, ...]
@@ -109,7 +110,7 @@ class Encode:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Facts about some inputs that were read."""
+    """Facts about the inputs that were read."""
 
     documents: int
     sha256: str
@@ -142,11 +143,11 @@ def count_partitions(
 
     Args:
         partitions: the input.
-        job: what the tasks have in common.
+        job: data that the tasks share.
         mapper: a cluster, or the workers of this machine.
         space: memory limit, and folder for temporary files, of this process. The counts are valid until it is closed.
         on_note: called with notes about the input.
-        on_progress: called with the name of a step, the number of its tasks that are done, and of all its tasks.
+        on_progress: called with the name of a step, the number of its finished tasks, and the number of all its tasks.
 
     Returns:
         The counts, and the number of documents and the digest of the corpus among their details.
@@ -165,7 +166,8 @@ def count_partitions(
             on_progress(step, done, len(tasks))
             yield result
 
-    # The digest needs the corpus in order, so a single task computes it; it is the longest one, so it starts first.
+    # To compute the digest, the corpus must be read in order, so this is a single task. It takes longest, so it starts
+    # first.
     whole = tuple(dict.fromkeys(Partition(part.name, part.path) for part in partitions))
     encode = [Encode(-1, whole), *(Encode(number, (part,)) for number, part in enumerate(partitions))]
     corpus, *encoded = run("encoding", encode_partition, encode)
@@ -191,7 +193,7 @@ def count_partitions(
 
 
 def _choose_vocabulary(job: CountJob, totals: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Choose the words from the most frequent ones of each range, and write them; return facts about the words."""
+    """Choose the vocabulary from the most frequent words of each range, and write it. Return facts about the words."""
     counts = {word: count for range_ in range(job.ranges) for word, count in read_words(job.path("top", range_))}
     vocabulary = vocabulary_from(counts, job.settings)
     write(job.path("vocabulary"), WordList(vocabulary, {}).to_artifact(job.settings))
@@ -213,14 +215,14 @@ def row_blocks(counts: Any) -> list[slice]:
 
 
 def encode_partition(job: CountJob, task: Encode) -> Encoded:
-    """Encode a partition as word ids, and count its words in ranges; or only read the whole corpus."""
+    """Encode a partition as word ids, and count its words by range; or only read the whole corpus."""
     notes: list[str] = []
     corpus = Corpus(task.inputs, job.reading, notes.append)
     if task.number < 0:
         for _ in corpus.blocks():
             pass
         return Encoded(corpus.documents, corpus.sha256)
-    with MemoryBudget(job.memory) as space, Workers(1) as workers:
+    with task.inputs[0].errors_located(), MemoryBudget(job.memory) as space, Workers(1) as workers:
         stream = read_stream(corpus.blocks(), job.settings, space, workers)
         check_complete(stream)
         facts = {"documents": corpus.documents, "sha256": corpus.sha256}
@@ -235,9 +237,9 @@ def encode_partition(job: CountJob, task: Encode) -> Encoded:
 
 
 def sum_words(job: CountJob, number: int) -> tuple[int, int]:
-    """Sum the counts of the words in a range, and write the most frequent; return the numbers of tokens and of words.
+    """Sum the counts of the words in a range, and write the most frequent. Return the numbers of tokens and words.
 
-    If no word is frequent enough, the most frequent one is written nevertheless, because a message names it.
+    If no word is frequent enough, the most frequent word is written anyway, because the error message names it.
     """
     counts: defaultdict[bytes, int] = defaultdict(int)
     for partition in range(job.partitions):

@@ -1,7 +1,6 @@
-"""Intermediate results of a cluster: files on storage that all workers see.
+"""Intermediate results of a cluster: files on storage that all workers share.
 
-A piece appears under its name only when it is complete, so a task may be done twice. Its checksum is checked when it is
-read.
+A file gets its name only when it is complete, so a task may run twice. Its checksum is checked when it is read.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def read_rows(path: str) -> SparseRows:
 
 
 def remove(paths: Iterable[str]) -> None:
-    """Remove pieces that are not needed any more."""
+    """Remove files that are no longer needed."""
     for path in paths:
         os.unlink(path)
 

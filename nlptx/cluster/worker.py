@@ -1,4 +1,4 @@
-"""What runs on the workers of a cluster: checks that must pass before the first task, and the tasks themselves."""
+"""The code that runs on the workers of a cluster: checks before the first task, and the tasks themselves."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _HEAD = 1 << 16
 
 
 class UnsuitableWorkerError(NlptxError):
-    """A worker cannot take part: it has other versions, or does not see the files."""
+    """A worker is not suitable: it has other versions, or no access to the files."""
 
 
 @dataclass(frozen=True)
 class SeenFile:
-    """A file or folder that every worker must see.
+    """A file or folder to which every worker must have access.
 
     Args:
         path: absolute path.
@@ -51,7 +51,7 @@ class SeenFile:
 
 @dataclass(frozen=True)
 class Requirements:
-    """What a worker must have in common with the machine that starts the work.
+    """Properties that a worker must share with the machine that starts the work.
 
     Args:
         versions: names and versions of the programs that determine the result.
@@ -67,7 +67,7 @@ class Requirements:
         return cls(versions(), tuple(SeenFile.at(path) for path in paths))
 
     def check(self) -> None:
-        """Check the machine that this is called on. Raises UnsuitableWorkerError, which names the machine."""
+        """Check the machine on which this is called. Raises UnsuitableWorkerError, which names the machine."""
         host = platform.node()
         for (name, expected), (_, found) in zip(self.versions, versions(), strict=True):
             if found != expected:
@@ -102,7 +102,7 @@ def versions() -> tuple[tuple[str, str], ...]:
 
 
 def blas() -> str:
-    """Return the BLAS of NumPy and the processor it chose its code for, which determine the last digits of products."""
+    """Return the BLAS of NumPy and the processor type it uses, which determine the last digits of products."""
     import numpy  # noqa: F401  (loads the BLAS)
     from threadpoolctl import threadpool_info
 
@@ -112,7 +112,7 @@ def blas() -> str:
 
 @lru_cache(maxsize=16)
 def _checked(requirements: Requirements) -> None:
-    """Check the requirements once per process. A failure is not remembered, because the worker may be mended."""
+    """Check the requirements once per process. A failure is not stored, because the cause may be fixed later."""
     from nlptx.runtime.blas import use_one_blas_thread
 
     use_one_blas_thread()
@@ -129,7 +129,7 @@ def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
 
 
 def facts(requirements: Requirements) -> tuple[str | None, str]:
-    """Return why a worker is unsuitable (None if it is not), and its BLAS."""
+    """Return the reason why a worker is unsuitable, or None; and its BLAS."""
     try:
         _checked(requirements)
     except UnsuitableWorkerError as error:

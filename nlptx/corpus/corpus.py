@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
@@ -58,8 +57,7 @@ class Corpus:
     def _from_each_source(self, read: Callable[[Source], Iterator[T]]) -> Iterator[T]:
         for name in self.inputs:
             # Damage may be detected when an input is opened or while its documents are read.
-            location = name.errors_located() if isinstance(name, Partition) else nullcontext()
-            with damage_reported(str(name)), location:
+            with damage_reported(str(name)):
                 for source in open_input(name, self.options):
                     self.source = source
                     self._check_content(source)

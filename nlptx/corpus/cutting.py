@@ -10,10 +10,10 @@ from nlptx.corpus.partition import Partition
 from nlptx.corpus.sources import format_by_name, is_archive
 from nlptx.errors import SettingsError
 
-# Number of bytes of a partition. It is small enough for a task of a few seconds that fits into the memory of any
-# worker, and large enough that the scheduler has little to do.
+# Number of bytes of a partition. A task then takes a few seconds and fits in the memory of any worker, and there are
+# few enough tasks for the scheduler.
 PARTITION = 256 << 20
-# Formats in which every line can be read without the lines before it.
+# Formats in which every line can be read independently of the preceding lines.
 _CUT_FORMATS = ("text", "jsonl")
 
 
@@ -23,7 +23,7 @@ def cut_inputs(inputs: Sequence[str], format: str, size: int) -> list[Partition]
     Args:
         inputs: files, folders and archives.
         format: input format, as in :class:`nlptx.corpus.document.ReadOptions`.
-        size: number of bytes of a partition; only the last one of a file may be smaller.
+        size: number of bytes of a partition. Only the last partition of a file may be smaller.
 
     Raises:
         SettingsError: an input does not exist, or is standard input.

@@ -1,6 +1,6 @@
 """Partitions: pieces of the inputs that can be read independently, on any machine.
 
-The partitions depend only on the inputs, never on the number of workers, so neither does anything made from them.
+The partitions depend only on the inputs, not on the number of workers.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Partition:
-    """Consecutive lines of a file, or a whole input that cannot be cut: a compressed file, an archive, a folder, a CSV.
+    """Consecutive lines of a file, or a whole input that cannot be cut: a compressed or CSV file, archive or folder.
 
-    A line belongs to the partition in which its first byte is.
+    A line belongs to the partition that contains its first byte.
 
     Args:
         name: the input as the user gave it, for messages.
         path: absolute path of the input.
         start: offset of the first byte.
-        stop: offset of the byte after the last one; None for a whole input.
+        stop: offset after the last byte; None for a whole input.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Partition:
         return os.path.getsize(self.path) if os.path.isfile(self.path) else 0
 
     def shown(self, path: str) -> str:
-        """Return the path of the input, or of a file in it, as it begins if the input is opened by its name."""
+        """Return the path of the input, or of a file in it, as it would be if the input were opened by its name."""
         name = str(Path(self.name)) if os.path.isdir(self.path) else self.name
         return name + path.removeprefix(self.path)
 
@@ -67,7 +67,7 @@ class Partition:
             yield cast(BinaryIO, io.BufferedReader(_Range(file, last - first), _BLOCK))
 
     def where(self, where: str) -> str:
-        """Return a position in the file for ``file:line``, in which the first line of the partition is 1."""
+        """Convert ``file:line``, with lines counted from the start of the partition, to a position in the file."""
         name, colon, line = where.rpartition(":")
         if not self.start or name != self.name or not line.isdecimal():
             return where
@@ -82,7 +82,7 @@ class Partition:
 
     @contextmanager
     def errors_located(self) -> Iterator[None]:
-        """Let a DataError inside the ``with`` block name the line in the whole file."""
+        """Make a DataError in the ``with`` block name the line in the whole file."""
         try:
             yield
         except DataError as error:

@@ -25,7 +25,7 @@ from nlptx.sampling.splits import assign_folds
 
 # Number of folds. With more folds, each model is fitted on more texts, but fitting all models takes more time.
 FOLDS = 10
-# Length of the longest n-gram, and minimum number of texts that an n-gram must occur in.
+# Length of the longest n-gram, and minimum number of texts in which an n-gram must occur.
 _ORDER, _MIN_TEXTS = 2, 2
 # If there are more labels than this, a sparse model is fitted for each label, because dense weights for all labels
 # would take too much memory.

@@ -18,7 +18,7 @@ def suspicious_rows(result: Check) -> Iterator[dict[str, Any]]:
     """Yield the cells of the table for each row with a fault that leaving out the row would remove.
 
     The columns are the file, the line, the beginning of the text, its label, the suggested label (if any), the kinds of
-    faults, the position of the text with which the text was compared, and a score from 0 to 1. A row with several
+    faults, the position of the other text with which it was compared, and a score from 0 to 1. A row with several
     faults is yielded once, with its highest score.
     """
     faults: dict[int, list[tuple[float, str, int | None, str]]] = {}

@@ -36,8 +36,8 @@ def align(
     for other in predictions:
         if other.targets.ndim != first.targets.ndim:
             raise LabelError(
-                f"only one of {first.source} and {other.source} gives a text any number of labels",
-                hint="Compare predictions of one kind; for tables, give `label_separator`.",
+                f"one of {first.source} and {other.source} predicts one label per text, the other any number of labels",
+                hint="Compare predictions of the same kind; for tables, give `label_separator`.",
             )
         same = other.documents is first.documents
         ordered.append(other if same else other.take(np.array(match_rows(other.documents, first.documents))))

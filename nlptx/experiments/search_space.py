@@ -132,7 +132,7 @@ class SearchSpace(NamedTuple):
 
 
 class AdditiveModel:
-    """Predicts a loss as the sum of an effect of each setting. The effects are fitted by ridge regression.
+    """Predicts a loss as a sum of effects, one for each setting. The effects are fitted by ridge regression.
 
     Args:
         space: settings that have effects.

@@ -74,8 +74,8 @@ def _changes(
     words, ngrams, steps = [], [], []
     for distance in range(features.order):
         for size in range(distance + 1, features.order + 1):
-            # The n-gram of this size that ends this many words after the left-out word contains this word, so the
-            # n-gram disappears.
+            # The n-gram of `size` words that ends `distance` words after the left-out word contains this word, so it
+            # disappears.
             words.append(np.arange(length - distance))
             ngrams.append(found[distance:, size - 1].astype(np.int64))
             steps.append(np.full(length - distance, -1))

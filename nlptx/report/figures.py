@@ -80,7 +80,7 @@ def ranking_charts(
         Chart(
             "precision-recall",
             "Precision and recall",
-            f"For {subject}. The precision if this fraction of the texts with the label is found (the recall)."
+            f"For {subject}. The precision at each recall, the fraction of the texts with the label that are found."
             + (f" The dotted line shows random guessing; the mean precision is {precision:.3f}." if one else note),
             percent_axis("recall"),
             percent_axis("precision"),

@@ -23,7 +23,7 @@ def _of_machine() -> int | None:
 
 
 def _of_control_group() -> int | None:
-    """Return the free bytes within the limit of a container; its own control group is the root that it sees."""
+    """Return the free bytes within the limit of a container, which sees its own control group as the root."""
     try:
         limit = (_CONTROL_GROUP / "memory.max").read_text().strip()
         used = (_CONTROL_GROUP / "memory.current").read_text().strip()

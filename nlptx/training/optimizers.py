@@ -17,7 +17,7 @@ EPSILON = 1e-8
 
 
 def learning_rate(settings: TrainSettings, step: int, steps: int) -> float:
-    """Return the learning rate of a step (from 0): linear warm-up, then decay by the schedule to 0 at step ``steps``.
+    """Return the learning rate of step ``step``: linear warm-up, then decay by the schedule to 0 at step ``steps``.
 
     A constant schedule has no decay, so warm-up may take all steps. With other schedules, warm-up takes at most half of
     the steps, so that the rate also decays in short runs.

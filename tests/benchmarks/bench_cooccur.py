@@ -16,7 +16,7 @@ WINDOW, MIN_COUNT = 5, 10
 
 
 def write_corpora(bench: Bench) -> tuple[Path, Path]:
-    """Write all reviews of the archive, one per line, to two files: one tokenised and in lower case, the other raw."""
+    """Write all reviews of the archive, one per line, to two files: one tokenized and in lower case, the other raw."""
     clean, raw = bench.folder / "corpus.txt", bench.folder / "raw.txt"
     if not raw.exists():
         splits = ("train", "test", "unsup")
@@ -38,7 +38,7 @@ def output_of(bench: Bench) -> Path:
 
 
 def rows(bench: Bench) -> list[Row]:
-    """Count tokenised and raw text, one review per line, and compare with the two programs of GloVe."""
+    """Count tokenized and raw text, one review per line, and compare with the two programs of GloVe."""
     if bench.data is None:
         print("no archive of reviews: counting is skipped", file=sys.stderr)
         return []

@@ -100,7 +100,7 @@ def test_an_option_with_several_values(here):
         ("[train]\nsplit = 'trian'\n", "split in [train]: 'trian' is not one of"),
         ("[train]\nlong-texts = 'cut'\n", "long-texts in [train]: --long-texts is 'cut'; expected one of split, head"),
         ("[cooccur]\nmemory = '1X'\n", "memory in [cooccur]: '1X' is not a size"),
-        ("[pca]\nmemory = '1M'\n", "unknown key 'memory'"),
+        ("[pca]\nshard = '1/2'\n", "unknown key 'shard'"),
         ("[train]\nepochs = 1\nepochs = 2\n", "not a TOML file"),
         ("[train]\npreset = 'blom'\n", "preset in [train]: 'blom' is not one of"),
     ],

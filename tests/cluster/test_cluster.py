@@ -9,7 +9,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from calling import call
 
+from nlptx.cli import cluster_cooccur, cluster_predict
 from nlptx.cluster import cluster as module
 from nlptx.cluster.cluster import Cluster, check_address
 from nlptx.cluster.worker import Requirements, SeenFile, versions
@@ -142,6 +144,23 @@ def test_a_task_that_kills_every_worker_is_named(connect, tmp_path):
     assert raised.value.where == "2"
 
 
+# ---------------------------------------------------------------- commands
+
+
+def test_commands_give_the_bytes_of_one_machine(scheduler, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster_cooccur, "PARTITION", 400)
+    monkeypatch.setattr(cluster_predict, "_PARTITION", 400)
+    (tmp_path / "texts.txt").write_bytes(b"I loved this film .\nIt was awful , and too long .\n" * 30)
+    on_cluster = ("--cluster", scheduler.scheduler_address)
+    counting = ("cooccur", tmp_path / "texts.txt", "--min-count", "1", "-o")
+    call(*counting, tmp_path / "one.npz")
+    call(*counting, tmp_path / "cluster.npz", *on_cluster)
+    assert (tmp_path / "cluster.npz").read_bytes() == (tmp_path / "one.npz").read_bytes()
+    scoring = ("predict", tmp_path / "texts.txt")
+    assert call(*scoring, *on_cluster).stdout == call(*scoring).stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cluster.npz", "one.npz", "texts.txt"]
+
+
 # ---------------------------------------------------------------- requirements
 
 
@@ -218,6 +237,7 @@ def test_a_scheduler_without_workers(monkeypatch):
         pass
 
 
+@pytest.mark.torture
 def test_the_scheduler_is_lost_during_the_work(monkeypatch):
     monkeypatch.setattr(module, "_CONNECT", 1)
     with distributed.LocalCluster(

@@ -47,8 +47,9 @@ def test_an_error_names_the_line_in_the_file(tmp_path):
     path = tmp_path / "texts.txt"
     path.write_bytes(b"one\ntwo\nthree\nfo\xffur\nfive\n")
     parts = cut_inputs([str(path)], "auto", 6)
-    with pytest.raises(DecodingError) as raised:
-        documents(parts)
+    bad = next(part for part in parts if part.start <= path.read_bytes().index(b"fo") < part.stop)
+    with pytest.raises(DecodingError) as raised, bad.errors_located():
+        documents([bad])
     assert raised.value.where == f"{path}:4"
 
 

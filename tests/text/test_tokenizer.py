@@ -99,7 +99,7 @@ def test_references_are_decoded_before_lowercasing():
     assert Tokenizer()("one&NewLine;two &Auml;") == ["one", "two", "ä"]
 
 
-def test_tokenised_text_is_not_decoded():
+def test_tokenized_text_is_not_decoded():
     assert Tokenizer("spaces")("R&amp;B <br />") == ["r&amp;b", "<br", "/>"]
 
 
@@ -195,7 +195,7 @@ def test_joiners_join_words_but_not_emoji():
 
 @settings(derandomize=True, deadline=None)
 @given(st.text(max_size=60))
-def test_any_text_is_tokenised_and_no_token_contains_white_space(text):
+def test_any_text_is_tokenized_and_no_token_contains_white_space(text):
     for token in split_words(text):
         assert token
         assert not any(character.isspace() for character in token)

@@ -1,0 +1,188 @@
+"""``cooccur`` and ``predict`` with ``--cluster``: the bytes and the notes of a single machine.
+
+The tasks are done one after the other in this process, each twice; ``tests/cluster`` tests real worker processes.
+"""
+
+import gzip
+import json
+import os
+from contextlib import nullcontext
+
+import pytest
+from calling import call, failure
+
+from nlptx.cli import cluster_cooccur, cluster_predict
+from nlptx.cli.cluster_options import ClusterOptions
+
+TEXT = b"I loved this film .\nIt was awful , and too long .\n\nzzqx\nGood actors .\n" * 12
+
+
+class Twice:
+    """Does every task twice, in another folder, as the workers of a cluster may."""
+
+    def map(self, work, items, *, isolated=False):
+        for item in items:
+            here = os.getcwd()
+            os.chdir("/")
+            try:
+                work(item)
+                yield work(item)
+            finally:
+                os.chdir(here)
+
+
+@pytest.fixture(autouse=True)
+def in_this_process(monkeypatch, tmp_path):
+    monkeypatch.setattr(ClusterOptions, "open", lambda options, paths, run: nullcontext(Twice()))
+    monkeypatch.setattr(cluster_cooccur, "PARTITION", 200)
+    monkeypatch.setattr(cluster_predict, "_PARTITION", 200)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "texts.txt").write_bytes(TEXT)
+
+
+def written(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def notes(stderr):
+    return [line for line in stderr.splitlines() if line.startswith(("note", "left out")) or "no known word" in line]
+
+
+# ---------------------------------------------------------------- cooccur
+
+
+def test_counts_have_the_bytes_of_one_machine(tmp_path):
+    options = ("--min-count", "1", "--window", "4", "-q")
+    call("cooccur", "texts.txt", *options, "-o", "one.npz")
+    call("cooccur", "texts.txt", *options, "--cluster", "local:2", "-o", "cluster.npz")
+    assert (tmp_path / "cluster.npz").read_bytes() == (tmp_path / "one.npz").read_bytes()
+    assert written(tmp_path) == ["cluster.npz", "one.npz", "texts.txt"]  # intermediate results are removed
+
+
+def test_counts_of_several_inputs_in_any_format(tmp_path):
+    (tmp_path / "packed.txt.gz").write_bytes(gzip.compress(TEXT))
+    (tmp_path / "rows.csv").write_text("Text,label\n" + 'a "good" film,pos\n"two\nlines",neg\n' * 20)
+    (tmp_path / "reviews/train/pos").mkdir(parents=True)
+    (tmp_path / "reviews/train/pos/1.txt").write_text("a very good film")
+    inputs = ("texts.txt", "packed.txt.gz", "rows.csv", "reviews")
+    options = ("--min-count", "1", "--encoding-errors", "replace", "-q")
+    call("cooccur", *inputs, *options, "-o", "one.npz")
+    call("cooccur", *inputs, *options, "--cluster", "local:2", "-o", "cluster.npz")
+    assert (tmp_path / "cluster.npz").read_bytes() == (tmp_path / "one.npz").read_bytes()
+
+
+def test_intermediate_results_go_where_all_workers_see_them(tmp_path, monkeypatch):
+    folders = []
+    monkeypatch.setattr(
+        ClusterOptions, "open", lambda options, paths, run: folders.append(paths[-1]) or nullcontext(Twice())
+    )
+    (tmp_path / "out").mkdir()
+    (tmp_path / "shared").mkdir()
+    call("cooccur", "texts.txt", "-q", "--min-count", "1", "--cluster", "local:1", "-o", "out/counts.npz")
+    call("cooccur", "texts.txt", "-q", "--min-count", "1", "--cluster", "local:1", "--tmp-dir", "shared", "-o", "b.npz")
+    assert [os.path.dirname(folder) for folder in folders] == [str(tmp_path / "out"), "shared"]
+    assert written(tmp_path / "shared") == []
+
+
+def test_an_error_leaves_nothing_behind(tmp_path):
+    (tmp_path / "texts.txt").write_bytes(TEXT + b"caf\xe9\n" + TEXT)
+    code, message = failure("cooccur", "texts.txt", "--cluster", "local:2", "-o", "counts.npz")
+    assert code == 3
+    assert message.startswith("texts.txt:61: byte 0xe9 is not UTF-8")
+    assert written(tmp_path) == ["texts.txt"]
+
+
+# ---------------------------------------------------------------- predict
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--details",),
+        ("--format", "jsonl"),
+        ("--format", "csv"),
+        ("--abstain", "0.9"),
+        ("--prior",),
+        ("--skip-bad",),
+        ("-o", "scores.tsv.gz"),
+    ],
+    ids=" ".join,
+)
+def test_scores_have_the_bytes_of_one_machine(options, tmp_path):
+    one = call("predict", "texts.txt", *options)
+    files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    cluster = call("predict", "texts.txt", *options, "--cluster", "local:2")
+    assert cluster.stdout == one.stdout
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
+    assert notes(cluster.stderr) == notes(one.stderr)
+
+
+def test_tables_get_one_header(tmp_path):
+    for name, rows in (
+        ("a.csv", 'Text,id\n"good, film",1\n'),
+        ("b.csv", 'Text,id\n"bad\nfilm",2\n'),
+        ("c.csv", "Text,id\n"),
+    ):
+        (tmp_path / name).write_text(rows)
+    inputs = ("a.csv", "b.csv", "c.csv")
+    assert call("predict", *inputs, "--cluster", "local:2").stdout == call("predict", *inputs).stdout
+
+
+def test_tables_with_other_columns_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("text,id\ngood,1\n")
+    (tmp_path / "b.csv").write_text("text,number\ngood,1\n")
+    code, message = failure("predict", "a.csv", "b.csv", "--cluster", "local:2", "-o", "scores.csv")
+    assert code == 3
+    assert message.startswith("b.csv: its columns differ")
+    assert written(tmp_path) == ["a.csv", "b.csv", "texts.txt"]
+
+
+def test_json_lines_and_folders(tmp_path):
+    (tmp_path / "rows.jsonl").write_text("".join(f'{{"text": "film {n}", "label": "old"}}\n' for n in range(40)))
+    (tmp_path / "reviews").mkdir()
+    for number in range(3):
+        (tmp_path / f"reviews/{number}.txt").write_text("a good film")
+    for name in ("rows.jsonl", "reviews", "./reviews/"):
+        one, cluster = call("predict", name), call("predict", name, "--cluster", "local:2")
+        assert cluster.stdout == one.stdout
+        assert notes(cluster.stderr) == notes(one.stderr)
+
+
+def test_an_error_names_the_line_in_the_file(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"text": "a good film"}\n' * 30 + "{broken\n")
+    code, message = failure("predict", "rows.jsonl", "--cluster", "local:2", "-o", "scores.jsonl")
+    assert code == 3
+    assert message.startswith("rows.jsonl:31: ")
+    assert not (tmp_path / "scores.jsonl").exists()
+
+
+# ---------------------------------------------------------------- options
+
+
+@pytest.mark.parametrize("command", ["cooccur", "predict"])
+def test_the_plan_is_printed_and_nothing_is_done(command, tmp_path):
+    arguments = (command, "texts.txt", "--cluster", "local:3", "--dry-run")
+    plan = json.loads(call(*arguments, "--json").stdout)
+    assert plan["partitions"] == -(-len(TEXT) // 200)
+    assert plan["bytes"] == len(TEXT)
+    assert plan["seconds_on_one_worker"] >= plan["seconds"] >= 0
+    assert b"partitions" in call(*arguments).stdout
+    assert written(tmp_path) == ["texts.txt"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("predict", "texts.txt", "--dry-run"), "--dry-run prints the plan for --cluster"),
+        (("predict", "texts.txt", "--cluster", "host"), "--cluster is 'host'; expected local:N"),
+        (("predict", "-", "--cluster", "local:2"), "cannot read standard input"),
+        (("cooccur", "texts.txt", "--cluster", "local:2", "--shard", "1/2"), "both divide the input"),
+        (("cooccur", "missing.txt", "--cluster", "local:2"), "missing.txt: no such file"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_impossible_options(arguments, message):
+    code, printed = failure(*arguments)
+    assert code == 2
+    assert message in printed
