@@ -18,7 +18,14 @@ from typing import Any
 # blocks with 3 wide heads, plain SGD.
 _GOLDSTRAW: dict[str, dict[str, Any]] = {
     "cooccur": {"window": 4, "weighting": "linear", "min_count": 50},
-    "pca": {"components": 50, "transform": "none", "standardize": True, "eigenvalue_weight": 1.0},
+    "pca": {
+        "components": 50,
+        "transform": "none",
+        "standardize": True,
+        "eigenvalue_weight": 1.0,
+        "equalize": 0.0,
+        "negative_weight": 1.0,
+    },
     "train": {
         "width": 0,
         "attention_window": 12,

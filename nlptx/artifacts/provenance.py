@@ -10,7 +10,7 @@ from typing import Any
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.kinds import PARTS
 from nlptx.errors import CorruptError
-from nlptx.settings import SEED, CountSettings, PcaSettings, Settings, TrainSettings
+from nlptx.settings import SEED, CountSettings, PcaSettings, Settings, TrainSettings, stored_value
 
 _STAGES: dict[str, tuple[str, type[Settings], str]] = {
     "cooccurrence": ("cooccur", CountSettings, "cooccur.npz"),
@@ -101,7 +101,7 @@ def _is_one_step(headers: list[dict[str, Any]]) -> bool:
 
 
 def _is_default(header: dict[str, Any], cls: type[Settings]) -> bool:
-    return all(header["settings"].get(item.name, item.default) == item.default for item in fields(cls))
+    return all(stored_value(item, header["settings"]) == item.default for item in fields(cls))
 
 
 def _inputs(header: dict[str, Any]) -> list[str]:
@@ -183,7 +183,7 @@ def command(
         if _source(header).get("exclude_sha256"):
             words += ["--exclude", "EXCLUDE"]
     for item in fields(cls):
-        value = header["settings"].get(item.name, item.default)
+        value = stored_value(item, header["settings"])
         if value == item.default:
             continue
         option = item.name.replace("_", "-")

@@ -32,6 +32,8 @@ class Embeddings:
             were not made by PCA, for example by another program.
         residuals: (R,) float64 relative residuals |Av - lv| / l.
         explained: (R,) float64 fraction of the sum of squares that each component explains.
+        column_weights: (R,) float64 factors above 0 by which PCA multiplied the columns of the vectors to improve
+            cosines. The array is empty if there are none.
         settings: settings of the stage that made the vectors.
         details: other information, such as the digest of the corpus.
         made_from: header of the artifact from which the vectors were made, or None.
@@ -43,6 +45,7 @@ class Embeddings:
     eigenvalues: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     residuals: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     explained: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    column_weights: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     settings: dict[str, Any] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
     made_from: dict[str, Any] | None = None
@@ -51,6 +54,12 @@ class Embeddings:
     def __repr__(self) -> str:
         words, size = self.vectors.shape
         return f"<Embeddings: {words:,} words, {size:,} components>"
+
+    def unweighted(self) -> NDArray[np.float32]:
+        """Return the vectors without the column weights, (V, R). Training starts from these vectors."""
+        if not len(self.column_weights):
+            return self.vectors
+        return np.divide(self.vectors, self.column_weights, dtype=np.float32, casting="same_kind")
 
     def nearest(self, word: str, top: int = 10) -> list[tuple[str, float]]:
         """Return the ``top`` words with the largest cosine similarity to ``word``, and their similarities.
@@ -146,6 +155,7 @@ class Embeddings:
             "eigenvalues": self.eigenvalues,
             "residuals": self.residuals,
             "explained": self.explained,
+            "column_weights": self.column_weights,
             **self.vocabulary.to_arrays(),
         }
         tokenizer = self.vocabulary.tokenizer
@@ -162,10 +172,14 @@ class Embeddings:
         if not vectors.size:
             raise CorruptError("it holds no vectors")
         tables = {}
-        for name in ("eigenvalues", "residuals", "explained"):
+        names = ["eigenvalues", "residuals", "explained"]
+        names += ["column_weights"] if "column_weights" in artifact.arrays else []  # older artifacts lack them
+        for name in names:
             tables[name] = need_array(artifact, name, "float64", (None,))
             if len(tables[name]) not in (0, vectors.shape[1]):
                 raise CorruptError(f"array {name!r} has {len(tables[name])} entries; expected {vectors.shape[1]}")
+        if (tables.get("column_weights", np.ones(1)) <= 0).any():
+            raise CorruptError("a column weight is not positive")
         return cls(
             vectors,
             vocabulary,

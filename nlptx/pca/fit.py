@@ -17,6 +17,7 @@ from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError
 from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
+from nlptx.pca.components import cosine_weights, scales
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import basis_bytes, power_iteration
 from nlptx.pca.spilled_slices import SpilledSlices
@@ -41,11 +42,13 @@ def fit_pca(
 ) -> Embeddings:
     """Turn co-occurrence counts into word vectors.
 
-        Y = X W L^((p-1)/2)    with    C W = W L,    C = X^T X / V
+        Y = X W L^((p-1)/2) D    with    C W = W L,    C = X^T X / V
 
     X (V, V) contains the counts, transformed and optionally standardised. C is the covariance matrix of its columns,
     except that their means are not subtracted. The columns of W (V, R) are the R leading eigenvectors of C, the
-    diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is plain PCA.
+    diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is plain PCA. The diagonal matrix D
+    holds weights for cosines; see :func:`nlptx.pca.components.cosine_weights`. Training divides by them, because it
+    finds weights of its own.
 
     Args:
         counts: the output of :func:`nlptx.count`, or the name of a file written by ``nlptx cooccur``, from which the
@@ -125,10 +128,12 @@ def _fit(
         on_round=on_round,
     )
     vectors = rows.forward(pairs.vectors)
-    # If an eigenvalue is only a rounding error, its component is set to 0, because scaling it up would amplify noise.
-    nonzero = pairs.values > np.finfo(dtype).eps * pairs.values[0]
-    safe = np.where(nonzero, pairs.values, 1)
-    vectors *= np.where(nonzero, safe ** ((settings.eigenvalue_weight - 1) / 2), 0)
+    weight = settings.eigenvalue_weight
+    weights = cosine_weights(
+        pairs.values, pairs.vectors, vectors, weight, settings.equalize, settings.negative_weight
+    ).astype(np.float64)
+    vectors *= scales(pairs.values, weight)
+    vectors *= weights.astype(dtype)
     if settings.normalize:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors /= np.where(lengths > 0, lengths, 1)
@@ -137,6 +142,7 @@ def _fit(
         counts.vocabulary,
         eigenvalues=pairs.values.astype(np.float64),
         residuals=pairs.residuals.astype(np.float64),
+        column_weights=weights,
         explained=(pairs.values / rows.trace).astype(np.float64),
         settings=asdict(settings),
         details={"products": pairs.products},

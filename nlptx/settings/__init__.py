@@ -4,7 +4,7 @@ The command line derives its options from these classes, the library functions t
 stores the settings with which it was made.
 """
 
-from nlptx.settings.declaration import GROUPS, MAIN, Settings, check_value
+from nlptx.settings.declaration import GROUPS, MAIN, Settings, check_value, stored_value
 from nlptx.settings.stages import (
     CHECKPOINT_MINUTES,
     DEFAULT_MEMORY,
@@ -31,4 +31,5 @@ __all__ = [
     "Settings",
     "TrainSettings",
     "check_value",
+    "stored_value",
 ]

@@ -32,13 +32,21 @@ def setting(
     metavar: str | None = None,
     low: float | None = None,
     high: float | None = None,
+    before: T | None = None,
 ) -> T:
     """Declare an option: a dataclass field with its help text, its section of the help and its range (inclusive).
 
-    A ``metavar`` replaces long lists of choices in the help; then the help text must list them.
+    A ``metavar`` replaces long lists of choices in the help; then the help text must list them. ``before`` is the value
+    that artifacts have which were made before the option existed, if it is not the default.
     """
     metadata = {"help": help, "group": group, "choices": choices, "metavar": metavar, "low": low, "high": high}
-    return field(default=default, metadata=metadata)
+    return field(default=default, metadata={**metadata, "before": before})
+
+
+def stored_value(item: dataclasses.Field[Any], stored: dict[str, Any]) -> Any:
+    """Return the value of a setting in an artifact whose header stores ``stored``, which may lack newer settings."""
+    before = item.metadata["before"]
+    return stored.get(item.name, item.default if before is None else before)
 
 
 @dataclass(frozen=True)

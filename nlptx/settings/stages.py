@@ -63,6 +63,22 @@ class PcaSettings(Settings):
         low=0,
         high=1,
     )
+    equalize: float = setting(
+        0.15,
+        "Fraction of the components, from the first, to scale alike; 0: none.",
+        "Transform",
+        low=0,
+        high=1,
+        before=0.0,
+    )
+    negative_weight: float = setting(
+        0.25,
+        "Factor of components w for which w'Xw is negative; 1: no change.",
+        "Transform",
+        low=1e-6,
+        high=1,
+        before=1.0,
+    )
     normalize: bool = setting(False, "Normalise each word vector to length 1.", "Transform")
     tolerance: float = setting(
         1e-3, "Maximum relative residual |Av - lv| / l of an eigenpair.", "Power iteration", low=1e-12, high=1

@@ -137,8 +137,9 @@ def _extend(
         lexicon: word or phrase -> value.
     """
     known = embeddings.vocabulary
-    square = np.square(embeddings.vectors, dtype=np.float64)
-    vectors = embeddings.vectors / (np.sqrt(square.sum() / max(square.size, 1)) or 1)
+    start = embeddings.unweighted()
+    square = np.square(start, dtype=np.float64)
+    vectors = start / (np.sqrt(square.sum() / max(square.size, 1)) or 1)
     unknown = {text: count for word, count in counts.items() if (text := as_text(word)) not in known.index}
     learned = settings.new_word_min_count and not settings.freeze
     new = rank_words(unknown, settings.new_word_min_count, len(unknown)) if learned else []

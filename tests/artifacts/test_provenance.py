@@ -13,6 +13,7 @@ from nlptx.corpus.label_map import parse_label_map
 from nlptx.errors import CorruptError
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
+NEWER = ("equalize", "negative_weight")
 STAGES = {"cooccurrence": CountSettings, "embeddings": PcaSettings, "model": TrainSettings}
 SPLITS = dict.fromkeys(("cooccurrence", "model"), ("train", "unsup"))
 READINGS = [
@@ -166,3 +167,11 @@ def test_any_other_model_has_a_command_for_each_stage(change):
 def test_damaged_reading_options_of_a_model_are_rejected():
     with pytest.raises(CorruptError):
         trace(one_step_model(source={"reading": ["text_column"]}))
+
+
+def test_settings_that_an_older_artifact_lacks_have_their_former_values():
+    older = header("embeddings")
+    older["settings"] = {name: value for name, value in older["settings"].items() if name not in NEWER}
+    values = parsed(command(older))
+    assert {name: values[name] for name in NEWER} == {"equalize": 0.0, "negative_weight": 1.0}
+    assert "--equalize" not in command(header("embeddings"))

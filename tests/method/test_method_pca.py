@@ -18,7 +18,8 @@ from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text.vocabulary import Vocabulary
 
 # Settings of the textbook power iteration: one vector at a time, and each is removed from the matrix by subtraction.
-SLOW = {"eigenvalue_weight": 1.0, "block": 1, "degree": 1, "deflation": "subtraction"}
+TEXTBOOK_SCALE = {"eigenvalue_weight": 1.0, "equalize": 0.0, "negative_weight": 1.0}
+SLOW = {**TEXTBOOK_SCALE, "block": 1, "degree": 1, "deflation": "subtraction"}
 FAST = {"block": 0, "degree": 0, "deflation": "projection"}
 # Settings of the textbook power iteration with standardised rows and without PPMI.
 ARTICLE = {"transform": "none", "standardize": True, **SLOW}
@@ -199,7 +200,7 @@ def test_row_05_deflation(settings):
     assert PcaSettings().deflation == "projection"
     X = dense_x("taught" if settings else "default")
     A = X.T @ X / len(X)
-    result = fit(counts(), 5, **{**settings, "eigenvalue_weight": 1.0})
+    result = fit(counts(), 5, **settings | TEXTBOOK_SCALE)
     Y = []
     for _ in range(5):
         values, vectors = eigen(A)
@@ -218,7 +219,8 @@ def test_row_06_transform(variant):
     scale = (
         1 if variant == "taught" else values[:6] ** -0.25
     )  # the default weight 0.5 divides by the fourth root of the eigenvalue
-    assert same_up_to_sign(result.vectors, X @ V[:, :6] * scale)
+    assert same_up_to_sign(result.unweighted(), X @ V[:, :6] * scale)
+    assert (variant == "taught") == np.array_equal(result.unweighted(), result.vectors)
     assert (np.diff(result.eigenvalues) <= 0).all()
     assert np.allclose(result.explained, values[:6] / np.trace(X.T @ X / len(X)), rtol=1e-6)
 
@@ -236,6 +238,6 @@ def test_row_06_transform_options():
 def test_fault_eigenvectors_of_m_m_transposed(variant):
     X = dense_x(variant)
     right, wrong = eigen(X.T @ X)[1][:, :3], eigen(X @ X.T)[1][:, :3]
-    result = fit(counts(), 3, **VARIANTS[variant] | {"eigenvalue_weight": 1.0})
+    result = fit(counts(), 3, **VARIANTS[variant] | TEXTBOOK_SCALE)
     assert same_up_to_sign(result.vectors, X @ right)
     assert not same_up_to_sign(result.vectors, X @ wrong, 0.1)

@@ -52,7 +52,14 @@ def test_row_17_training_default_improves():
 def test_row_20_preset_goldstraw_has_the_settings_of_the_article(goldstraw):
     numbers = {
         "cooccur": {"window": 4, "weighting": "linear", "min_count": 50},
-        "pca": {"components": 50, "transform": "none", "standardize": True, "eigenvalue_weight": 1.0},
+        "pca": {
+            "components": 50,
+            "transform": "none",
+            "standardize": True,
+            "eigenvalue_weight": 1.0,
+            "equalize": 0.0,
+            "negative_weight": 1.0,
+        },
         "train": {
             "attention_window": 12,
             "long_texts": "head",

@@ -37,8 +37,11 @@ def dense_pca(matrix, settings):
     values, vectors = scipy.linalg.eigh(X.T @ X / len(X))
     values, vectors = values[::-1], vectors[:, ::-1]
     vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(X))])
-    R = settings.components
-    return values, X @ vectors[:, :R] * values[:R] ** ((settings.eigenvalue_weight - 1) / 2)
+    R, p = settings.components, settings.eigenvalue_weight
+    signs = np.sign(np.einsum("vr,vr->r", vectors, X @ vectors))[:R]
+    weights = np.minimum(1, values[int(settings.equalize * R)] / values[:R]) ** (p / 2)
+    weights *= np.where(signs < 0, settings.negative_weight, 1)
+    return values, X @ vectors[:, :R] * values[:R] ** ((p - 1) / 2) * weights
 
 
 # ---------------------------------------------------------------- the formula
@@ -103,13 +106,15 @@ def test_the_textbook_method_gives_the_same_components(counts, deflation, tolera
 
 
 def test_weight_1_gives_the_projection_whose_variances_are_the_eigenvalues(counts):
-    result = fit_pca(counts, PcaSettings(components=4, eigenvalue_weight=1.0, tolerance=1e-9), jobs=1)
+    settings = PcaSettings(components=4, eigenvalue_weight=1.0, negative_weight=1.0, tolerance=1e-9)
+    result = fit_pca(counts, settings, jobs=1)
     second_moments = result.vectors.T.astype(float) @ result.vectors / len(result.vectors)
     assert np.allclose(second_moments, np.diag(result.eigenvalues), atol=1e-5 * result.eigenvalues[0])
 
 
 def test_weight_0_whitens(counts):
-    result = fit_pca(counts, PcaSettings(components=4, eigenvalue_weight=0.0, tolerance=1e-9), jobs=1)
+    settings = PcaSettings(components=4, eigenvalue_weight=0.0, negative_weight=1.0, tolerance=1e-9)
+    result = fit_pca(counts, settings, jobs=1)
     assert np.allclose(result.vectors.T.astype(float) @ result.vectors / len(result.vectors), np.eye(4), atol=1e-5)
 
 
@@ -225,6 +230,8 @@ def test_no_convergence_is_an_error_with_advice(counts):
         {"tolerance": float("nan")},
         {"smoothing": 1.5},
         {"eigenvalue_weight": -0.1},
+        {"equalize": 1.5},
+        {"negative_weight": 0.0},
         {"transform": "sqrt"},
         {"components": 2.0},
         {"standardize": 1},

@@ -1,0 +1,56 @@
+"""Scales the components of the word vectors.
+
+V is the number of words, and R the number of components.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def scales(values: NDArray, weight: float) -> NDArray:
+    """Return the factors of the columns of X W, (R,): l_i^((p-1)/2).
+
+    The mean square of component i becomes l_i^p (p = 0: all the same, p = 1: plain PCA). If an eigenvalue is only a
+    rounding error, its factor is 0, because scaling it up would amplify noise.
+
+    Args:
+        values: (R,) eigenvalues l of C, largest first.
+        weight: p.
+    """
+    nonzero = _nonzero(values)
+    return np.where(nonzero, np.where(nonzero, values, 1) ** ((weight - 1) / 2), 0)
+
+
+def cosine_weights(
+    values: NDArray, directions: NDArray, images: NDArray, weight: float, equalize: float, negative_weight: float
+) -> NDArray:
+    """Return the factors of the components that make cosines agree better with the similarity of words, (R,), above 0.
+
+        c_i = min(1, l_m / l_i)^(p/2), times the negative weight if w_i^T X w_i < 0
+
+    Here m = 1 + floor(equalize R). The first m components get the same mean square, because these few would otherwise
+    dominate the cosine.
+
+    The PPMI matrix X is symmetric, so X = sum of k w w^T over its eigenpairs (k, w), and C = X^T X / V has the same
+    eigenvectors, with eigenvalues k^2 / V. If k is negative, the component makes words with similar entries in w occur
+    near each other *less* often, and products of word vectors cannot approximate X. So such a component gets less
+    weight.
+
+    Args:
+        values: (R,) eigenvalues l of C, largest first.
+        directions: (V, R) eigenvectors w.
+        images: (V, R) X w.
+        weight: p, see :func:`scales`.
+        equalize: fraction of the components that get the same scale.
+        negative_weight: factor of components with w^T X w < 0.
+    """
+    last = min(int(equalize * len(values)), len(values) - 1)
+    safe = np.where(_nonzero(values), values, values[0])
+    negative = np.einsum("vr,vr->r", directions, images, dtype=np.float64) < 0
+    return np.minimum(1, safe[last] / safe) ** (weight / 2) * np.where(negative, negative_weight, 1)
+
+
+def _nonzero(values: NDArray) -> NDArray[np.bool_]:
+    return values > np.finfo(values.dtype).eps * values[0]
