@@ -31,7 +31,7 @@ def predictions(seed, labels=("a", "b", "c"), scale=1.0):
 
 
 def difference(cells):
-    return float(cells[5].split(" ")[0])
+    return float(cells[6].split(" ")[0])
 
 
 def test_a_model_adds_nothing_to_itself_or_to_its_overconfident_copy(fused_folds):

@@ -10,7 +10,8 @@ For each file after the first: how strong it is alone, how similar it is to the 
 log-probabilities, centred in each text; of two labels, this is the correlation of the log-odds), and what both are
 worth together. Together they are combined by a logistic regression of their log-probabilities: one weight per model,
 one bias per label, fitted on all folds but one and tested on this one, in turn. It is compared with the first model
-alone, calibrated in the same manner, so that a better calibration does not count as a gain.
+alone, calibrated in the same manner, so that a better calibration does not count as a gain. If that makes the first
+model worse, because its folds need different calibrations, compare with its log-loss as it is, which is printed above.
 """
 
 from __future__ import annotations
@@ -108,6 +109,7 @@ def compare(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
         f"{second_losses.mean():.4f}",
         f"{np.corrcoef(one.ravel(), two.ravel())[0, 1]:.3f}",
         f"{weights[0]:.2f}, {weights[1]:.2f}",
+        f"{-alone[rows, classes].mean():.4f}",
         f"{-both[rows, classes].mean():.4f}",
         f"{loss:+.4f} ± {loss_error:.4f}",
         f"{points:+.2f} ± {points_error:.2f}",
@@ -122,8 +124,9 @@ def main() -> None:
     first = read_predictions(given.first)
     losses, right = per_text(first)
     print(f"{given.first.stem} alone: {right.mean():.2%}, log-loss {losses.mean():.4f}\n")
-    print("| model | alone | log-loss | correlation | weights | log-loss of both | difference | of accuracy, points |")
-    print("|---" * 8 + "|")
+    names = "model | alone | log-loss | correlation | weights | first, calibrated | both | difference | accuracy, points"
+    print(f"| {names} |")
+    print("|---" * 9 + "|")
     for path in given.others:
         try:
             cells = compare(first, read_predictions(path))
