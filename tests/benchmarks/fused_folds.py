@@ -124,7 +124,7 @@ def main() -> None:
     first = read_predictions(given.first)
     losses, right = per_text(first)
     print(f"{given.first.stem} alone: {right.mean():.2%}, log-loss {losses.mean():.4f}\n")
-    names = "model | alone | log-loss | correlation | weights | first, calibrated | both | difference | accuracy, points"
+    names = "model | alone | log-loss | correlation | weights | calibrated | both | difference | accuracy, points"
     print(f"| {names} |")
     print("|---" * 9 + "|")
     for path in given.others:
