@@ -33,6 +33,11 @@ def predictions(data: list[str], options: list[str], path: Path, folds: int, see
     if not path.exists():
         command = ["crossvalidate", *data, "--folds", str(folds), "--seeds", str(seeds), "--predictions", str(path)]
         subprocess.run([sys.executable, "-m", "nlptx", *command, "--resume", *options], check=True, stdout=sys.stderr)
+    return read_predictions(path)
+
+
+def read_predictions(path: Path) -> pd.DataFrame:
+    """Return the table of predictions in a CSV file."""
     return pd.read_csv(path, dtype={"label": str, "predicted": str}, keep_default_na=False)
 
 
