@@ -13,7 +13,7 @@ KINDS = {
     "cooccurrence": "cooccur",
     **dict.fromkeys(PARTS, "cooccur"),
     "words": "merge",
-    "piece": "cooccur --cluster",
+    "piece": "cooccur",
     "embeddings": "pca",
     "model": "train",
     "checkpoint": "train",

@@ -112,7 +112,7 @@ class Cluster:
         except (OSError, TimeoutError) as error:
             raise NlptxError(
                 f"no scheduler answers at {self.address} ({error})",
-                hint="Start one with: dask scheduler --port 8786",
+                hint="Start one with: dask scheduler",
             ) from None
         if client.dashboard_link:
             self._on_note(f"dashboard of the cluster: {client.dashboard_link}")
@@ -126,7 +126,7 @@ class Cluster:
         if not found:
             raise NlptxError(
                 f"the scheduler at {self.address} has no workers",
-                hint=f"Start one on each machine: dask worker {self.address} --nthreads 1",
+                hint=f"Start one on each machine: dask worker {self.address}",
             )
         for reason, _ in found.values():
             if reason is not None:
