@@ -10,7 +10,8 @@ from nlptx.artifacts import container
 from nlptx.cli.cluster_options import ClusterOptions, print_plan, shared_folder
 from nlptx.cli.stage_facts import count_facts
 from nlptx.cli.stage_run import StageRun
-from nlptx.cluster.counting import CountJob, count_partitions
+from nlptx.cluster.count_tasks import CountJob
+from nlptx.cluster.counting import count_partitions
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.cutting import PARTITION, cut_inputs

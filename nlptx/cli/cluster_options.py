@@ -69,7 +69,7 @@ def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
         if cluster is None and dry_run:
             raise click.UsageError("--dry-run prints the plan for --cluster; give both.")
         if cluster is not None:
-            from nlptx.cluster.cluster import check_address
+            from nlptx.cluster.connection import check_address
 
             check_address(cluster)
         return function(*args, cluster=ClusterOptions(cluster, dry_run), **kwargs)
@@ -111,7 +111,7 @@ def print_plan(address: str, partitions: Sequence[Partition], rate: float, memor
         memory: memory limit of a task; None if the command has no limit.
         run: options shared by all commands.
     """
-    from nlptx.cluster.cluster import LOCAL
+    from nlptx.cluster.connection import LOCAL
 
     size = sum(partition.size for partition in partitions)
     plan: dict[str, Any] = {"partitions": len(partitions), "bytes": size}

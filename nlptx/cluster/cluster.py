@@ -6,17 +6,16 @@ dask.distributed manages the processes and the network. It is imported only if a
 from __future__ import annotations
 
 import itertools
-import logging
 import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from nlptx.cluster.connection import check_address, connected, loss_reported, lost
 from nlptx.cluster.worker import Requirements, UnsuitableWorkerError, blas, facts, run
-from nlptx.errors import NlptxError, SettingsError
-from nlptx.runtime.blas import ONE_THREAD
+from nlptx.errors import NlptxError
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -24,16 +23,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-LOCAL = "local:"
-_PROTOCOLS = ("tcp://", "tls://")
-# Number of tasks assigned to each worker in advance, so that it never waits for the next one; and the minimum for all
-# workers together.
+# Number of tasks assigned to each worker in advance, so that it never waits for the next one.
 _PER_WORKER = 2
-# In seconds: maximum time to reach the scheduler, maximum time to wait for the first worker, and interval at which the
-# workers are checked.
-_CONNECT, _FIRST_WORKER, _LOOK = 10, 30, 5
-# Makes a worker return freed memory to the system at once. It must be set before the process of the worker starts.
-_WORKER_ENVIRONMENT = {**ONE_THREAD, "MALLOC_TRIM_THRESHOLD_": "65536"}
+# In seconds: maximum time to wait for the first worker, and interval at which the workers are checked.
+_FIRST_WORKER, _LOOK = 30, 5
 
 
 class Cluster:
@@ -67,17 +60,7 @@ class Cluster:
 
     def __enter__(self) -> Self:
         try:
-            import distributed
-        except ImportError:
-            raise SettingsError(
-                "a cluster needs the package distributed", hint="pip install 'nlptx[cluster]'"
-            ) from None
-        import dask
-
-        _silence_logs()
-        self._stack.enter_context(dask.config.set({"distributed.comm.timeouts.connect": f"{_CONNECT}s"}))
-        try:
-            self._client = self._connect(distributed)
+            self._client = self._stack.enter_context(connected(self.address, self._on_note))
             self._check_workers()
         except BaseException:
             self._stack.close()
@@ -90,33 +73,6 @@ class Cluster:
                 self._client.cancel([future for _, future in self._pending])
         finally:
             self._stack.close()
-
-    def _connect(self, distributed: Any) -> Any:
-        import dask
-
-        if self.address.startswith(LOCAL):
-            count = int(self.address.removeprefix(LOCAL))
-            self._stack.enter_context(dask.config.set({"distributed.nanny.pre-spawn-environ": _WORKER_ENVIRONMENT}))
-            cluster = self._stack.enter_context(
-                distributed.LocalCluster(
-                    n_workers=count,
-                    threads_per_worker=1,
-                    host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs=logging.CRITICAL,
-                )
-            )
-            return self._stack.enter_context(distributed.Client(cluster))
-        try:
-            client = self._stack.enter_context(distributed.Client(self.address, timeout=_CONNECT))
-        except (OSError, TimeoutError) as error:
-            raise NlptxError(
-                f"no scheduler answers at {self.address} ({error})",
-                hint="Start one with: dask scheduler",
-            ) from None
-        if client.dashboard_link:
-            self._on_note(f"dashboard of the cluster: {client.dashboard_link}")
-        return client
 
     def _check_workers(self) -> None:
         """Wait for the first worker, then check all connected workers."""
@@ -140,7 +96,7 @@ class Cluster:
 
     def _facts(self) -> dict[str, tuple[str | None, str]]:
         """Return, for each worker, why it is unsuitable (None if it is not), and its BLAS."""
-        with _loss_reported(self.address):
+        with loss_reported(self.address):
             answers = self._client.run(facts, self._requirements, on_error="return")
         # A worker that ends meanwhile answers with an error of the connection.
         return {worker: answer for worker, answer in answers.items() if not isinstance(answer, OSError)}
@@ -178,7 +134,7 @@ class Cluster:
         return _PER_WORKER * max(1, sum(self._threads.values()))
 
     def _look(self) -> None:
-        with _loss_reported(self.address):
+        with loss_reported(self.address):
             self._threads = {
                 worker: count for worker, count in self._client.nthreads().items() if worker not in self._unsuitable
             }
@@ -188,7 +144,7 @@ class Cluster:
         # Without restrictions, a worker that joins later can do the task too.
         allowed = list(self._threads) if self._unsuitable else None
         key = f"{getattr(work, '__name__', 'task')}-{next(_NUMBERS)}-{os.urandom(8).hex()}"
-        with _loss_reported(self.address):
+        with loss_reported(self.address):
             future: Future = self._client.submit(
                 run, self._requirements, work, item, key=key, pure=False, workers=allowed
             )
@@ -200,12 +156,12 @@ class Cluster:
         warned = False
         while True:
             try:
-                with _loss_reported(self.address):
+                with loss_reported(self.address):
                     result: R = future.result(timeout=_LOOK)
                 return result
             except TimeoutError:
                 if self._client.status != "running":
-                    raise _lost(self.address) from None
+                    raise lost(self.address) from None
                 self._look()
                 if not self._threads and not warned:
                     self._on_note("no worker is connected; waiting for one")
@@ -233,42 +189,3 @@ class Cluster:
 
 
 _NUMBERS = itertools.count()
-
-
-@contextmanager
-def _loss_reported(address: str) -> Iterator[None]:
-    """Convert the errors of a lost connection in the ``with`` block to an NlptxError."""
-    from concurrent.futures import CancelledError
-
-    try:
-        yield
-    except TimeoutError:
-        raise
-    except (CancelledError, OSError) as error:
-        # The communication errors of dask.distributed are subclasses of OSError, but tasks may raise an OSError too.
-        if isinstance(error, OSError) and not type(error).__module__.startswith("distributed"):
-            raise
-        raise _lost(address) from None
-
-
-def _silence_logs() -> None:
-    """Silence dask.distributed, because failures are reported as exceptions. Its loggers have levels of their own."""
-    for name in logging.root.manager.loggerDict:
-        if name.startswith(("distributed", "tornado")):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-
-
-def _lost(address: str) -> NlptxError:
-    return NlptxError(
-        f"the connection to the scheduler at {address} is lost; nothing was written", hint="Run the command again."
-    )
-
-
-def check_address(address: str) -> None:
-    """Raise SettingsError unless ``address`` is ``local:N`` or the address of a scheduler."""
-    count = address.removeprefix(LOCAL)
-    if address.startswith(LOCAL):
-        if not count.isdecimal() or not 1 <= int(count) <= 1024:
-            raise SettingsError(f"`cluster` is {address!r}; expected local:N, where N is a number of processes")
-    elif not address.startswith(_PROTOCOLS) or ":" not in address.split("://", 1)[1]:
-        raise SettingsError(f"`cluster` is {address!r}; expected local:N, tcp://HOST:PORT or tls://HOST:PORT")

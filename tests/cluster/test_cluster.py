@@ -13,7 +13,9 @@ from calling import call
 
 from nlptx.cli import cluster_cooccur, cluster_predict
 from nlptx.cluster import cluster as module
-from nlptx.cluster.cluster import Cluster, check_address
+from nlptx.cluster import connection
+from nlptx.cluster.cluster import Cluster
+from nlptx.cluster.connection import check_address
 from nlptx.cluster.worker import Requirements, SeenFile, versions
 from nlptx.errors import DataError, NlptxError, SettingsError
 
@@ -219,7 +221,7 @@ def test_possible_addresses(address):
 
 
 def test_nobody_answers(monkeypatch):
-    monkeypatch.setattr(module, "_CONNECT", 1)
+    monkeypatch.setattr(connection, "_TIMEOUT", 1)
     start = time.monotonic()
     cluster = Cluster("tcp://127.0.0.1:9", Requirements.of([]), print)
     with pytest.raises(NlptxError, match=r"no scheduler answers at tcp://127\.0\.0\.1:9"), cluster:
@@ -239,7 +241,7 @@ def test_a_scheduler_without_workers(monkeypatch):
 
 @pytest.mark.torture
 def test_the_scheduler_is_lost_during_the_work(monkeypatch):
-    monkeypatch.setattr(module, "_CONNECT", 1)
+    monkeypatch.setattr(connection, "_TIMEOUT", 1)
     with distributed.LocalCluster(
         n_workers=1,
         threads_per_worker=1,

@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nlptx.artifacts.container import write
-from nlptx.cluster import counting
-from nlptx.cluster.counting import CountJob, count_partitions
+from nlptx.cluster import count_tasks, counting
+from nlptx.cluster.count_tasks import CountJob
+from nlptx.cluster.counting import count_partitions
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.cutting import cut_inputs
@@ -68,8 +69,8 @@ def test_the_bytes_do_not_depend_on_how_a_corpus_is_cut(
 ):
     if not any(texts):
         return
-    monkeypatch.setattr(counting, "_RANGE_BYTES", range_bytes)
-    monkeypatch.setattr(counting, "_BLOCK_TOKENS", block_tokens)
+    monkeypatch.setattr(count_tasks, "_RANGE_BYTES", range_bytes)
+    monkeypatch.setattr(count_tasks, "_BLOCK_TOKENS", block_tokens)
     path = tmp_path_factory.mktemp("counting") / "corpus.txt"
     path.write_text("".join(" ".join(words) + "\n" for words in texts))
     settings = CountSettings(min_count=1, max_words=max_words, window=window, weighting=weighting)

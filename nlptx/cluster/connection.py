@@ -1,0 +1,105 @@
+"""Connects to a cluster of dask.distributed, which is imported only here and only when a cluster is used."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from nlptx.errors import NlptxError, SettingsError
+from nlptx.runtime.blas import ONE_THREAD
+
+LOCAL = "local:"
+_PROTOCOLS = ("tcp://", "tls://")
+# Number of seconds to wait for an answer of the scheduler.
+_TIMEOUT = 10
+# Environment of local workers. They return freed memory to the system at once, which must be set before they start.
+_WORKER_ENVIRONMENT = {**ONE_THREAD, "MALLOC_TRIM_THRESHOLD_": "65536"}
+
+
+@contextmanager
+def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
+    """Connect to a scheduler, or start local workers, until the ``with`` block ends.
+
+    Args:
+        address: see :func:`check_address`.
+        on_note: called with the address of the dashboard.
+
+    Yields:
+        A ``distributed.Client``; its methods have no type annotations.
+
+    Raises:
+        SettingsError: dask.distributed is not installed.
+        NlptxError: no scheduler answers.
+    """
+    try:
+        distributed: Any = importlib.import_module("distributed")  # its functions have no type annotations
+    except ImportError:
+        raise SettingsError("a cluster needs the package distributed", hint="pip install 'nlptx[cluster]'") from None
+    import dask
+
+    _silence_logs()
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set({"distributed.comm.timeouts.connect": f"{_TIMEOUT}s"}))
+        if address.startswith(LOCAL):
+            stack.enter_context(dask.config.set({"distributed.nanny.pre-spawn-environ": _WORKER_ENVIRONMENT}))
+            cluster = distributed.LocalCluster(
+                n_workers=int(address.removeprefix(LOCAL)),
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+            )
+            yield stack.enter_context(distributed.Client(stack.enter_context(cluster)))
+            return
+        try:
+            client = stack.enter_context(distributed.Client(address, timeout=_TIMEOUT))
+        except (OSError, TimeoutError) as error:
+            raise NlptxError(
+                f"no scheduler answers at {address} ({error})", hint="Start one with: dask scheduler"
+            ) from None
+        if client.dashboard_link:
+            on_note(f"dashboard of the cluster: {client.dashboard_link}")
+        yield client
+
+
+def check_address(address: str) -> None:
+    """Raise SettingsError unless ``address`` is ``local:N`` or the address of a scheduler."""
+    count = address.removeprefix(LOCAL)
+    if address.startswith(LOCAL):
+        if not count.isdecimal() or not 1 <= int(count) <= 1024:
+            raise SettingsError(f"`cluster` is {address!r}; expected local:N, where N is a number of processes")
+    elif not address.startswith(_PROTOCOLS) or ":" not in address.split("://", 1)[1]:
+        raise SettingsError(f"`cluster` is {address!r}; expected local:N, tcp://HOST:PORT or tls://HOST:PORT")
+
+
+@contextmanager
+def loss_reported(address: str) -> Iterator[None]:
+    """Convert the errors of a lost connection in the ``with`` block to an NlptxError."""
+    from concurrent.futures import CancelledError
+
+    try:
+        yield
+    except TimeoutError:
+        raise
+    except (CancelledError, OSError) as error:
+        # The communication errors of dask.distributed are subclasses of OSError, but tasks may raise an OSError too.
+        if isinstance(error, OSError) and not type(error).__module__.startswith("distributed"):
+            raise
+        raise lost(address) from None
+
+
+def _silence_logs() -> None:
+    """Silence dask.distributed, because failures are reported as exceptions. Its loggers have levels of their own."""
+    for name in logging.root.manager.loggerDict:
+        if name.startswith(("distributed", "tornado")):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def lost(address: str) -> NlptxError:
+    """Return the error for a lost connection."""
+    return NlptxError(
+        f"the connection to the scheduler at {address} is lost; nothing was written", hint="Run the command again."
+    )

@@ -1,0 +1,184 @@
+"""The tasks of counting on a cluster; see :mod:`nlptx.cluster.counting`."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import scipy.sparse as sp
+
+from nlptx.artifacts.container import build, read, write
+from nlptx.cluster.pieces import read_rows, read_words, write_rows, write_words
+from nlptx.cooccurrence.count import count_known, known_words, read_stream
+from nlptx.cooccurrence.merge import sum_in_tree
+from nlptx.cooccurrence.parts import TOKENS, WORDS, TokenPart, WordList, check_complete
+from nlptx.cooccurrence.window_pairs import SparseRows
+from nlptx.corpus.corpus import Corpus
+from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.partition import Partition
+from nlptx.corpus.shard import Shard
+from nlptx.io.spill import MemoryBudget
+from nlptx.runtime.workers import Workers
+from nlptx.settings import CountSettings
+from nlptx.text.token_stream import TokenStream
+from nlptx.text.vocabulary import rank_words
+
+# Bytes of input per range of words, and known tokens per block of rows. Both determine how much memory a task needs,
+# and how many tasks can run at the same time when partial results are summed.
+_RANGE_BYTES, _BLOCK_TOKENS = 4 << 30, 25_000_000
+
+
+@dataclass(frozen=True)
+class CountJob:
+    """The data that all tasks of a count share.
+
+    Args:
+        settings: settings of the stage.
+        reading: options for reading the input.
+        folder: absolute path of a folder for intermediate results, to which all workers have access.
+        memory: memory limit of a task, in bytes.
+        partitions: the input.
+    """
+
+    settings: CountSettings
+    reading: ReadOptions
+    folder: str
+    memory: int
+    partitions: int
+    ranges: int
+
+    @classmethod
+    def of(
+        cls, partitions: Sequence[Partition], settings: CountSettings, reading: ReadOptions, folder: str, memory: int
+    ) -> CountJob:
+        """Return the job for some partitions. The ranges of words depend only on the size of the input."""
+        ranges = -(-sum(partition.size for partition in partitions) // _RANGE_BYTES)
+        return cls(settings, reading, os.path.abspath(folder), memory, len(partitions), max(1, ranges))
+
+    def path(self, name: str, *numbers: int) -> str:
+        """Return the path of an intermediate result."""
+        return os.path.join(self.folder, "-".join([name, *(f"{number:06}" for number in numbers)]) + ".npz")
+
+    def vocabulary(self) -> WordList:
+        """Read the vocabulary that the second step wrote. Raises ArtifactError."""
+        path = self.path("vocabulary")
+        return build(read(path, WORDS), WordList.from_artifact, path)
+
+
+@dataclass(frozen=True)
+class Encode:
+    """The task of encoding a partition as word ids or, with the number -1, of reading the corpus for its digest."""
+
+    number: int
+    inputs: tuple[Partition, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.inputs))
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Facts about the inputs that were read."""
+
+    documents: int
+    sha256: str
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The task of adding the sums ``first`` to ``after`` (exclusive) of a level, for a block of rows.
+
+    The result is the sum ``number`` of the next level.
+    """
+
+    block: int
+    level: int
+    first: int
+    after: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"rows of block {self.block}, sums {self.first} to {self.after} of level {self.level}"
+
+
+def row_blocks(counts: Any) -> list[slice]:
+    """Cut the rows of the matrix into blocks of about equally many tokens, given the (V,) counts of the words."""
+    total = np.cumsum(counts)
+    cuts = np.searchsorted(total, np.arange(_BLOCK_TOKENS, total[-1], _BLOCK_TOKENS), side="right").tolist()
+    return [slice(first, after) for first, after in pairwise(sorted({0, *cuts, len(total)}))]
+
+
+def encode_partition(job: CountJob, task: Encode) -> Encoded:
+    """Encode a partition as word ids, and count its words by range; or only read the whole corpus."""
+    notes: list[str] = []
+    corpus = Corpus(task.inputs, job.reading, notes.append)
+    if task.number < 0:
+        for _ in corpus.blocks():
+            pass
+        return Encoded(corpus.documents, corpus.sha256)
+    with task.inputs[0].errors_located(), MemoryBudget(job.memory) as space, Workers(1) as workers:
+        stream = read_stream(corpus.blocks(), job.settings, space, workers)
+        check_complete(stream)
+        facts = {"documents": corpus.documents, "sha256": corpus.sha256}
+        part = TokenPart.of(stream, Shard(task.number + 1, job.partitions), facts)
+    write(job.path("tokens", task.number), part.to_artifact(job.settings))
+    ranges: list[list[tuple[bytes, int]]] = [[] for _ in range(job.ranges)]
+    for word, count in zip(part.chunk.words, part.chunk.counts.tolist(), strict=True):
+        ranges[crc32(word) % job.ranges].append((word, count))
+    for number, counts in enumerate(ranges):
+        write_words(job.path("words", number, task.number), counts)
+    return Encoded(corpus.documents, corpus.sha256, notes)
+
+
+def sum_words(job: CountJob, number: int) -> tuple[int, int]:
+    """Sum the counts of the words in a range, and write the most frequent. Return the numbers of tokens and words.
+
+    If no word is frequent enough, the most frequent word is written anyway, because the error message names it.
+    """
+    counts: defaultdict[bytes, int] = defaultdict(int)
+    for partition in range(job.partitions):
+        for word, count in read_words(job.path("words", number, partition)):
+            counts[word] += count
+    top = rank_words(counts, job.settings.min_count, job.settings.max_words) or rank_words(counts, 1, 1)
+    write_words(job.path("top", number), ((word, counts[word]) for word in top))
+    return sum(counts.values()), len(counts)
+
+
+def count_partition(job: CountJob, task: Encode) -> None:
+    """Count the pairs of the words in a partition, and write them in blocks of rows."""
+    path = job.path("tokens", task.number)
+    vocabulary = job.vocabulary().vocabulary
+    with MemoryBudget(job.memory) as space, Workers(1) as workers:
+        stream = TokenStream(space)
+        stream.add(build(read(path, TOKENS), TokenPart.from_artifact, path).chunk)
+        check_complete(stream)
+        known = known_words(stream, vocabulary)
+        matrix = count_known(stream, known, len(vocabulary), job.settings, space, workers, in_units=True)
+        bounds = matrix.indptr()
+        for number, block in enumerate(row_blocks(vocabulary.counts)):
+            start, stop = int(bounds[block.start]), int(bounds[block.stop])
+            lengths = np.diff(bounds[block.start : block.stop + 1])
+            rows = SparseRows(matrix.columns.read(start, stop), matrix.values.read(start, stop), lengths)
+            write_rows(job.path("pairs", 0, number, task.number), rows)
+
+
+def sum_rows(job: CountJob, task: Sum) -> None:
+    """Add partial sums of a block of rows."""
+    words = len(job.vocabulary().vocabulary)
+    paths = [job.path("pairs", task.level, task.block, number) for number in range(task.first, task.after)]
+    total = sum_in_tree([_matrix(read_rows(path), words) for path in paths])
+    lengths = np.diff(total.indptr).astype(np.int64)
+    rows = SparseRows(total.indices.astype(np.int32, copy=False), total.data, lengths)
+    write_rows(job.path("pairs", task.level + 1, task.block, task.number), rows)
+
+
+def _matrix(rows: SparseRows, words: int) -> sp.csr_matrix:
+    indptr = np.concatenate([[0], np.cumsum(rows.lengths)])
+    return sp.csr_matrix((rows.sums, rows.columns, indptr), (len(rows.lengths), words))
