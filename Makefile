@@ -54,7 +54,7 @@ demo: $(INSTALLED)  ## Install, run the four stages on the bundled sentences, an
 	nlptx predict data/examples.txt -m build/demo/model.npz
 
 test: $(INSTALLED)  ## Install and run the tests.
-	$(VENV)/bin/python -m pytest -n auto --dist loadgroup
+	$(VENV)/bin/python -m pytest -n auto
 
 # TORTURE_SCALE=0.1 runs a tenth of the repetitions; PYTEST="-k crashes" selects tests.
 torture: $(INSTALLED)  ## Inject faults into running stages, and check the results (tens of minutes).

@@ -19,6 +19,23 @@ for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
         signal.signal(number, default)
 
 
+# Modules whose tests share what takes long to make. One xdist worker runs all tests of such a module, in order.
+_TOGETHER = ("tests/test_readme.py", "tests/cluster/test_cluster.py", "tests/torture/test_failing_clusters.py")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    # xdist's own groups (--dist loadgroup) have no effect with pytest 9.2, which computes the ids of tests anew.
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            module = nodeid.split("::")[0]
+            return module if module in _TOGETHER else nodeid
+
+    return Together(config, log)
+
+
 def pytest_terminal_summary(terminalreporter):
     reports = [report for reports in terminalreporter.stats.values() for report in reports]
     for line in table(reports) if terminalreporter.config.option.markexpr == "torture" else ():

@@ -62,8 +62,6 @@ def outcome(folder):
     return run
 
 
-# One xdist worker runs all commands, because each needs the files of earlier ones.
-@pytest.mark.xdist_group("readme")
 @pytest.mark.parametrize("number", range(len(COMMANDS)), ids=COMMANDS)
 def test_every_command_runs(number, outcome):
     done = outcome(number)

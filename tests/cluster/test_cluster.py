@@ -21,7 +21,6 @@ from nlptx.errors import DataError, NlptxError, SettingsError
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
-    pytest.mark.xdist_group("cluster"),
     # of dask.distributed, when its event loop ends
     pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning"),
 ]

@@ -15,7 +15,6 @@ from harness import SCALE
 distributed = pytest.importorskip("distributed")
 pytestmark = [
     pytest.mark.torture,
-    pytest.mark.xdist_group("cluster"),
     pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning"),
 ]
 # Runs a command with small partitions.
