@@ -27,6 +27,8 @@ R = TypeVar("R")
 _PER_WORKER = 2
 # In seconds: maximum time to wait for the first worker, and interval at which the workers are checked.
 _FIRST_WORKER, _LOOK = 30, 5
+# Numbers of the tasks, for their names.
+_NUMBERS = itertools.count()
 
 
 class Cluster:
@@ -186,6 +188,3 @@ class Cluster:
         self._look()
         if not self._threads:
             raise NlptxError(error.message, where=error.where, hint=error.hint)
-
-
-_NUMBERS = itertools.count()
