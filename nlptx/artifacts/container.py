@@ -86,8 +86,13 @@ class Artifact:
         }
 
 
-def write(path: FilePath, artifact: Artifact) -> None:
+def write(path: FilePath, artifact: Artifact, *, durable: bool = True) -> None:
     """Write an artifact atomically to ``path``, or to standard output if ``path`` is ``-``.
+
+    Args:
+        path: file to write.
+        artifact: the content.
+        durable: see :func:`nlptx.io.atomic_write.atomic_output`.
 
     Raises:
         OutputError: the file cannot be written.
@@ -104,7 +109,7 @@ def write(path: FilePath, artifact: Artifact) -> None:
             raise TypeError(f"array {name!r} is {array.dtype}; an artifact holds {', '.join(sorted(DTYPES))}")
     text = json.dumps(artifact.header, ensure_ascii=False, sort_keys=True, allow_nan=False)
     blob = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
-    with atomic_output(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as container:
+    with atomic_output(path, durable=durable) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as container:
         for name, array in {_HEADER: blob, **artifact.arrays}.items():
             write_array(container, name, array)
 

@@ -14,7 +14,7 @@ from nlptx.cluster.count_tasks import CountJob
 from nlptx.cluster.counting import count_partitions
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.cutting import PARTITION, cut_inputs
+from nlptx.corpus.cutting import cut_inputs, partition_size
 from nlptx.corpus.document import ReadOptions, non_default_options
 from nlptx.corpus.partition import Partition
 from nlptx.io.spill import MemoryBudget
@@ -38,7 +38,7 @@ def count_on_cluster(
     """Count on a cluster and write the artifact, or print the plan."""
     assert cluster.address is not None
     run = stage.run
-    partitions = cut_inputs(inputs, reading.format, PARTITION)
+    partitions = cut_inputs(inputs, reading.format, partition_size(inputs))
     if cluster.dry_run:
         print_plan(cluster.address, partitions, _rate(inputs, settings, reading), memory, run)
         return

@@ -134,7 +134,7 @@ def score_partition(job: ScoreJob, task: ScorePartition) -> ScoredPartition:
     notes: list[str] = []
     corpus = Corpus([task.partition], job.reading, notes.append)
     path = os.path.join(job.folder, f"scores-{task.number:06}")
-    with atomic_output(path) as file, Workers(1) as workers:
+    with atomic_output(path, durable=False) as file, Workers(1) as workers:
         rows = PredictionWriter(file, job.layout, _load(job.model), job.writing, live=False, terminal=job.terminal)
         with task.partition.errors_located():
             texts = score_corpus(corpus, rows.model, rows, workers)

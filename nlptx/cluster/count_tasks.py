@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 from zlib import crc32
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from nlptx.artifacts.container import build, read, write
 from nlptx.cluster.pieces import read_rows, read_words, write_rows, write_words
@@ -29,9 +29,9 @@ from nlptx.settings import CountSettings
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import rank_words
 
-# Bytes of input per range of words, and known tokens per block of rows. Both determine how much memory a task needs,
-# and how many tasks can run at the same time when partial results are summed.
-_RANGE_BYTES, _BLOCK_TOKENS = 4 << 30, 25_000_000
+# Bytes of input per range of words, and maximum number of entries per block of rows (apart from its last row). Both
+# determine how much memory a task needs, and how many tasks can run at the same time when partial results are summed.
+_RANGE_BYTES, _BLOCK_ENTRIES = 1 << 30, 24_000_000
 
 
 @dataclass(frozen=True)
@@ -108,10 +108,17 @@ class Sum:
         return f"rows of block {self.block}, sums {self.first} to {self.after} of level {self.level}"
 
 
-def row_blocks(counts: Any) -> list[slice]:
-    """Cut the rows of the matrix into blocks of about equally many tokens, given the (V,) counts of the words."""
-    total = np.cumsum(counts)
-    cuts = np.searchsorted(total, np.arange(_BLOCK_TOKENS, total[-1], _BLOCK_TOKENS), side="right").tolist()
+def row_blocks(counts: NDArray[np.int64], window: int) -> list[slice]:
+    """Cut the rows of the matrix into blocks of about equal size.
+
+    The row of a word that occurs n times has at most min(2 * window * n, V) entries.
+
+    Args:
+        counts: (V,) number of occurrences of each word.
+        window: maximum distance of a pair.
+    """
+    total = np.cumsum(np.minimum(2 * window * counts, len(counts)))
+    cuts = np.searchsorted(total, np.arange(_BLOCK_ENTRIES, total[-1], _BLOCK_ENTRIES), side="right").tolist()
     return [slice(first, after) for first, after in pairwise(sorted({0, *cuts, len(total)}))]
 
 
@@ -128,7 +135,7 @@ def encode_partition(job: CountJob, task: Encode) -> Encoded:
         check_complete(stream)
         facts = {"documents": corpus.documents, "sha256": corpus.sha256}
         part = TokenPart.of(stream, Shard(task.number + 1, job.partitions), facts)
-    write(job.path("tokens", task.number), part.to_artifact(job.settings))
+    write(job.path("tokens", task.number), part.to_artifact(job.settings), durable=False)
     ranges: list[list[tuple[bytes, int]]] = [[] for _ in range(job.ranges)]
     for word, count in zip(part.chunk.words, part.chunk.counts.tolist(), strict=True):
         ranges[crc32(word) % job.ranges].append((word, count))
@@ -162,7 +169,7 @@ def count_partition(job: CountJob, task: Encode) -> None:
         known = known_words(stream, vocabulary)
         matrix = count_known(stream, known, len(vocabulary), job.settings, space, workers, in_units=True)
         bounds = matrix.indptr()
-        for number, block in enumerate(row_blocks(vocabulary.counts)):
+        for number, block in enumerate(row_blocks(vocabulary.counts, job.settings.window)):
             start, stop = int(bounds[block.start]), int(bounds[block.stop])
             lengths = np.diff(bounds[block.start : block.stop + 1])
             rows = SparseRows(matrix.columns.read(start, stop), matrix.values.read(start, stop), lengths)

@@ -99,7 +99,7 @@ def count_partitions(
     list(run("counting pairs", count_partition, encode[1:]))
     remove(job.path("tokens", number) for number in range(len(partitions)))
     vocabulary = job.vocabulary().vocabulary
-    blocks, level, left = len(row_blocks(vocabulary.counts)), 0, len(partitions)
+    blocks, level, left = len(row_blocks(vocabulary.counts, job.settings.window)), 0, len(partitions)
     while left > 1:
         starts = range(0, left, _FAN_IN)
         tasks = [

@@ -23,7 +23,7 @@ def write_words(path: str, counts: Iterable[tuple[bytes, int]]) -> None:
     """Write words and their counts. Raises OutputError."""
     pairs = list(counts)
     words = np.frombuffer(b"\n".join(word for word, _ in pairs), np.uint8)
-    _write(path, words=words, counts=np.array([count for _, count in pairs], np.int64))
+    _write(path, {}, words=words, counts=np.array([count for _, count in pairs], np.int64))
 
 
 def read_words(path: str) -> list[tuple[bytes, int]]:
@@ -38,8 +38,10 @@ def read_words(path: str) -> list[tuple[bytes, int]]:
 
 
 def write_rows(path: str, rows: SparseRows) -> None:
-    """Write consecutive rows of a sparse matrix. Raises OutputError."""
-    _write(path, columns=rows.columns, sums=rows.sums, lengths=rows.lengths)
+    """Write consecutive rows of a sparse matrix, whose entries are integers. Raises OutputError."""
+    dtype = "int32" if rows.sums.max(initial=0) <= np.iinfo(np.int32).max else "int64"
+    sums = rows.sums.astype(dtype)
+    _write(path, {"dtype": dtype}, columns=rows.columns, sums=sums, lengths=rows.lengths)
 
 
 def read_rows(path: str) -> SparseRows:
@@ -47,7 +49,7 @@ def read_rows(path: str) -> SparseRows:
 
     def rows(artifact: Artifact) -> SparseRows:
         columns = need_array(artifact, "columns", "int32", (None,))
-        sums = need_array(artifact, "sums", "float64", (len(columns),))
+        sums = need_array(artifact, "sums", artifact.settings["dtype"], (len(columns),)).astype(np.float64)
         return SparseRows(columns, sums, need_array(artifact, "lengths", "int64", (None,)))
 
     return build(read(path, KIND), rows, path)
@@ -59,5 +61,5 @@ def remove(paths: Iterable[str]) -> None:
         os.unlink(path)
 
 
-def _write(path: str, **arrays: NDArray | SpilledArray) -> None:
-    write(path, Artifact(KIND, {}, arrays, None, {}))
+def _write(path: str, settings: dict[str, str], **arrays: NDArray | SpilledArray) -> None:
+    write(path, Artifact(KIND, settings, arrays, None, {}), durable=False)

@@ -123,9 +123,17 @@ def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
     """Do one task on a worker. Raises UnsuitableWorkerError, or the error of the task."""
     from threadpoolctl import threadpool_limits
 
+    from nlptx.runtime.allocator import keep_freed_memory, return_freed_memory
+
     _checked(requirements)
-    with threadpool_limits(1):
-        return work(item)
+    # The environment of a worker tells the C library to return all freed memory at once. During a task, this would take
+    # as long as the task itself.
+    keep_freed_memory()
+    try:
+        with threadpool_limits(1):
+            return work(item)
+    finally:
+        return_freed_memory()
 
 
 def facts(requirements: Requirements) -> tuple[str | None, str]:

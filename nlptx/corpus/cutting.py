@@ -10,11 +10,19 @@ from nlptx.corpus.partition import Partition
 from nlptx.corpus.sources import format_by_name, is_archive
 from nlptx.errors import SettingsError
 
-# Number of bytes of a partition. A task then takes a few seconds and fits in the memory of any worker, and there are
-# few enough tasks for the scheduler.
-PARTITION = 256 << 20
+# Maximum number of bytes of a partition. A task then takes half a minute and fits in the memory of any worker, and
+# there are few enough tasks for the scheduler. Smaller inputs are cut into _PARTITIONS partitions, so that several
+# workers finish at about the same time, unless these would be smaller than _MIN_PARTITION.
+_MAX_PARTITION, _MIN_PARTITION = 256 << 20, 64 << 20
+_PARTITIONS = 12
 # Formats in which every line can be read independently of the preceding lines.
 _CUT_FORMATS = ("text", "jsonl")
+
+
+def partition_size(inputs: Sequence[str]) -> int:
+    """Return the number of bytes of a partition for counting, which depends only on the size of the inputs."""
+    total = sum(os.path.getsize(name) for name in inputs if os.path.isfile(name))
+    return min(max(-(-total // _PARTITIONS), _MIN_PARTITION), _MAX_PARTITION)
 
 
 def cut_inputs(inputs: Sequence[str], format: str, size: int) -> list[Partition]:

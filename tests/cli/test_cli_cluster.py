@@ -34,7 +34,7 @@ class Twice:
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch, tmp_path):
     monkeypatch.setattr(ClusterOptions, "open", lambda options, paths, run: nullcontext(Twice()))
-    monkeypatch.setattr(cluster_cooccur, "PARTITION", 200)
+    monkeypatch.setattr(cluster_cooccur, "partition_size", lambda inputs: 200)
     monkeypatch.setattr(cluster_predict, "_PARTITION", 200)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "texts.txt").write_bytes(TEXT)

@@ -149,7 +149,7 @@ def test_a_task_that_kills_every_worker_is_named(connect, tmp_path):
 
 
 def test_commands_give_the_bytes_of_one_machine(scheduler, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster_cooccur, "PARTITION", 400)
+    monkeypatch.setattr(cluster_cooccur, "partition_size", lambda inputs: 400)
     monkeypatch.setattr(cluster_predict, "_PARTITION", 400)
     (tmp_path / "texts.txt").write_bytes(b"I loved this film .\nIt was awful , and too long .\n" * 30)
     on_cluster = ("--cluster", scheduler.scheduler_address)

@@ -21,7 +21,9 @@ pytestmark = [
 SMALL = """
 import sys
 from nlptx.cli import cluster_cooccur, cluster_predict
-cluster_cooccur.PARTITION = cluster_predict._PARTITION = int(sys.argv.pop(1))
+size = int(sys.argv.pop(1))
+cluster_cooccur.partition_size = lambda inputs: size
+cluster_predict._PARTITION = size
 from nlptx.__main__ import main
 if __name__ == "__main__":
     main()
