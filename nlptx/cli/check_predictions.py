@@ -36,12 +36,12 @@ class GivenModel:
 
     def predict_labelled(self, labelled: LabelledData, workers: Workers) -> LabelledPredictions:
         """Return the predictions for labelled texts."""
-        from nlptx.evaluation.labelled_predictions import predict_labelled
+        from nlptx.evaluation.labelled_predictions import predict_labelled, scorer
 
         note = self.run.reporter.note
         if seen := seen_in(self.model, labelled.sha256):
             note(f"note: {SEEN[seen]}; it hides wrong labels")
-        return predict_labelled(self.model, self.name, labelled, workers, note)
+        return predict_labelled(self.model, self.name, labelled, scorer(self.model, workers), note)
 
     def predict(self, texts: list[str], workers: Workers) -> tuple[list[str], NDArray[np.float64], Decision]:
         """Return the C labels, their probabilities (B, C) for B texts, and how labels are chosen."""

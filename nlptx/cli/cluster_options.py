@@ -95,14 +95,14 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
         raise OutputError(
             f"the folder for intermediate results cannot be used: {error.strerror}",
             where=parent,
-            hint="Choose a folder that all workers see with `tmp_dir`, or write the output to one.",
+            hint="Run the command in a folder that all workers see, or write the output to one.",
         ) from error
     with made as folder:
         yield folder
 
 
-def print_plan(address: str, partitions: Sequence[Partition], rate: float, memory: int | None, run: Run) -> None:
-    """Print what a command would do on a cluster.
+def print_partitions(address: str, partitions: Sequence[Partition], rate: float, memory: int | None, run: Run) -> None:
+    """Print what a command would do with the partitions of its input.
 
     Args:
         address: address of the cluster.
@@ -111,18 +111,30 @@ def print_plan(address: str, partitions: Sequence[Partition], rate: float, memor
         memory: memory limit of a task; None if the command has no limit.
         run: options shared by all commands.
     """
-    from nlptx.cluster.connection import LOCAL
-
     size = sum(partition.size for partition in partitions)
     plan: dict[str, Any] = {"partitions": len(partitions), "bytes": size}
     if not all(partition.is_whole for partition in partitions):
         plan["largest_partition"] = max(partition.size for partition in partitions)
     if memory is not None:
         plan["memory_per_worker"] = memory
-    plan["seconds_on_one_worker"] = round(size / rate, 1)
+    print_plan(address, plan, len(partitions), size / rate, run)
+
+
+def print_plan(address: str, plan: dict[str, Any], tasks: int, seconds: float, run: Run) -> None:
+    """Print what a command would do on a cluster.
+
+    Args:
+        address: address of the cluster.
+        plan: facts about the work.
+        tasks: number of tasks that can be done at the same time.
+        seconds: estimated time of one worker.
+        run: options shared by all commands.
+    """
+    from nlptx.cluster.connection import LOCAL
+
+    plan["seconds_on_one_worker"] = round(seconds, 1)
     if address.startswith(LOCAL):
-        workers = min(int(address.removeprefix(LOCAL)), len(partitions))
-        plan["seconds"] = round(size / rate / workers, 1)
+        plan["seconds"] = round(seconds / min(int(address.removeprefix(LOCAL)), tasks), 1)
     if run.json:
         print_json(plan)
     else:

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import BinaryIO
 
 from nlptx.classifier.model import Model
-from nlptx.cli.cluster_options import ClusterOptions, print_plan, shared_folder
+from nlptx.cli.cluster_options import ClusterOptions, print_partitions, shared_folder
 from nlptx.cli.options import Run
 from nlptx.cli.prediction_writer import LAYOUTS, PredictionWriter, WriterOptions, open_output, other_columns
 from nlptx.cli.scoring_run import ScoredTexts, score_corpus
@@ -99,7 +99,7 @@ def score_on_cluster(
     assert cluster.address is not None
     partitions = cut_inputs(inputs, reading.format, _PARTITION)
     if cluster.dry_run:
-        print_plan(cluster.address, partitions, _rate(inputs, model, reading), None, run)
+        print_partitions(cluster.address, partitions, _rate(inputs, model, reading), None, run)
         return None
     if layout == "auto":
         layout = _layout(partitions[0], reading)

@@ -124,7 +124,7 @@ def _predictions(
     """Return the predictions of each program, and whether each model was trained or validated on the data."""
     from nlptx.classifier.model import Model
     from nlptx.evaluation.file_kind import has_predictions, is_table
-    from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled
+    from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled, scorer
     from nlptx.evaluation.prediction_file import read_predictions
     from nlptx.runtime.workers import Workers
 
@@ -149,7 +149,7 @@ def _predictions(
     seen = {name: seen_in(model, data.sha256) for name, model in models.items()}
     with Workers(run.jobs, processes=True) as workers:
         for name, model in models.items():
-            found[name] = predict_labelled(model, name, data, workers, run.reporter.note)
+            found[name] = predict_labelled(model, name, data, scorer(model, workers), run.reporter.note)
     return [found[name] for name in programs], seen
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from nlptx.artifacts.container import write
 from nlptx.cluster.count_tasks import (
@@ -28,6 +28,7 @@ from nlptx.cluster.count_tasks import (
     sum_rows,
     sum_words,
 )
+from nlptx.cluster.mapper import Mapper
 from nlptx.cluster.pieces import read_rows, read_words, remove
 from nlptx.cooccurrence.count import vocabulary_from
 from nlptx.cooccurrence.parts import WordList
@@ -42,13 +43,6 @@ R = TypeVar("R")
 
 # Maximum number of partial sums that one task adds.
 _FAN_IN = 8
-
-
-class Mapper(Protocol):
-    """Common interface of a cluster and of the workers of one machine."""
-
-    def map(self, work: Callable[[T], R], items: Iterator[T], *, isolated: bool = ...) -> Iterator[R]:
-        """Yield ``work(item)`` for each item, in order."""
 
 
 def count_partitions(

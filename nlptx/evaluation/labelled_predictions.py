@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -115,11 +115,22 @@ def read_labelled(
     return LabelledData(documents, labels, corpus.sha256)
 
 
+def scorer(model: Model, workers: Workers) -> Callable[[list[str]], Iterator[Scored]]:
+    """Return a function that scores texts with some workers. For the errors, see :func:`nlptx.classifier.score`."""
+
+    def score_texts(texts: list[str]) -> Iterator[Scored]:
+        for batch in score(model, ((None, text) for text in texts), workers):
+            for _, scored in batch:
+                yield scored
+
+    return score_texts
+
+
 def predict_labelled(
     model: Model,
     source: str,
     data: LabelledData,
-    workers: Workers,
+    score_texts: Callable[[list[str]], Iterable[Scored]],
     on_note: Callable[[str], None] = lambda note: None,
     on_scored: Callable[[str, Scored], None] = lambda where, scored: None,
 ) -> ModelPredictions:
@@ -129,7 +140,7 @@ def predict_labelled(
         model: the classifier.
         source: name of the model, for messages and tables.
         data: the labelled texts.
-        workers: threads or processes that score the texts.
+        score_texts: function that returns the predictions of the model for texts, in order; see :func:`scorer`.
         on_note: called with a note about labels that the model spells differently.
         on_scored: called with the position and the prediction of each text.
 
@@ -139,12 +150,10 @@ def predict_labelled(
     """
     positions = [document.where for document in data.documents]
     targets = find_targets(data.labels, model, positions, on_note)
-    pairs = ((document.where, document.text) for document in data.documents)
     rows: list[Scored] = []
-    for batch in score(model, pairs, workers):
-        for where, scored in batch:
-            on_scored(where, scored)
-            rows.append(scored)
+    for where, scored in zip(positions, score_texts([document.text for document in data.documents]), strict=True):
+        on_scored(where, scored)
+        rows.append(scored)
     probabilities = np.array([row.probabilities for row in rows])
     return ModelPredictions(
         source=source,
