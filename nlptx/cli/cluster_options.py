@@ -37,12 +37,13 @@ class ClusterOptions:
     address: str | None
     dry_run: bool
 
-    def open(self, paths: Sequence[str], run: Run) -> Cluster:
+    def open(self, paths: Sequence[str], run: Run, per_worker: int = 2) -> Cluster:
         """Connect to the cluster.
 
         Args:
             paths: files and folders to which every worker must have access.
             run: options shared by all commands.
+            per_worker: number of tasks assigned to each worker at a time.
 
         Raises:
             NlptxError: see :class:`nlptx.cluster.cluster.Cluster`.
@@ -51,7 +52,7 @@ class ClusterOptions:
         from nlptx.cluster.worker import Requirements
 
         assert self.address is not None
-        return Cluster(self.address, Requirements.of(paths), run.reporter.note)
+        return Cluster(self.address, Requirements.of(paths), run.reporter.note, per_worker)
 
 
 def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:

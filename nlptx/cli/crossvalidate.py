@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.experiment import Given, experiment_options, read_experiment
 from nlptx.cli.inputs import check_not_an_input
@@ -41,6 +43,7 @@ _TITLES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "log_loss": "log-loss
 @report_option
 @option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the mean accuracy is lower.")
 @experiment_options
+@cluster_options
 @run_options(json_help="Print the results as one JSON object.")
 def crossvalidate(
     given: Given,
@@ -50,6 +53,7 @@ def crossvalidate(
     resume: bool,
     min_accuracy: float | None,
     report: str | None,
+    cluster: ClusterOptions,
     run: Run,
 ) -> None:
     """Train and test on different parts of the data in turn.
@@ -93,7 +97,20 @@ def crossvalidate(
     with Journal(predictions, resume, run.reporter.note) as journal:
         try:
             experiment, recipe, documents = read_experiment(given, run)
-            with run.reporter.meter("cross-validation") as meter:
+            if cluster.dry_run:
+                from nlptx.cli.cluster_experiment import print_experiment_plan
+
+                print_experiment_plan(experiment, recipe, seed, total, cluster, run)
+                return
+            with ExitStack() as stack:
+                run_folds = None
+                if cluster.address is not None:
+                    from nlptx.cli.cluster_experiment import open_for_experiment
+                    from nlptx.cluster.experiments import folds_on
+
+                    workers, folder = stack.enter_context(open_for_experiment(cluster, predictions or STDOUT, run))
+                    run_folds = folds_on(workers, experiment, recipe, folder)
+                meter = stack.enter_context(run.reporter.meter("cross-validation"))
 
                 def show_progress(progress: Progress) -> None:
                     meter(
@@ -115,6 +132,7 @@ def crossvalidate(
                     recipe,
                     seeds=range(seed, seed + seeds),
                     workers=Workers(run.jobs, processes=True),
+                    run_folds=run_folds,
                     journal=journal,
                     on_fold=show_fold,
                     on_progress=show_progress,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import ExitStack
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import command, option
 from nlptx.cli.experiment import Given, experiment_options, read_experiment
 from nlptx.cli.inputs import check_not_an_input
@@ -47,6 +49,7 @@ _MAX_ROWS = 20
 @option("--texts", type=click.IntRange(0), default=10_000, show_default=True, help="Use at most N texts; 0: all texts.")
 @option("--resume", is_flag=True, help="Continue a search from its checkpoint, which is stored beside the output.")
 @experiment_options
+@cluster_options
 @run_options()
 def tune(
     given: Given,
@@ -56,6 +59,7 @@ def tune(
     measure: str,
     texts: int,
     resume: bool,
+    cluster: ClusterOptions,
     run: Run,
 ) -> None:
     """Search for better settings by cross-validation, and write a settings file.
@@ -93,7 +97,21 @@ def tune(
             if 0 < texts < len(experiment.texts):
                 run.reporter.note(f"note: the search uses {texts:,} of {len(experiment.texts):,} texts (--texts)")
                 experiment = experiment.sample(texts, seed)
-            with run.reporter.meter("tuning") as meter:
+            if cluster.dry_run:
+                from nlptx.cli.cluster_experiment import print_experiment_plan
+
+                print_experiment_plan(experiment, recipe, seed, None, cluster, run)
+                return
+            with ExitStack() as stack:
+                run_steps = None
+                if cluster.address is not None:
+                    from nlptx.cli.cluster_experiment import open_for_experiment
+                    from nlptx.cluster.experiments import steps_on
+
+                    # A single task per worker, because all tasks that are assigned are done, even if the time is up.
+                    workers, folder = stack.enter_context(open_for_experiment(cluster, output, run, per_worker=1))
+                    run_steps = steps_on(workers, experiment, recipe, folder, seed)
+                meter = stack.enter_context(run.reporter.meter("tuning"))
                 result = search(
                     experiment,
                     recipe,
@@ -102,6 +120,7 @@ def tune(
                     fixed=_fixed(),
                     seed=seed,
                     workers=Workers(run.jobs, processes=True),
+                    run_steps=run_steps,
                     journal=journal,
                     on_step=lambda state, fraction: meter(min(fraction, 1.0), state),
                     on_best=lambda trial: meter(None, _describe(trial, name), keep=True),

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Number of tasks assigned to each worker in advance, so that it never waits for the next one.
-_PER_WORKER = 2
 # In seconds: maximum time to wait for the first worker, and interval at which the workers are checked.
 _FIRST_WORKER, _LOOK = 30, 5
 # Numbers of the tasks, for their names.
@@ -42,14 +40,18 @@ class Cluster:
             scheduler.
         requirements: properties that every worker must share with this machine.
         on_note: called with notes about the cluster.
+        per_worker: number of tasks assigned to each worker at a time. With two, a worker never waits for the next task.
 
     Raises:
         SettingsError: the address is invalid, or dask.distributed is not installed.
         NlptxError: no scheduler answers at the address, there are no workers, or no worker is suitable.
     """
 
-    def __init__(self, address: str, requirements: Requirements, on_note: Callable[[str], None]) -> None:
+    def __init__(
+        self, address: str, requirements: Requirements, on_note: Callable[[str], None], per_worker: int = 2
+    ) -> None:
         check_address(address)
+        self._per_worker = per_worker
         self.address = address
         self._requirements = requirements
         self._on_note = on_note
@@ -71,8 +73,7 @@ class Cluster:
 
     def __exit__(self, *raised: object) -> None:
         try:
-            with suppress(Exception):  # the connection may be lost
-                self._client.cancel([future for _, future in self._pending])
+            self._cancel()
         finally:
             self._stack.close()
 
@@ -116,12 +117,21 @@ class Cluster:
             NlptxError: the connection to the scheduler is lost, or several workers died while they did the same task.
         """
         waiting = self._pending
-        for item in items:
-            waiting.append((item, self._submit(work, item)))
-            while len(waiting) > self._limit():
+        try:
+            for item in items:
+                waiting.append((item, self._submit(work, item)))
+                while len(waiting) >= self._limit():
+                    yield self._next(work)
+            while waiting:
                 yield self._next(work)
-        while waiting:
-            yield self._next(work)
+        finally:
+            self._cancel()
+
+    def _cancel(self) -> None:
+        if self._pending:
+            with suppress(Exception):  # the connection may be lost
+                self._client.cancel([future for _, future in self._pending])
+            self._pending.clear()
 
     def _next(self, work: Callable[[T], R]) -> R:
         item, future = self._pending[0]
@@ -133,7 +143,7 @@ class Cluster:
         """Return the maximum number of tasks to assign at a time. It changes, because workers may join or leave."""
         if time.monotonic() - self._looked > _LOOK:
             self._look()
-        return _PER_WORKER * max(1, sum(self._threads.values()))
+        return self._per_worker * max(1, sum(self._threads.values()))
 
     def _look(self) -> None:
         with loss_reported(self.address):

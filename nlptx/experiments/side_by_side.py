@@ -32,7 +32,7 @@ def side_by_side(
     available = available_memory()
     if most == 1 or available is None:
         return most
-    of_run = _OF_PROGRAM + _PER_CHARACTER * sum(len(text) for part in _texts(experiment) for text in part)
+    of_run = memory_of_run(experiment)
     possible = max(1, min(most, available // of_run))
     if possible < most:
         on_note(
@@ -42,5 +42,7 @@ def side_by_side(
     return possible
 
 
-def _texts(experiment: Experiment) -> tuple[list[str], list[str]]:
-    return list(experiment.texts), list(experiment.unlabelled)
+def memory_of_run(experiment: Experiment) -> int:
+    """Return the estimated memory, in bytes, that a training run needs."""
+    characters = sum(len(text) for texts in (experiment.texts, experiment.unlabelled) for text in texts)
+    return _OF_PROGRAM + _PER_CHARACTER * characters

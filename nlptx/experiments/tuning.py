@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 from nlptx.errors import SettingsError
 from nlptx.experiments.experiment import Experiment, Recipe
-from nlptx.experiments.halving import MEASURES, OutOfTimeError, Search, Trial
+from nlptx.experiments.halving import MEASURES, OutOfTimeError, RunSteps, Search, Trial
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.search_space import SearchSpace, values_of
 from nlptx.runtime.workers import SERIAL, Workers
@@ -73,6 +73,7 @@ def tune(
     fixed: Collection[str] = (),
     seed: int = SEED,
     workers: Workers = SERIAL,
+    run_steps: RunSteps | None = None,
     journal: Journal | None = None,
     on_step: Callable[[str, float], None] = lambda state, fraction: None,
     on_best: Callable[[Trial], None] = lambda trial: None,
@@ -92,6 +93,7 @@ def tune(
         seed: seed of the folds, of training and of the candidates.
         workers: threads or processes. Steps run in parallel, each with a part of the workers. The number of workers
             changes only how many steps the time allows.
+        run_steps: function that performs the steps elsewhere, such as on a cluster; None to use ``workers``.
         journal: journal that was entered with a ``with`` statement, from which finished steps are read. None by
             default.
         on_step: called before and during each step, with its description and the used fraction of the time.
@@ -113,7 +115,7 @@ def tune(
     rounds = 0
     with tempfile.TemporaryDirectory(prefix="nlptx-") as folder:
         cache = FeatureCache(folder)
-        search = Search(experiment, recipe, seconds, measure, seed, workers, journal, on_step, clock, cache)
+        search = Search(experiment, recipe, seconds, measure, seed, workers, journal, on_step, clock, cache, run_steps)
         best = search.trial(values_of(recipe))
         try:
             search.steps([best], range(experiment.folds))

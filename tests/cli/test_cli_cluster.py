@@ -1,4 +1,4 @@
-"""``cooccur`` and ``predict`` with ``--cluster``: the bytes and the notes of a single machine.
+"""The commands with ``--cluster``: the bytes and the notes of a single machine.
 
 The tasks are done one after the other in this process, each twice; ``tests/cluster`` tests real worker processes.
 """
@@ -33,7 +33,7 @@ class Twice:
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch, tmp_path):
-    monkeypatch.setattr(ClusterOptions, "open", lambda options, paths, run: nullcontext(Twice()))
+    monkeypatch.setattr(ClusterOptions, "open", lambda options, paths, run, per_worker=2: nullcontext(Twice()))
     monkeypatch.setattr(cluster_cooccur, "partition_size", lambda inputs: 200)
     monkeypatch.setattr(cluster_predict, "_PARTITION", 200)
     monkeypatch.chdir(tmp_path)
