@@ -89,28 +89,44 @@ def fit_pca(
     folder = None if tmp_dir is None else file_name(tmp_dir)
     with MemoryBudget(memory, folder) as budget, Workers.of(jobs) as workers:
         opened = counts if isinstance(counts, Cooccurrence) else StoredCooccurrence.open(counts, budget)
-        return _fit(opened, settings, seed, budget, workers, on_round)
+
+        def make_operator(dtype: np.dtype) -> RowOperator:
+            vectors_size = basis_bytes(
+                len(opened.vocabulary), settings.components, settings.block, settings.degree, dtype
+            )
+            matrix = transform(opened.matrix, settings.transform, settings.smoothing, workers)
+            slices = SpilledSlices(int(matrix.indptr[-1]), dtype, budget.memory - vectors_size, budget)
+            return RowOperator.of(matrix, settings.standardize, dtype, workers, slices.add)
+
+        return fit_operator(opened, settings, make_operator, seed, workers, on_round)
 
 
-def _fit(
+def fit_operator(
     counts: Cooccurrence | StoredCooccurrence,
     settings: PcaSettings,
+    make_operator: Callable[[np.dtype], RowOperator],
     seed: int,
-    budget: MemoryBudget,
     workers: Workers,
-    on_round: Callable[[int, float], None] | None,
+    on_round: Callable[[int, float], None] | None = None,
 ) -> Embeddings:
+    """Do the same as :func:`fit_pca`, with products that may be computed elsewhere, such as on a cluster.
+
+    Args:
+        counts: the counts.
+        settings: see :class:`PcaSettings`.
+        make_operator: function that returns the operator of the transformed counts for a dtype.
+        seed: seed for the random starting block.
+        workers: threads for everything except the products; they do not change the result.
+        on_round: callback for progress; see :func:`power_iteration`.
+    """
     words = len(counts.vocabulary)
     if settings.components > words:
         raise DataError(
             f"{settings.components} components were requested, but the vocabulary has only {words} words",
             hint=f"Give `components={words}` or fewer, or count more text (or with a lower `min_count`) first.",
         )
-    dtype = np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64
-    vectors_size = basis_bytes(words, settings.components, settings.block, settings.degree, dtype)
-    matrix = transform(counts.matrix, settings.transform, settings.smoothing, workers)
-    slices = SpilledSlices(int(matrix.indptr[-1]), np.dtype(dtype), budget.memory - vectors_size, budget)
-    rows = RowOperator(matrix, settings.standardize, dtype, workers, slices.add)
+    dtype = np.dtype(np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64)
+    rows = make_operator(dtype)
     if rows.trace == 0:
         raise DataError("no two words occur near each other, so there is nothing to analyse", hint="Count more text.")
     pairs = power_iteration(
