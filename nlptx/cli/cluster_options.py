@@ -89,7 +89,10 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
     Raises:
         OutputError: the folder cannot be made.
     """
-    parent = chosen or (os.getcwd() if output == STDOUT else os.path.dirname(os.path.abspath(output)))
+    if chosen is not None:
+        parent = os.path.abspath(chosen)
+    else:
+        parent = os.getcwd() if output == STDOUT else os.path.dirname(os.path.abspath(output))
     try:
         made = tempfile.TemporaryDirectory(prefix=".nlptx-", dir=parent, ignore_cleanup_errors=True)
     except OSError as error:
