@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import time
 
-import numpy as np
-
 from nlptx.cli.cluster_options import ClusterOptions, print_plan, shared_folder
 from nlptx.cli.options import Run
-from nlptx.cluster.pca import PcaJob, fit_on
+from nlptx.cluster.pca import fit_on
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.corpus.sources import STDIN
 from nlptx.embeddings.embeddings import Embeddings
@@ -41,7 +39,6 @@ def fit_on_cluster(
             return None
         with shared_folder(output, tmp_dir) as folder:
             path = os.path.abspath(counts)
-            job = PcaJob(path, settings, np.dtype(np.float32), folder)
             with (
                 cluster.open([path, folder], run) as workers,
                 Workers(run.jobs) as threads,
@@ -55,11 +52,15 @@ def fit_on_cluster(
                     state = f"{found} of {settings.components}, largest residual {residual:.1e}"
                     meter(found / settings.components, state, title="components")
 
-                return fit_on(workers, counts, job, seed, threads, budget, on_step=show_step, on_round=show_round)
+                return fit_on(
+                    workers, counts, settings, seed, folder, threads, budget, on_step=show_step, on_round=show_round
+                )
 
 
 def _print_plan(cluster: ClusterOptions, counts: str, settings: PcaSettings, budget: MemoryBudget, run: Run) -> None:
     """Print the number of slices, the memory that is needed, and the time, estimated from one product of one slice."""
+    import numpy as np
+
     assert cluster.address is not None
     matrix = StoredCooccurrence.open(counts, budget).matrix
     words, entries = matrix.shape[0], int(matrix.indptr[-1])

@@ -8,8 +8,9 @@ on one machine. Everything else, such as the orthogonalisation of the vectors, h
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -84,8 +85,9 @@ class StoredSlice:
 def fit_on(
     mapper: Mapper,
     counts: str,
-    job: PcaJob,
+    settings: PcaSettings,
     seed: int,
+    folder: str,
     workers: Workers,
     budget: MemoryBudget,
     *,
@@ -96,9 +98,10 @@ def fit_on(
 
     Args:
         mapper: a cluster, or the workers of this machine.
-        counts: path of the counts, as it is named in messages.
-        job: data that the tasks share. Its dtype is replaced by the one that the settings require.
+        counts: path of the counts.
+        settings: settings of the stage.
         seed: seed for the random starting block.
+        folder: absolute path of a folder for intermediate results, to which all workers have access.
         workers: threads of this process for everything except the products.
         budget: object that keeps the file of the counts open.
         on_step: called with the name of a step, the number of its finished tasks, and the number of all its tasks.
@@ -113,9 +116,10 @@ def fit_on(
     opened = StoredCooccurrence.open(counts, budget)
 
     def make_operator(dtype: np.dtype) -> RowOperator:
-        return _operator(mapper, replace(job, dtype=dtype), opened, on_step)
+        job = PcaJob(os.path.abspath(counts), settings, dtype, folder)
+        return _operator(mapper, job, opened, on_step)
 
-    return fit_operator(opened, job.settings, make_operator, seed, workers, on_round)
+    return fit_operator(opened, settings, make_operator, seed, workers, on_round)
 
 
 def _operator(
