@@ -100,7 +100,7 @@ def corpus():
 
 STAGES = {
     "cooccur": ("cooccur", "texts.txt", "-o", "result.npz"),
-    "pca": ("pca", "counts.npz", "--components", "12", "--block", "1", "--degree", "1", "-o", "result.npz"),
+    "pca": ("pca", "counts.npz", "--components", "100", "--block", "4", "-o", "result.npz"),
     "predict": ("predict", "texts.txt", "-o", "result.tsv"),
     "evaluate": ("evaluate", "labelled.tsv", "--json"),
     "crossvalidate": ("crossvalidate", "few.tsv", "--folds", "12", "--shuffle", "--predictions", "result.csv"),
