@@ -23,6 +23,7 @@ from nlptx.runtime.processes import Process, forked, is_only_thread
 T = TypeVar("T")
 R = TypeVar("R")
 K = TypeVar("K")
+S = TypeVar("S")
 
 
 class Pause(Enum):
@@ -141,6 +142,21 @@ class Workers:
             finally:
                 for _, future in waiting:
                     future.cancel()
+
+    def map_shared(self, work: Callable[[S, T], R], shared: S, items: Iterable[T]) -> Iterator[R]:
+        """Yield ``work(shared, item)`` for each item, in order.
+
+        The workers of a cluster can do this too; see :class:`nlptx.cluster.cluster_workers.ClusterWorkers`.
+
+        Args:
+            work: function at the top level of a module. It must not modify ``shared``.
+            shared: data that all items need. It must be possible to pickle it, like the items and the results.
+            items: items, iterated over one at a time.
+
+        Raises:
+            NlptxError: a process was killed.
+        """
+        return self.map(partial(work, shared), items, isolated=True)
 
     def run_all(self, work: Callable[[T, int], R], task: T) -> list[R]:
         """Return ``work(task, rank)`` for each rank from 0 to ``jobs - 1``; all ranks run at the same time.
