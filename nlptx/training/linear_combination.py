@@ -84,7 +84,7 @@ def _fit(model: Model, train: Examples, models: int) -> tuple[float, float]:
     for _, parameter in network.parameters():
         if parameter is not projection.weight:
             parameter.value[...] = 0
-    x = _outputs_of_each(model, np.stack([of_text.text_features for of_text in features]), models)
+    x = _outputs_of_each(model, features.text_features(), models)
     weights = np.ones(len(train)) if train.weights is None else scaled_to_mean_one(train.weights).astype(np.float64)
     if model.settings.class_weight == "balanced":
         weights = weights * balanced_weights(train.targets, len(model.labels), train.weights)[train.targets]
