@@ -44,6 +44,7 @@ class OneStep:
     def __init__(self, context: click.Context, reporter: Reporter) -> None:
         self.reporter = reporter
         self.facts: dict[str, dict[str, Any]] = {}
+        self._own = context.params
         self._cooccur, self._pca = (_context_of(stage, context) for stage in _USED)
         _note_unused(context, reporter)
 
@@ -70,12 +71,17 @@ class OneStep:
             cooccur,
             pca,
             self._pca.params["seed"] if seed_given else None,
-            self._cooccur.params["memory"],
-            self._cooccur.params["tmp_dir"],
+            self._limit("memory"),
+            self._limit("tmp_dir"),
             more_texts,
             record,
             self._show,
         )
+
+    def _limit(self, name: str) -> Any:
+        """Return ``memory`` or ``tmp_dir``: that of ``cooccur`` if it is given, and otherwise that of ``train``."""
+        is_default = self._cooccur.get_parameter_source(name) is ParameterSource.DEFAULT
+        return self._own.get(name, self._cooccur.params[name]) if is_default else self._cooccur.params[name]
 
     def _show(self, result: Cooccurrence | Embeddings) -> None:
         """Report the result of a stage."""

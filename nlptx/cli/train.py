@@ -15,6 +15,7 @@ from nlptx.cli.one_step import OneStep
 from nlptx.cli.options import (
     Run,
     effort_option,
+    memory_options_in,
     output_option,
     preset_option,
     run_options,
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
 @effort_option
 @settings_options(TrainSettings)
 @seed_option
+@memory_options_in("Data")
 @reading_options(SPLITS, skip_bad=True, labelled=True, exclude=True, training=True)
 @run_options()
 def train(
@@ -116,6 +118,8 @@ def train(
     card: str | None,
     settings: TrainSettings,
     seed: int,
+    memory: int,
+    tmp_dir: str | None,
     reading: ReadOptions,
     run: Run,
 ) -> None:
@@ -145,11 +149,15 @@ def train(
 
     checkpoint: Checkpoint | None = None
     try:
+        from nlptx.io.spill import MemoryBudget
         from nlptx.runtime.workers import Workers
         from nlptx.training.checkpoint import Checkpoint
         from nlptx.training.fit import fit
 
-        with Checkpoint(output, checkpoint_minutes, resume, run.reporter.note) as checkpoint:
+        with (
+            Checkpoint(output, checkpoint_minutes, resume, run.reporter.note) as checkpoint,
+            MemoryBudget(memory, tmp_dir) as budget,
+        ):
             kept_card = read_card(card) if card else {}
             entries = read_lexicon(lexicon) if lexicon else None
             with run.reporter.meter("reading") as meter:
@@ -163,6 +171,7 @@ def train(
                     reading,
                     on_document=lambda documents: meter(None, f"{documents:,} texts"),
                     on_note=run.reporter.note,
+                    budget=budget,
                 )
             with run.reporter.meter("training") as meter:
                 model = fit(
@@ -182,6 +191,8 @@ def train(
                     on_note=run.reporter.note,
                     stop=stop_requested,
                     checkpoint=checkpoint,
+                    memory=memory,
+                    tmp_dir=tmp_dir,
                 )
             digests = file_digest("start_sha256", start) | file_digest("lexicon_sha256", lexicon)
             digests |= file_digest("exclude_sha256", reading.exclude)

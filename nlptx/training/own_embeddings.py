@@ -35,7 +35,7 @@ class OwnEmbeddings:
         cooccur: settings for counting.
         pca: settings for PCA.
         seed: seed for PCA; by default the seed of the training run.
-        memory: memory limit for counting, in bytes; data that exceeds it is written to temporary files.
+        memory: memory limit for counting and for PCA, in bytes; data that exceeds it is written to temporary files.
         tmp_dir: folder of the temporary files.
         more_texts: additional texts to count.
         record: information about the corpus to record in the counts, such as its digest.
@@ -84,7 +84,13 @@ class OwnEmbeddings:
 
         try:
             embeddings = fit_pca(
-                counts, settings, seed=seed if self.seed is None else self.seed, jobs=jobs, on_round=on_round
+                counts,
+                settings,
+                seed=seed if self.seed is None else self.seed,
+                jobs=jobs,
+                memory=self.memory,
+                tmp_dir=self.tmp_dir,
+                on_round=on_round,
             )
         except DataError as error:
             error.hint = "Give longer texts, or `embeddings` made from other texts."
