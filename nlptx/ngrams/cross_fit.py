@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,10 +23,19 @@ from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.array_bytes import arrays_to_bytes, bytes_to_arrays
 from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
 from nlptx.ngrams.extension import with_ngrams
+from nlptx.ngrams.feature_settings import (
+    FeatureSettings,
+    OnProgress,
+    groups_of,
+    is_long,
+    min_texts_of_components,
+    step_counter,
+)
 from nlptx.ngrams.features import NgramFeatures
 from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.logistic_regression import fit_dense
 from nlptx.ngrams.lsa import TextComponents, find_components, importance, unit_length
+from nlptx.ngrams.many_texts import fit_many_texts
 from nlptx.ngrams.naive_bayes import feature_width
 from nlptx.ngrams.occurrences import (
     NgramSets,
@@ -42,44 +52,10 @@ from nlptx.runtime.allocator import return_freed_memory
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import Passage
-from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
+from nlptx.sampling.splits import assign_folds, training_parts
 
-# Number of words whose features are computed together.
-_TOGETHER = 1 << 14
-# Progress callback. It is called with the name of a step, its completed fraction and a description, possibly from other
-# threads.
-OnProgress = Callable[[str, float, str], None]
-# The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two
-# texts.
-_TEXTS_PER_OCCURRENCE = 3500
-# A text is used for the components only if it has at least _MIN_NGRAMS distinct n-grams (a text of seven words has at
-# most eighteen). Shorter texts contain hardly any co-occurrences, and single phrases among long texts would distort the
-# components. If most texts are short, the minimum is lower: the fraction _MIN_FRACTION_OF_MEDIAN of the median number
-# of distinct n-grams.
-_MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN = 20, 0.25
-
-
-@dataclass(frozen=True)
-class FeatureSettings:
-    """Shape and size of the n-gram features.
-
-    Args:
-        classes: C.
-        order: length of the longest n-gram.
-        words: V.
-        min_texts: minimum number of labelled texts in which an n-gram must occur.
-        components: maximum number of components of the texts; 0 for none.
-        folds: number of folds. The features of a text are fitted on the other folds.
-        of_tokens: whether the network needs the features of the words.
-    """
-
-    classes: int
-    order: int
-    words: int
-    min_texts: int
-    components: int = 0
-    folds: int = FOLDS
-    of_tokens: bool = True
+# From this number of texts, with and without labels, :mod:`nlptx.ngrams.many_texts` computes the features.
+MANY_TEXTS = 100_000
 
 
 def fit_ngram_features(
@@ -120,7 +96,10 @@ def fit_ngram_features(
     """
     budget = budget or MemoryBudget(sys.maxsize)
     texts = texts if isinstance(texts, RaggedArray) else RaggedArray.of(texts, np.int32)
-    on_count = _counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
+    if len(texts) + len(unlabelled) >= MANY_TEXTS:
+        given = texts, targets, shape, rng, unlabelled, workers, passages, on_progress, text_weights, lexicon, budget
+        return fit_many_texts(*given)
+    on_count = step_counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
     sets = ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers, budget)
     folds = min(shape.folds, len(texts))
     fold = assign_folds(len(texts), folds, rng)
@@ -185,7 +164,7 @@ def fit_ngram_features(
         of_text = components.rows[row_of[[passage.text for passage in passages]]]
         return np.asarray(rows.multiply(of_text).sum(axis=1), np.float32).ravel()
 
-    on_model = _counter("linear models", folds + 1, on_progress, "models")
+    on_model = step_counter("linear models", folds + 1, on_progress, "models")
     on_model(0)
     importlib.import_module("scipy.optimize")  # slow: otherwise, each of the forked processes would import it
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
@@ -200,8 +179,9 @@ def fit_ngram_features(
 
     def batches() -> Iterator[FeatureBatch]:
         done = 0
-        on_count = _counter("n-gram features", len(texts), on_progress)
-        for batch in workers.map(features_of, groups_of_folds(texts, fold, folds)):
+        on_count = step_counter("n-gram features", len(texts), on_progress)
+        groups = (groups_of(texts, np.flatnonzero(fold == number)) for number in range(folds))
+        for batch in workers.map(features_of, chain.from_iterable(groups)):
             on_count(done)
             done += len(batch.rows)
             yield batch
@@ -213,14 +193,6 @@ def fit_ngram_features(
             yield FeatureBatch(np.array([number]), words, of_tokens, of_text - own)
 
     return final, ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
-
-
-def groups_of_folds(texts: RaggedArray, fold: NDArray[np.int64], folds: int) -> Iterator[NDArray[np.intp]]:
-    """Yield the indices of texts of the same fold, in groups of about _TOGETHER words, the first fold first."""
-    for number in range(folds):
-        members = np.flatnonzero(fold == number)
-        group = np.cumsum(texts.lengths[members]) // _TOGETHER
-        yield from np.split(members, np.flatnonzero(np.diff(group)) + 1)
 
 
 def _components(
@@ -245,11 +217,10 @@ def _components(
     more = ngrams_of_texts(unlabelled, shape.order, shape.words, workers, budget)
     texts, others = len(sizes_of(sets)), len(sizes_of(more))
     total = others + (texts if text_weights is None else text_weights.sum())  # texts without a label have weight 1
-    min_texts = max(2, int(total) // _TEXTS_PER_OCCURRENCE)
+    min_texts = min_texts_of_components(total)
     known, seen = frequent_ngrams(labelled, count_occurrences(more, None, workers), shape.min_texts, min_texts)
     weights = importance(seen, total, min_texts)
-    sizes = sizes_of([*sets, *more])
-    long = sizes >= min(_MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN * np.median(sizes))
+    long = is_long(sizes_of([*sets, *more]))
     rows = _rows([*sets, *more], known, weights, workers, on_progress)
     del more, labelled
     return_freed_memory()
@@ -273,11 +244,6 @@ def _rows(
     return presence(_look_up(sets, on_progress), known[important], workers, values)
 
 
-def _counter(step: str, total: int, on_progress: OnProgress, things: str = "texts") -> Callable[[int], None]:
-    """Return a function that reports how many of ``total`` items are done."""
-    return lambda done: on_progress(step, done / total, f"{done:,} of {total:,} {things}")
-
-
 def _look_up(sets: list[NgramSets], on_progress: OnProgress) -> Iterable[NgramSets]:
     """Iterate over groups of texts, and report progress."""
-    return counted(sets, _counter("looking up n-grams", len(sets), on_progress, "groups of texts"), every=1)
+    return counted(sets, step_counter("looking up n-grams", len(sets), on_progress, "groups of texts"), every=1)

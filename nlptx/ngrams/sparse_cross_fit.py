@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.io.spill import MemoryBudget
-from nlptx.ngrams.cross_fit import FeatureSettings, OnProgress
 from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
+from nlptx.ngrams.feature_settings import FeatureSettings, OnProgress
 from nlptx.ngrams.features import NgramFeatures
 from nlptx.ngrams.occurrences import count_occurrences, divided_by_root, ngrams_of_texts, presence, words_of
 from nlptx.ngrams.one_vs_rest import LabelModels, fit_labels

@@ -9,8 +9,9 @@ import numpy as np
 from nlptx.classifier.model import Model
 from nlptx.errors import SettingsError
 from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures
-from nlptx.ngrams.cross_fit import FeatureSettings, fit_ngram_features
+from nlptx.ngrams.cross_fit import fit_ngram_features
 from nlptx.ngrams.example_features import ExampleFeatures
+from nlptx.ngrams.feature_settings import FeatureSettings
 from nlptx.ngrams.sparse_cross_fit import fit_sparse_features
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.sampling.splits import FOLDS
@@ -52,6 +53,7 @@ def add_ngram_features(
         components=settings.lsa_components,
         folds=FOLDS if settings.epochs else linear_combination.FOLDS,
         of_tokens=settings.epochs > 0,
+        may_drop=settings.ngram_min_texts == 0,
     )
     inputs = texts.ids, texts.targets, shape, context.seed, encoded.unlabelled, data.passages, texts.weights
 
