@@ -56,6 +56,7 @@ class OneStep:
             more_texts: texts to count in addition to the training texts.
             record: information about the corpus, to be stored with the word vectors.
         """
+        from nlptx.training.encoding import WORD_MEMORY
         from nlptx.training.own_embeddings import OwnEmbeddings
 
         cooccur = CountSettings(**_values(CountSettings, self._cooccur))
@@ -66,22 +67,25 @@ class OneStep:
             )
         self.reporter.detail(f"settings of cooccur: {cooccur.to_dict()}")
         self.reporter.detail(f"settings of pca: {pca.to_dict()}")
+        # Unless these options of cooccur are given, those of train apply, which must not change the model.
+        given = {name: self._cooccur.get_parameter_source(name) for name in ("memory", "tmp_dir")}
+        memory, tmp_dir = (
+            self._own[name] if name in self._own and source is ParameterSource.DEFAULT else self._cooccur.params[name]
+            for name, source in given.items()
+        )
+        word_memory = WORD_MEMORY if given["memory"] is ParameterSource.DEFAULT else None
         seed_given = self._pca.get_parameter_source("seed") is not ParameterSource.DEFAULT
         return OwnEmbeddings(
             cooccur,
             pca,
             self._pca.params["seed"] if seed_given else None,
-            self._limit("memory"),
-            self._limit("tmp_dir"),
+            memory,
+            tmp_dir,
+            word_memory,
             more_texts,
             record,
             self._show,
         )
-
-    def _limit(self, name: str) -> Any:
-        """Return ``memory`` or ``tmp_dir``: that of ``cooccur`` if it is given, and otherwise that of ``train``."""
-        is_default = self._cooccur.get_parameter_source(name) is ParameterSource.DEFAULT
-        return self._own.get(name, self._cooccur.params[name]) if is_default else self._cooccur.params[name]
 
     def _show(self, result: Cooccurrence | Embeddings) -> None:
         """Report the result of a stage."""

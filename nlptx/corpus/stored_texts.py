@@ -61,7 +61,7 @@ class TextWriter:
 
     def __init__(self, budget: MemoryBudget) -> None:
         self._entries = budget.spilled_array(np.uint8, budget.share)
-        self._lengths = array("q")
+        self._lengths = array("i")
         self._buffer = bytearray()
 
     def append(self, text: str) -> None:
@@ -75,7 +75,7 @@ class TextWriter:
     def encoded(self) -> RaggedArray:
         """Return the bytes of all texts; nothing can be appended afterwards."""
         self._flush()
-        lengths = np.array(self._lengths, np.int64)
+        lengths = np.array(self._lengths, np.int32)
         entries = self._entries if self._entries.is_in_file else self._entries.array()
         return RaggedArray(entries, np.cumsum(lengths) - lengths, lengths)
 

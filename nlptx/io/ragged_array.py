@@ -24,11 +24,11 @@ class RaggedArray(Sequence[NDArray[Any]]):
     Args:
         entries: the entries of all arrays, in memory or in a temporary file.
         starts: (arrays,) int64 index of the first entry of each array.
-        lengths: (arrays,) int64 number of entries of each array.
+        lengths: (arrays,) int32 number of entries of each array.
     """
 
     def __init__(
-        self, entries: NDArray[Any] | SpilledArray, starts: NDArray[np.int64], lengths: NDArray[np.int64]
+        self, entries: NDArray[Any] | SpilledArray, starts: NDArray[np.int64], lengths: NDArray[np.int32]
     ) -> None:
         self.starts, self.lengths = starts, lengths
         self._entries = entries
@@ -37,7 +37,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
     def of(cls, arrays: Iterable[NDArray[Any]], dtype: DTypeLike) -> Self:
         """Store arrays in memory."""
         arrays = list(arrays)
-        lengths = np.array([len(array) for array in arrays], np.int64)
+        lengths = np.array([len(array) for array in arrays], np.int32)
         entries = np.concatenate([np.zeros(0, dtype), *arrays])
         return cls(entries, np.cumsum(lengths) - lengths, lengths)
 
@@ -56,10 +56,10 @@ class RaggedArray(Sequence[NDArray[Any]]):
             OutputError: there is not enough disk space.
         """
         entries = budget.spilled_array(dtype, budget.share)
-        lengths = [np.zeros(0, np.int64)]
+        lengths = [np.zeros(0, np.int32)]
         for part, of_part in parts:
             entries.append(part)
-            lengths.append(of_part.astype(np.int64))
+            lengths.append(of_part.astype(np.int32))
         every = np.concatenate(lengths)
         return cls(entries if entries.is_in_file else entries.array(), np.cumsum(every) - every, every)
 
@@ -109,7 +109,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
     ) -> RaggedArray:
         """Append parts of the arrays ``rows``, given by their offsets within these arrays and their lengths."""
         starts = np.concatenate([self.starts, self.starts[rows] + offsets])
-        return RaggedArray(self._entries, starts, np.concatenate([self.lengths, lengths]).astype(np.int64))
+        return RaggedArray(self._entries, starts, np.concatenate([self.lengths, lengths]).astype(np.int32))
 
     def _read(self, start: int, stop: int) -> NDArray[Any]:
         if isinstance(self._entries, SpilledArray):

@@ -38,14 +38,14 @@ class ExampleFeatures(Sequence[TextFeatures]):
         widths: number of features per word, and number of text features.
     """
 
-    def __init__(self, records: RaggedArray, words: NDArray[np.int64], widths: tuple[int, int]) -> None:
+    def __init__(self, records: RaggedArray, words: NDArray[np.int32], widths: tuple[int, int]) -> None:
         self.records, self.words, self.widths = records, words, widths
 
     @classmethod
     def collected(cls, batches: Iterable[FeatureBatch], examples: int, budget: MemoryBudget) -> Self:
         """Store features that arrive in any order; they are valid until ``budget`` is closed. Raises OutputError."""
         entries = budget.spilled_array(np.float32, budget.share)
-        starts, lengths, words = np.zeros((3, examples), np.int64)
+        starts, (lengths, words) = np.zeros(examples, np.int64), np.zeros((2, examples), np.int32)
         widths = 0, 0
         for rows, of_rows, token_features, text_features in batches:
             widths = token_features.shape[1], text_features.shape[1]

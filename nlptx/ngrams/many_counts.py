@@ -14,6 +14,12 @@ from nlptx.runtime.workers import Workers
 
 # Bytes that are needed to count a key.
 _BYTES_PER_KEY = 32
+# Maximum number of ranges of keys that are counted separately. All keys are read once for each range.
+_MAX_RANGES = 100
+# If there are this many times as many n-grams as are allowed, rare ones are left out, and then more ranges are counted.
+_KEPT = 2
+# The keys of some n-grams, sorted, and the number of labelled texts and of all texts that contain each of them.
+Counts = tuple[NDArray[np.int64], NDArray, NDArray]
 
 
 @dataclass(frozen=True)
@@ -54,9 +60,10 @@ def find_known(
         memory: number of bytes for counting; they do not change the result.
     """
     keys = sum(int(group.sizes.sum()) for group in [*sets, *more])
-    ranges = max(workers.jobs, -(-keys * _BYTES_PER_KEY * (workers.jobs + 1) // memory))
+    ranges = -(-keys * _BYTES_PER_KEY * (workers.jobs + 1) // max(memory // 2, 1))
+    ranges = max(workers.jobs, min(ranges, _MAX_RANGES))
 
-    def count(bounds: tuple[int, float]) -> tuple[NDArray[np.int64], NDArray, NDArray]:
+    def count(bounds: tuple[int, float]) -> Counts:
         labelled, others = count_in_range(sets, text_weights, bounds), count_in_range(more, None, bounds)
         every = labelled[0] if not len(others[0]) else np.union1d(labelled[0], others[0])
         with_label = counts_of(every, *labelled)
@@ -64,16 +71,36 @@ def find_known(
         kept = (with_label >= min_labelled) | (total >= min_total)
         return every[kept], with_label[kept], total[kept]
 
-    parts = list(workers.map(count, key_ranges([*sets, *more], ranges)))
-    known, with_label, total = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    if max_ngrams is not None and len(known) > max_ngrams:
-        rare = with_label[total < min_total]
-        room = max(max_ngrams - (len(known) - len(rare)), 0)
-        limit = np.sort(rare)[::-1][room] if room < len(rare) else min_labelled - 1
-        min_labelled = max(min_labelled, int(limit) + 1)
-        kept = (with_label >= min_labelled) | (total >= min_total)
-        known, total = known[kept], total[kept]
-    return KnownNgrams(known, total, min_labelled)
+    parts: list[Counts] = []
+    for part in workers.map(count, key_ranges([*sets, *more], ranges)):
+        parts.append(part)
+        if max_ngrams is not None and sum(len(keys) for keys, _, _ in parts) > _KEPT * max_ngrams:
+            min_labelled, left = _leave_out_rare(_joined(parts), min_labelled, min_total, max_ngrams)
+            parts = [left]
+    joined = _joined(parts)
+    if max_ngrams is not None:
+        min_labelled, joined = _leave_out_rare(joined, min_labelled, min_total, max_ngrams)
+    return KnownNgrams(joined[0], joined[2], min_labelled)
+
+
+def _joined(parts: list[Counts]) -> Counts:
+    keys, with_label, total = zip(*parts, strict=True)
+    return np.concatenate(keys), np.concatenate(with_label), np.concatenate(total)
+
+
+def _leave_out_rare(counts: Counts, min_labelled: int, min_total: int, max_ngrams: int) -> tuple[int, Counts]:
+    """Return the smallest minimum number of labelled texts with which few enough n-grams are left, and these n-grams.
+
+    N-grams in ``min_total`` texts are always left. The result does not change if rare n-grams of a part of the ranges
+    were left out before, because more n-grams only raise the minimum.
+    """
+    keys, with_label, total = counts
+    rare = with_label[total < min_total]
+    room = max(max_ngrams - (len(keys) - len(rare)), 0)
+    if room < len(rare):
+        min_labelled = max(min_labelled, int(np.partition(rare, -room - 1)[-room - 1]) + 1)
+    kept = (with_label >= min_labelled) | (total >= min_total)
+    return min_labelled, (keys[kept], with_label[kept], total[kept])
 
 
 def class_counts(

@@ -8,6 +8,7 @@ way is used depends only on the number of texts, so the memory limit does not ch
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -81,9 +82,9 @@ def fit_many_texts(
     width = feature_width(shape.classes, independent=targets.ndim == 2)
     weights = np.ones(len(texts)) if text_weights is None else text_weights
     total = weights.sum() + len(unlabelled)
-    min_total = min_texts_of_components(total)
+    min_total = min_texts_of_components(total) if shape.components else sys.maxsize
     max_ngrams = _MAX_WEIGHTS // width if shape.may_drop else None
-    known = find_known(sets, more, text_weights, shape.min_texts, min_total, max_ngrams, workers, budget.memory // 4)
+    known = find_known(sets, more, text_weights, shape.min_texts, min_total, max_ngrams, workers, budget.memory)
     of_ngrams = np.zeros(len(known.keys), np.float32)
     rows = components = None
     if shape.components:

@@ -214,4 +214,8 @@ def divided_by_root(rows: sp.csr_matrix, words: NDArray[np.integer]) -> sp.csr_m
 
 def words_of(texts: Sequence[NDArray[np.integer]]) -> NDArray[np.int64]:
     """Return the number of words of each text, (texts,)."""
-    return texts.lengths if isinstance(texts, RaggedArray) else np.array([len(ids) for ids in texts], np.int64)
+    return (
+        texts.lengths.astype(np.int64)
+        if isinstance(texts, RaggedArray)
+        else np.array([len(ids) for ids in texts], np.int64)
+    )

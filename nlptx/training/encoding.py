@@ -27,7 +27,7 @@ from nlptx.training.targets import Targets, count_labels, encode_targets
 # Number of words that are looked up together.
 _TOGETHER = 1 << 20
 # Memory for the distinct words of the texts. It does not depend on the memory limit, because the model would also.
-_WORD_MEMORY = DEFAULT_MEMORY // 2
+WORD_MEMORY = DEFAULT_MEMORY // 2
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def encode(
         context.report("encoding texts", texts_read / total, f"{texts_read:,} of {total:,}")
 
     def read(more: Sequence[str], already: int = 0) -> TokenStream:
-        stream = TokenStream(context.budget, _WORD_MEMORY)
+        stream = TokenStream(context.budget, WORD_MEMORY)
         stream.read(in_blocks(counted(more, report, already)), embeddings.vocabulary.tokenizer, context.workers)
         return stream
 

@@ -21,7 +21,7 @@ from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, split
 from nlptx.training.distillation import distill
-from nlptx.training.encoding import encode
+from nlptx.training.encoding import WORD_MEMORY, encode
 from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.fingerprint import Fingerprint
 from nlptx.training.initialization import initial_model
@@ -195,7 +195,8 @@ def _resolve_vectors(
             raise SettingsError("`embeddings` and `start` are given; expected one of them")
         embeddings = start.embeddings()
     if embeddings is None:
-        return OwnEmbeddings(cooccur or CountSettings(), pca or PcaSettings(), memory=memory, tmp_dir=tmp_dir)
+        settings = cooccur or CountSettings(), pca or PcaSettings()
+        return OwnEmbeddings(*settings, memory=memory, tmp_dir=tmp_dir, word_memory=WORD_MEMORY)
     if cooccur is not None or pca is not None:
         given = "`embeddings` are" if start is None else "`start` is"
         raise SettingsError(f"`cooccur` and `pca` are settings for making word vectors, but {given} given")

@@ -37,6 +37,7 @@ class OwnEmbeddings:
         seed: seed for PCA; by default the seed of the training run.
         memory: memory limit for counting and for PCA, in bytes; data that exceeds it is written to temporary files.
         tmp_dir: folder of the temporary files.
+        word_memory: memory limit for the distinct words, in bytes; by default half of ``memory``.
         more_texts: additional texts to count.
         record: information about the corpus to record in the counts, such as its digest.
         on_result: called with the result of each stage.
@@ -47,6 +48,7 @@ class OwnEmbeddings:
     seed: int | None = None
     memory: int = DEFAULT_MEMORY
     tmp_dir: FilePath | None = None
+    word_memory: int | None = None
     more_texts: Sequence[str] = ()
     record: Mapping[str, Any] = field(default_factory=dict)
     on_result: Callable[[Cooccurrence | Embeddings], None] = lambda result: None
@@ -118,7 +120,8 @@ class OwnEmbeddings:
 
         def with_settings(settings: CountSettings) -> Cooccurrence:
             texts = counted(chain.from_iterable(parts), report)
-            return count(texts, settings, jobs, memory=self.memory, tmp_dir=self.tmp_dir)
+            limits: dict[str, Any] = {name: getattr(self, name) for name in ("memory", "tmp_dir", "word_memory")}
+            return count(texts, settings, jobs, **limits)
 
         try:
             counts = with_settings(self.cooccur)
