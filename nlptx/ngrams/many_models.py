@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 from nlptx.ngrams.logistic_regression import (
     COMPONENT_INVERSE_PENALTY,
     INVERSE_PENALTY,
-    MAX_ITERATIONS,
     TOLERANCE,
     text_losses,
 )
 from nlptx.ngrams.many_components import ManyComponents, WeightedRows
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
 from nlptx.ngrams.ratio_model import RatioModel
+
+# Maximum number of iterations of L-BFGS. With 100 iterations, as for few texts, it takes almost twice as long, and the
+# models are no better; see tests/benchmarks/TRIED.md.
+MAX_ITERATIONS = 50
 
 
 @dataclass(frozen=True)

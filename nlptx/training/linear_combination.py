@@ -114,7 +114,7 @@ def _fit(model: Model, train: Examples, models: int) -> tuple[float, float]:
         z = outputs_for(found, _outputs_of_each(model, text_features[rows], models))
         targets = train.targets[rows]
         own = None if train.weights is None else train.weights[rows]
-        loss += log_loss(model.as_probabilities(z), targets, own) * of_text[rows].sum() / of_text.sum()
+        loss += log_loss(model.as_probabilities(z), targets, own) * float(of_text[rows].sum() / of_text.sum())
         correct = np.average(network.loss.correct(z, targets), None, weights[rows])
         accuracy += float(correct * weights[rows].sum() / weights.sum())
     # The weight of each model is 1 / models before training.

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nlptx.ngrams.cross_fit import FeatureSettings
+from nlptx.ngrams.feature_settings import FeatureSettings
 from nlptx.ngrams.logistic_regression import fit_linear
 from nlptx.ngrams.naive_bayes import log_count_ratios
 from nlptx.ngrams.one_vs_rest import LabelModels, fit_labels
