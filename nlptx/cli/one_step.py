@@ -16,7 +16,7 @@ from nlptx.cli.stage_facts import count_facts, note_dropped_words, pca_facts
 from nlptx.settings import CountSettings, PcaSettings, Settings
 
 if TYPE_CHECKING:
-    from nlptx.cooccurrence.matrix import Cooccurrence
+    from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
     from nlptx.embeddings.embeddings import Embeddings
     from nlptx.training.own_embeddings import OwnEmbeddings
 
@@ -87,14 +87,14 @@ class OneStep:
             self._show,
         )
 
-    def _show(self, result: Cooccurrence | Embeddings) -> None:
+    def _show(self, result: StoredCooccurrence | Embeddings) -> None:
         """Report the result of a stage."""
-        from nlptx.cooccurrence.matrix import Cooccurrence
+        from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 
         words = f"{len(result.vocabulary):,} words"
-        if isinstance(result, Cooccurrence):
+        if isinstance(result, StoredCooccurrence):
             note_dropped_words(result.details, self.reporter.note)
-            self.facts["cooccur"] = count_facts(result.details, len(result.vocabulary), result.matrix.nnz)
+            self.facts["cooccur"] = count_facts(result.details, len(result.vocabulary), int(result.matrix.indptr[-1]))
             self.reporter.note(f"counting  {result.details['tokens']:,} tokens, {words} frequent enough")
         else:
             self.facts["pca"] = pca_facts(result)

@@ -83,7 +83,6 @@ def count(
     *,
     memory: int = DEFAULT_MEMORY,
     tmp_dir: FilePath | None = None,
-    word_memory: int | None = None,
 ) -> Cooccurrence:
     """Count which words occur near each other.
 
@@ -97,8 +96,6 @@ def count(
         memory: maximum number of bytes used for counting. Data that exceeds the limit goes to temporary files. The
             limit does not apply to the result, which is always in memory.
         tmp_dir: folder for temporary files.
-        word_memory: maximum number of bytes for the distinct words; by default half of ``memory``. If there are more,
-            the rarest words are dropped.
 
     Returns:
         The symmetric (V, V) float64 matrix of counts in CSR format, and the V words.
@@ -122,7 +119,7 @@ def count(
     check_settings(settings, CountSettings)
     folder = None if tmp_dir is None else file_name(tmp_dir)
     with MemoryBudget(memory, folder) as space, Workers.of(jobs, long=True) as workers:
-        counts = count_corpus(in_blocks(iterate_texts(texts)), settings or CountSettings(), space, workers, word_memory)
+        counts = count_corpus(in_blocks(iterate_texts(texts)), settings or CountSettings(), space, workers)
         stored, size = counts.matrix, len(counts.vocabulary)
         indptr = stored.indptr().astype(index_type(len(stored.columns)))
         matrix = sp.csr_matrix((stored.values.array(), stored.columns.array(), indptr), shape=(size, size))

@@ -31,7 +31,7 @@ _FLOAT32_TOLERANCE = 1e-4
 
 
 def fit_pca(
-    counts: Cooccurrence | FilePath,
+    counts: Cooccurrence | StoredCooccurrence | FilePath,
     settings: PcaSettings | None = None,
     *,
     seed: int = SEED,
@@ -81,15 +81,16 @@ def fit_pca(
     >>> embeddings.vectors.shape, embeddings.vectors.dtype
     ((4, 2), dtype('float32'))
     """
-    if not isinstance(counts, str | os.PathLike):
+    if not isinstance(counts, str | os.PathLike | StoredCooccurrence):
         check_type(counts, Cooccurrence, "counts")
     check_settings(settings, PcaSettings)
     check_seed(seed)
     settings = settings or PcaSettings()
     folder = None if tmp_dir is None else file_name(tmp_dir)
     with MemoryBudget(memory, folder) as budget, Workers.of(jobs) as workers:
-        opened = counts if isinstance(counts, Cooccurrence) else StoredCooccurrence.open(counts, budget)
-        return _fit(opened, settings, seed, budget, workers, on_round)
+        if isinstance(counts, str | os.PathLike):
+            counts = StoredCooccurrence.open(counts, budget)
+        return _fit(counts, settings, seed, budget, workers, on_round)
 
 
 def _fit(
