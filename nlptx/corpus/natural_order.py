@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TypeVar, cast
-
-import numpy as np
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from nlptx.corpus.document import Document
-from nlptx.corpus.stored_texts import StoredTexts
+
+if TYPE_CHECKING:
+    from nlptx.corpus.stored_texts import StoredTexts
 
 T = TypeVar("T")
 
@@ -32,9 +32,9 @@ class NaturalOrder:
         if not self._keys or not len(values):
             return values
         order = sorted(range(self._count), key=lambda number: self._keys.get(number, []))
-        if isinstance(values, StoredTexts):
-            return cast(Sequence[T], values.take(np.array(order)))
-        return [values[number] for number in order]
+        if isinstance(values, list):
+            return [values[number] for number in order]
+        return cast("StoredTexts", values).take(order)  # type: ignore[return-value]
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

@@ -44,9 +44,9 @@ class StoredTexts(Sequence[str]):
     def __getitem__(self, chosen: SupportsIndex | slice) -> str | StoredTexts:
         return StoredTexts(self._encoded[chosen]) if isinstance(chosen, slice) else _decode(self._encoded[chosen])
 
-    def take(self, chosen: NDArray[np.integer]) -> StoredTexts:
+    def take(self, chosen: Sequence[int] | NDArray[np.integer]) -> StoredTexts:
         """Return a selection of texts, given by their indices."""
-        return StoredTexts(self._encoded.take(chosen))
+        return StoredTexts(self._encoded.take(np.asarray(chosen, np.int64)))
 
     def __iter__(self) -> Iterator[str]:
         return map(_decode, self._encoded)

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nlptx.corpus.corpus import Corpus, to_bytes
 from nlptx.corpus.document import Document, ReadOptions, non_default_options
@@ -16,9 +16,10 @@ from nlptx.corpus.label_sets import read_labels
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.natural_order import NaturalOrder
 from nlptx.corpus.sources import format_by_name
-from nlptx.corpus.stored_texts import StoredTexts
-from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.progress import counted
+
+if TYPE_CHECKING:
+    from nlptx.io.spill import MemoryBudget
 
 # The parts of a corpus with folders train, test and unsup that are read by default. Texts in unsup need no label.
 SPLITS = ("train", "unsup")
@@ -154,7 +155,11 @@ def _names(inputs: Inputs) -> tuple[str, ...]:
 
 
 def _gather(texts: Iterable[str], budget: MemoryBudget | None) -> Sequence[str]:
-    return list(texts) if budget is None else StoredTexts.of(texts, budget)
+    if budget is None:
+        return list(texts)
+    from nlptx.corpus.stored_texts import StoredTexts  # imports NumPy
+
+    return StoredTexts.of(texts, budget)
 
 
 def _read_sorted(

@@ -115,7 +115,8 @@ def count_occurrences(
 
 def key_ranges(sets: Sequence[NgramSets], count: int) -> list[tuple[int, float]]:
     """Return ``count`` ranges that contain about the same number of keys, according to a sample."""
-    sample = np.concatenate([np.zeros(0, np.int64), *(group.keys[:: len(sets)] for group in sets)])
+    # Copies, because a view would keep all keys of its group in memory.
+    sample = np.concatenate([np.zeros(0, np.int64), *(group.keys[:: len(sets)].copy() for group in sets)])
     bounds = np.quantile(sample, np.arange(1, count) / count, method="nearest").tolist() if len(sample) else []
     return list(pairwise([0, *bounds, np.inf]))
 

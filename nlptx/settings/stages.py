@@ -138,15 +138,17 @@ class NetworkSettings(Settings):
     )
     pool: str = setting(
         "mean",
-        "How to pool a text into one vector.",
+        "Pooling of a text: mean, max, first, attention, flatten.",
         "Network",
         choices=("mean", "max", "first", "attention", "flatten"),
+        metavar="KIND",
     )
     loss: str = setting(
         "cross-entropy",
-        "binary-cross-entropy: several labels.",
+        "cross-entropy, squared-error, binary-cross-entropy.",
         "Network",
         choices=("cross-entropy", "squared-error", "binary-cross-entropy"),
+        metavar="NAME",
     )
     dropout: float = setting(0.1, "Fraction of activations dropped in training.", "Network", low=0, high=0.95)
 
