@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     type=PATH,
     show_default="made from DATA",
     metavar="FILE",
-    help="Word vectors (nlptx pca, word2vec) or a model.",
+    help="Word vectors (pca, word2vec) or a model.",
 )
 @option(
     "--start",

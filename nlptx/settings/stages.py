@@ -138,17 +138,16 @@ class NetworkSettings(Settings):
     )
     pool: str = setting(
         "mean",
-        "Pooling of a text: mean, max, first, attention, flatten.",
+        "Pooling: mean, max, first, attention, flatten.",
         "Network",
         choices=("mean", "max", "first", "attention", "flatten"),
         metavar="KIND",
     )
     loss: str = setting(
         "cross-entropy",
-        "cross-entropy, squared-error, binary-cross-entropy.",
+        "binary-cross-entropy: several labels.",
         "Network",
         choices=("cross-entropy", "squared-error", "binary-cross-entropy"),
-        metavar="NAME",
     )
     dropout: float = setting(0.1, "Fraction of activations dropped in training.", "Network", low=0, high=0.95)
 
