@@ -127,7 +127,7 @@ def memory_options_in(group: str) -> Callable[[Function], Function]:
         metavar="SIZE",
         group=group,
         callback=check,
-        help="Memory limit; larger data goes to temporary files.",
+        help="Memory limit; more data goes to temporary files.",
     )
     folder = option(
         "--tmp-dir",

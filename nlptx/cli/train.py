@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     "-e",
     "--embeddings",
     type=PATH,
-    show_default="made from DATA",
+    show_default="from DATA",
     metavar="FILE",
     help="Word vectors (pca, word2vec) or a model.",
 )
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     group="N-grams",
     help="Prior of the n-grams: word, tab, value on each line.",
 )
-@option("--resume", is_flag=True, help="Continue from the checkpoint, if any; Ctrl-C keeps the best weights.")
+@option("--resume", is_flag=True, help="Continue from the checkpoint; Ctrl-C keeps the best weights.")
 @option(
     "--checkpoint-minutes",
     type=click.FloatRange(0),
