@@ -26,7 +26,7 @@ from nlptx.cli.reading_options import reading_options
 from nlptx.cli.stage_run import StageRun
 from nlptx.cli.start import file_digest, load_start, load_vectors
 from nlptx.cli.stop_signal import StopSignal, Terminated
-from nlptx.cli.training_progress import show
+from nlptx.cli.training_progress import resume_hint, show, what_is_left
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.lexicon import read_lexicon
 from nlptx.corpus.training_data import SPLITS, TrainingTexts, read_training_data
@@ -199,26 +199,10 @@ def train(
             model.source, model.card = found.source | digests, kept_card
             _keep(model, found, stage, checkpoint, one_step.facts if one_step else {})
     except (KeyboardInterrupt, Terminated) as error:
-        error.add_note(_what_is_left(stop, checkpoint))
+        error.add_note(what_is_left(stop, checkpoint))
         raise
     if model.history["interrupted"]:
         sys.exit(stop.exit_code)
-
-
-def _what_is_left(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
-    """Return a note that says what is kept after a training run was ended immediately."""
-    resume_hint = _resume_hint(checkpoint) if checkpoint else ""
-    if stop.waits:
-        return resume_hint or "the training is lost"
-    return "nothing was trained yet, and nothing is kept" + (f"; {resume_hint} as before" if resume_hint else "")
-
-
-def _resume_hint(checkpoint: Checkpoint) -> str:
-    """Return a note that names the checkpoint for ``--resume``, or an empty string if there is none."""
-    path = checkpoint.path
-    # The checkpoint is read after the data, so at this point its file may exist although it has not been read yet.
-    is_there = path and (checkpoint.is_there or (checkpoint.resume and path.exists()))
-    return f"--resume continues from {path.name}" if path and is_there else ""
 
 
 def _keep(
@@ -234,12 +218,12 @@ def _keep(
     """
     history = model.history
     best = history["best_epoch"]
-    resume_hint = _resume_hint(checkpoint)
+    advice = resume_hint(checkpoint)
     if best:
         try:
             model.save(stage.output)
         except OutputError as error:
-            error.hint = resume_hint or error.hint
+            error.hint = advice or error.hint
             raise
     if not history["interrupted"]:
         checkpoint.remove()
@@ -264,4 +248,4 @@ def _keep(
     if history["interrupted"]:
         when = f"in epoch {len(history['epochs'])}" if best else "before the first epoch"
         kept = f"{stage.output} holds the best model so far (epoch {best})" if best else "there is no model yet"
-        stage.run.reporter.note(f"interrupted {when}: {kept}" + (f"; {resume_hint}" if resume_hint else ""))
+        stage.run.reporter.note(f"interrupted {when}: {kept}" + (f"; {advice}" if advice else ""))
