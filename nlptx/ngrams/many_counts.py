@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.ngrams.feature_settings import OnProgress, step_counter
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
 from nlptx.ngrams.occurrences import NgramSets, count_in_range, counts_of, key_ranges
+from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
 # Bytes that are needed to count a key.
@@ -46,6 +48,7 @@ def find_known(
     max_ngrams: int | None,
     workers: Workers,
     memory: int,
+    on_progress: OnProgress = lambda step, fraction, detail: None,
 ) -> KnownNgrams:
     """Return the n-grams in at least ``min_labelled`` labelled texts, or in at least ``min_total`` texts.
 
@@ -58,6 +61,7 @@ def find_known(
         max_ngrams: maximum number of n-grams, or None. If there are more, ``min_labelled`` is raised.
         workers: threads to use; they do not change the result.
         memory: number of bytes for counting; they do not change the result.
+        on_progress: callback for progress; see OnProgress.
     """
     keys = sum(int(group.sizes.sum()) for group in [*sets, *more])
     ranges = -(-keys * _BYTES_PER_KEY * (workers.jobs + 1) // max(memory // 2, 1))
@@ -72,7 +76,8 @@ def find_known(
         return every[kept], with_label[kept], total[kept]
 
     parts: list[Counts] = []
-    for part in workers.map(count, key_ranges([*sets, *more], ranges)):
+    report = step_counter("frequent n-grams", ranges, on_progress, "parts")
+    for part in counted(workers.map(count, key_ranges([*sets, *more], ranges)), report, every=1):
         parts.append(part)
         if max_ngrams is not None and sum(len(keys) for keys, _, _ in parts) > _KEPT * max_ngrams:
             min_labelled, left = _leave_out_rare(_joined(parts), min_labelled, min_total, max_ngrams)

@@ -84,7 +84,8 @@ def fit_many_texts(
     total = weights.sum() + len(unlabelled)
     min_total = min_texts_of_components(total) if shape.components else sys.maxsize
     max_ngrams = _MAX_WEIGHTS // width if shape.may_drop else None
-    known = find_known(sets, more, text_weights, shape.min_texts, min_total, max_ngrams, workers, budget.memory)
+    limits = shape.min_texts, min_total, max_ngrams
+    known = find_known(sets, more, text_weights, *limits, workers, budget.memory, on_progress)
     of_ngrams = np.zeros(len(known.keys), np.float32)
     rows = components = None
     if shape.components:
