@@ -16,7 +16,7 @@ from nlptx.cli.stage_facts import count_facts, note_dropped_words, pca_facts
 from nlptx.settings import CountSettings, PcaSettings, Settings
 
 if TYPE_CHECKING:
-    from nlptx.cooccurrence.matrix import Cooccurrence
+    from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
     from nlptx.embeddings.embeddings import Embeddings
     from nlptx.training.own_embeddings import OwnEmbeddings
 
@@ -44,6 +44,7 @@ class OneStep:
     def __init__(self, context: click.Context, reporter: Reporter) -> None:
         self.reporter = reporter
         self.facts: dict[str, dict[str, Any]] = {}
+        self._own = context.params
         self._cooccur, self._pca = (_context_of(stage, context) for stage in _USED)
         _note_unused(context, reporter)
 
@@ -55,6 +56,7 @@ class OneStep:
             more_texts: texts to count in addition to the training texts.
             record: information about the corpus, to be stored with the word vectors.
         """
+        from nlptx.training.encoding import WORD_MEMORY
         from nlptx.training.own_embeddings import OwnEmbeddings
 
         cooccur = CountSettings(**_values(CountSettings, self._cooccur))
@@ -65,26 +67,34 @@ class OneStep:
             )
         self.reporter.detail(f"settings of cooccur: {cooccur.to_dict()}")
         self.reporter.detail(f"settings of pca: {pca.to_dict()}")
+        # Unless these options of cooccur are given, those of train apply, which must not change the model.
+        given = {name: self._cooccur.get_parameter_source(name) for name in ("memory", "tmp_dir")}
+        memory, tmp_dir = (
+            self._own[name] if name in self._own and source is ParameterSource.DEFAULT else self._cooccur.params[name]
+            for name, source in given.items()
+        )
+        word_memory = WORD_MEMORY if given["memory"] is ParameterSource.DEFAULT else None
         seed_given = self._pca.get_parameter_source("seed") is not ParameterSource.DEFAULT
         return OwnEmbeddings(
             cooccur,
             pca,
             self._pca.params["seed"] if seed_given else None,
-            self._cooccur.params["memory"],
-            self._cooccur.params["tmp_dir"],
+            memory,
+            tmp_dir,
+            word_memory,
             more_texts,
             record,
             self._show,
         )
 
-    def _show(self, result: Cooccurrence | Embeddings) -> None:
+    def _show(self, result: StoredCooccurrence | Embeddings) -> None:
         """Report the result of a stage."""
-        from nlptx.cooccurrence.matrix import Cooccurrence
+        from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 
         words = f"{len(result.vocabulary):,} words"
-        if isinstance(result, Cooccurrence):
+        if isinstance(result, StoredCooccurrence):
             note_dropped_words(result.details, self.reporter.note)
-            self.facts["cooccur"] = count_facts(result.details, len(result.vocabulary), result.matrix.nnz)
+            self.facts["cooccur"] = count_facts(result.details, len(result.vocabulary), int(result.matrix.indptr[-1]))
             self.reporter.note(f"counting  {result.details['tokens']:,} tokens, {words} frequent enough")
         else:
             self.facts["pca"] = pca_facts(result)

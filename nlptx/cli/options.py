@@ -111,8 +111,8 @@ class Size(click.ParamType):
         return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
-def memory_options(function: Function) -> Function:
-    """Add the options for the memory limit of a stage and the folder of its temporary files."""
+def memory_options_in(group: str) -> Callable[[Function], Function]:
+    """Add the options for the memory limit of a stage, in a section of the help, and the folder of temporary files."""
 
     def check(context: click.Context, parameter: click.Parameter, value: int) -> int:
         if value < LEAST_MEMORY:
@@ -125,8 +125,9 @@ def memory_options(function: Function) -> Function:
         default=f"{DEFAULT_MEMORY >> 30}G",
         show_default=True,
         metavar="SIZE",
+        group=group,
         callback=check,
-        help="Memory limit; larger data goes to temporary files.",
+        help="Memory limit; more data goes to temporary files.",
     )
     folder = option(
         "--tmp-dir",
@@ -136,7 +137,10 @@ def memory_options(function: Function) -> Function:
         show_default="system default",
         help="Folder for temporary files.",
     )
-    return memory(folder(function))
+    return lambda function: memory(folder(function))
+
+
+memory_options = memory_options_in(MAIN)
 
 
 def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callable[[Function], Function]:

@@ -15,6 +15,7 @@ from nlptx.cli.one_step import OneStep
 from nlptx.cli.options import (
     Run,
     effort_option,
+    memory_options_in,
     output_option,
     preset_option,
     run_options,
@@ -25,7 +26,7 @@ from nlptx.cli.reading_options import reading_options
 from nlptx.cli.stage_run import StageRun
 from nlptx.cli.start import file_digest, load_start, load_vectors
 from nlptx.cli.stop_signal import StopSignal, Terminated
-from nlptx.cli.training_progress import show
+from nlptx.cli.training_progress import resume_hint, show, what_is_left
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.lexicon import read_lexicon
 from nlptx.corpus.training_data import SPLITS, TrainingTexts, read_training_data
@@ -47,9 +48,9 @@ if TYPE_CHECKING:
     "-e",
     "--embeddings",
     type=PATH,
-    show_default="made from DATA",
+    show_default="from DATA",
     metavar="FILE",
-    help="Word vectors (nlptx pca, word2vec) or a model.",
+    help="Word vectors (pca, word2vec) or a model.",
 )
 @option(
     "--start",
@@ -80,7 +81,7 @@ if TYPE_CHECKING:
     group="N-grams",
     help="Prior of the n-grams: word, tab, value on each line.",
 )
-@option("--resume", is_flag=True, help="Continue from the checkpoint, if any; Ctrl-C keeps the best weights.")
+@option("--resume", is_flag=True, help="Continue from the checkpoint; Ctrl-C keeps the best weights.")
 @option(
     "--checkpoint-minutes",
     type=click.FloatRange(0),
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
 @effort_option
 @settings_options(TrainSettings)
 @seed_option
+@memory_options_in("Data")
 @reading_options(SPLITS, skip_bad=True, labelled=True, exclude=True, training=True)
 @run_options()
 def train(
@@ -116,6 +118,8 @@ def train(
     card: str | None,
     settings: TrainSettings,
     seed: int,
+    memory: int,
+    tmp_dir: str | None,
     reading: ReadOptions,
     run: Run,
 ) -> None:
@@ -145,11 +149,15 @@ def train(
 
     checkpoint: Checkpoint | None = None
     try:
+        from nlptx.io.spill import MemoryBudget
         from nlptx.runtime.workers import Workers
         from nlptx.training.checkpoint import Checkpoint
         from nlptx.training.fit import fit
 
-        with Checkpoint(output, checkpoint_minutes, resume, run.reporter.note) as checkpoint:
+        with (
+            Checkpoint(output, checkpoint_minutes, resume, run.reporter.note) as checkpoint,
+            MemoryBudget(memory, tmp_dir) as budget,
+        ):
             kept_card = read_card(card) if card else {}
             entries = read_lexicon(lexicon) if lexicon else None
             with run.reporter.meter("reading") as meter:
@@ -163,6 +171,7 @@ def train(
                     reading,
                     on_document=lambda documents: meter(None, f"{documents:,} texts"),
                     on_note=run.reporter.note,
+                    budget=budget,
                 )
             with run.reporter.meter("training") as meter:
                 model = fit(
@@ -182,32 +191,18 @@ def train(
                     on_note=run.reporter.note,
                     stop=stop_requested,
                     checkpoint=checkpoint,
+                    memory=memory,
+                    tmp_dir=tmp_dir,
                 )
             digests = file_digest("start_sha256", start) | file_digest("lexicon_sha256", lexicon)
             digests |= file_digest("exclude_sha256", reading.exclude)
             model.source, model.card = found.source | digests, kept_card
             _keep(model, found, stage, checkpoint, one_step.facts if one_step else {})
     except (KeyboardInterrupt, Terminated) as error:
-        error.add_note(_what_is_left(stop, checkpoint))
+        error.add_note(what_is_left(stop, checkpoint))
         raise
     if model.history["interrupted"]:
         sys.exit(stop.exit_code)
-
-
-def _what_is_left(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
-    """Return a note that says what is kept after a training run was ended immediately."""
-    resume_hint = _resume_hint(checkpoint) if checkpoint else ""
-    if stop.waits:
-        return resume_hint or "the training is lost"
-    return "nothing was trained yet, and nothing is kept" + (f"; {resume_hint} as before" if resume_hint else "")
-
-
-def _resume_hint(checkpoint: Checkpoint) -> str:
-    """Return a note that names the checkpoint for ``--resume``, or an empty string if there is none."""
-    path = checkpoint.path
-    # The checkpoint is read after the data, so at this point its file may exist although it has not been read yet.
-    is_there = path and (checkpoint.is_there or (checkpoint.resume and path.exists()))
-    return f"--resume continues from {path.name}" if path and is_there else ""
 
 
 def _keep(
@@ -223,12 +218,12 @@ def _keep(
     """
     history = model.history
     best = history["best_epoch"]
-    resume_hint = _resume_hint(checkpoint)
+    advice = resume_hint(checkpoint)
     if best:
         try:
             model.save(stage.output)
         except OutputError as error:
-            error.hint = resume_hint or error.hint
+            error.hint = advice or error.hint
             raise
     if not history["interrupted"]:
         checkpoint.remove()
@@ -253,4 +248,4 @@ def _keep(
     if history["interrupted"]:
         when = f"in epoch {len(history['epochs'])}" if best else "before the first epoch"
         kept = f"{stage.output} holds the best model so far (epoch {best})" if best else "there is no model yet"
-        stage.run.reporter.note(f"interrupted {when}: {kept}" + (f"; {resume_hint}" if resume_hint else ""))
+        stage.run.reporter.note(f"interrupted {when}: {kept}" + (f"; {advice}" if advice else ""))

@@ -1,9 +1,15 @@
-"""The progress of a training run as one line of text."""
+"""The progress of a training run as one line of text, and what is left of a run that was ended."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from nlptx.cli.reporter import Meter
+from nlptx.cli.stop_signal import StopSignal
 from nlptx.training.progress import EpochProgress, Progress
+
+if TYPE_CHECKING:
+    from nlptx.training.checkpoint import Checkpoint
 
 
 def show(progress: Progress, meter: Meter) -> None:
@@ -29,3 +35,19 @@ def show(progress: Progress, meter: Meter) -> None:
 def _duration(seconds: float) -> str:
     minutes, seconds = divmod(round(seconds), 60)
     return f"{minutes}:{seconds:02d}"
+
+
+def what_is_left(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
+    """Return a note that says what is kept after a training run was ended immediately."""
+    advice = resume_hint(checkpoint) if checkpoint else ""
+    if stop.waits:
+        return advice or "the training is lost"
+    return "nothing was trained yet, and nothing is kept" + (f"; {advice} as before" if advice else "")
+
+
+def resume_hint(checkpoint: Checkpoint) -> str:
+    """Return a note that names the checkpoint for ``--resume``, or an empty string if there is none."""
+    path = checkpoint.path
+    # The checkpoint is read after the data, so at this point its file may exist although it has not been read yet.
+    is_there = path and (checkpoint.is_there or (checkpoint.resume and path.exists()))
+    return f"--resume continues from {path.name}" if path and is_there else ""

@@ -13,7 +13,7 @@ from typing import Any
 
 from nlptx.cluster.mapper import Mapper
 from nlptx.cluster.stored import Stored
-from nlptx.cooccurrence.matrix import Cooccurrence
+from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.experiments.crossvalidation import RunFolds
 from nlptx.experiments.experiment import Experiment, Recipe
@@ -102,7 +102,7 @@ def _write(experiment: Experiment, recipe: Recipe, folder: str) -> Stored[tuple[
     return Stored.write(folder, "experiment", (experiment, recipe))
 
 
-def _ignore(result: Cooccurrence | Embeddings) -> None:
+def _ignore(result: StoredCooccurrence | Embeddings) -> None:
     """Do nothing with the counts and the word vectors of a fold."""
 
 

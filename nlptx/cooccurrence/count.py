@@ -32,7 +32,13 @@ _SEGMENT, _SEGMENT_PER_WORD, _SEGMENT_SHARE = 1 << 19, 10, 256
 _FAN_IN = 16
 
 
-def count_corpus(blocks: Iterable[bytes], settings: CountSettings, space: MemoryBudget, workers: Workers) -> Counts:
+def count_corpus(
+    blocks: Iterable[bytes],
+    settings: CountSettings,
+    space: MemoryBudget,
+    workers: Workers,
+    word_memory: int | None = None,
+) -> Counts:
     """Count which words occur near each other, in bounded memory.
 
     The context of a word is the ``window`` words before and after it in its document. Words outside the vocabulary
@@ -49,17 +55,25 @@ def count_corpus(blocks: Iterable[bytes], settings: CountSettings, space: Memory
             :class:`TokenStream`.
         workers: threads that read the corpus, and threads or processes that count. Their number does not change the
             counts.
+        word_memory: number of bytes for the distinct words; by default half of the memory limit.
 
     Raises:
         DataError: the corpus is empty, or no word is frequent enough.
         OutputError: the temporary files cannot be written.
     """
-    return count_stream(read_stream(blocks, settings, space, workers), settings, space, workers)
+    stream = read_stream(blocks, settings, space, workers, word_memory)
+    return count_stream(stream, settings, space, workers)
 
 
-def read_stream(blocks: Iterable[bytes], settings: CountSettings, space: MemoryBudget, workers: Workers) -> TokenStream:
+def read_stream(
+    blocks: Iterable[bytes],
+    settings: CountSettings,
+    space: MemoryBudget,
+    workers: Workers,
+    word_memory: int | None = None,
+) -> TokenStream:
     """Tokenize a corpus. For the arguments, see :func:`count_corpus`."""
-    stream = TokenStream(space)
+    stream = TokenStream(space, word_memory)
     stream.read(blocks, Tokenizer(settings.tokenizer, settings.lowercase), workers)
     return stream
 

@@ -1,4 +1,4 @@
-"""Co-occurrence counts whose matrix stays in its file, because it may be larger than the memory."""
+"""Co-occurrence counts whose matrix stays in a file, because it may be larger than the memory."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from nlptx.artifacts.container import Artifact, build, read
 from nlptx.artifacts.stored_array import StoredArray
 from nlptx.cooccurrence.checks import check_entries, matrix_arrays, read_settings
-from nlptx.cooccurrence.stored import KIND, matrix_artifact
+from nlptx.cooccurrence.stored import KIND, Counts, index_type, matrix_artifact
 from nlptx.errors import CorruptError
 from nlptx.io.paths import FilePath, file_name
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.spill import MemoryBudget, SpilledArray
 from nlptx.settings import CountSettings
 from nlptx.text.vocabulary import Vocabulary
 
@@ -31,8 +31,8 @@ class StoredMatrix:
     """
 
     indptr: NDArray
-    columns: StoredArray
-    values: StoredArray
+    columns: StoredArray | SpilledArray
+    values: StoredArray | SpilledArray
     where: str
 
     @property
@@ -70,6 +70,14 @@ class StoredCooccurrence:
     vocabulary: Vocabulary
     settings: CountSettings
     details: dict[str, Any]
+
+    @classmethod
+    def of(cls, counts: Counts) -> StoredCooccurrence:
+        """Return counts that were just made. Their matrix may be in temporary files."""
+        columns, values = counts.matrix.columns, counts.matrix.values
+        indptr = counts.matrix.indptr().astype(index_type(len(columns)))
+        matrix = StoredMatrix(indptr, columns, values, "the counts")
+        return cls(matrix, counts.vocabulary, counts.settings, counts.details)
 
     @classmethod
     def open(cls, path: FilePath, budget: MemoryBudget) -> StoredCooccurrence:

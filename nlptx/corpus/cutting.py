@@ -11,8 +11,9 @@ from nlptx.corpus.sources import format_by_name, is_archive
 from nlptx.errors import SettingsError
 
 # Maximum number of bytes of a partition. A task then takes half a minute and fits in the memory of any worker, and
-# there are few enough tasks for the scheduler. Smaller inputs are cut into _PARTITIONS partitions, whose counts are added
-# in one step, so that several workers finish at about the same time; but no partition is smaller than _MIN_PARTITION.
+# there are few enough tasks for the scheduler. Smaller inputs are cut into _PARTITIONS partitions, so that several
+# workers finish at about the same time and the counts are added in one step; but no partition is smaller than
+# _MIN_PARTITION.
 _MAX_PARTITION, _MIN_PARTITION = 256 << 20, 32 << 20
 _PARTITIONS = 8
 # Formats in which every line can be read independently of the preceding lines.

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
-from collections.abc import Callable, Iterable
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
-from nlptx.corpus.corpus import Corpus, digest, to_bytes
+from nlptx.corpus.corpus import Corpus, to_bytes
 from nlptx.corpus.document import Document, ReadOptions, non_default_options
 from nlptx.corpus.label_sets import read_labels
 from nlptx.corpus.labelled import LabelledDocuments
+from nlptx.corpus.natural_order import NaturalOrder
 from nlptx.corpus.sources import format_by_name
 from nlptx.runtime.progress import counted
+
+if TYPE_CHECKING:
+    from nlptx.io.spill import MemoryBudget
 
 # The parts of a corpus with folders train, test and unsup that are read by default. Texts in unsup need no label.
 SPLITS = ("train", "unsup")
@@ -41,10 +46,10 @@ class TrainingTexts:
             same values when it counts the same inputs.
     """
 
-    texts: list[str]
+    texts: Sequence[str]
     labels: list[str] | list[tuple[str, ...]]
-    unlabelled: list[str]
-    valid: tuple[list[str], list[str] | list[tuple[str, ...]]] | None = None
+    unlabelled: Sequence[str]
+    valid: tuple[Sequence[str], list[str] | list[tuple[str, ...]]] | None = None
     weights: list[float] | None = None
     source: dict[str, Any] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
@@ -61,6 +66,7 @@ def read_training_data(
     on_note: Callable[[str], None] = lambda note: None,
     *,
     keep_documents: bool = False,
+    budget: MemoryBudget | None = None,
 ) -> TrainingTexts:
     r"""Read labelled texts from tables, folders or archives.
 
@@ -74,10 +80,13 @@ def read_training_data(
         on_document: called from time to time with the number of documents read so far.
         on_note: called with notes about the inputs.
         keep_documents: whether to return the documents of the texts too. They need more memory.
+        budget: memory limit. If it is given, texts that exceed it go to temporary files, and all texts are valid until
+            it is closed. By default they are lists of str.
 
     Raises:
         DataError, LabelError: a text cannot be read or has no label (the error gives file and line), or none of the
             labels in the label map occurs in the data.
+        OutputError: the temporary files cannot be written.
 
     >>> with open("films.tsv", "w") as file:
     ...     print("text\tlabel", "a good film\tpos", "a bad film\tneg", sep="\n", file=file)
@@ -87,18 +96,22 @@ def read_training_data(
     """
     noted: set[str] = set()
     corpus = Corpus(_names(data), options, on_note, noted)
-    found = _read_sorted(corpus, on_document, keep_documents=keep_documents)
+    found = _read_sorted(corpus, on_document, budget, keep_documents=keep_documents)
     source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256, **found.source}
     source["reading"] = non_default_options(options, SPLITS)
     cells: list[Any] = list(found.labels)
-    held_out_texts: list[str] | None = None
+    held_out_texts: Sequence[str] | None = None
     read, sha256 = corpus.documents, corpus.copy_hash()
     if names := _names(unlabelled):
         more_options = replace(_options_of(names, options, (_UNLABELLED,)), label_separator=None)
         more = Corpus(names, more_options, on_note, noted)
-        for document in counted(more, on_document, read):
-            found.unlabelled.append(document.text)
-            sha256.update(to_bytes(document))
+
+        def more_texts() -> Iterator[str]:
+            for document in counted(more, on_document, read):
+                sha256.update(to_bytes(document))
+                yield document.text
+
+        found.unlabelled = _gather(chain(found.unlabelled, more_texts()), budget)
         more.note_left_out()
         read += more.documents
         source["unlabelled_documents"], source["unlabelled_sha256"] = more.documents, more.sha256
@@ -110,7 +123,7 @@ def read_training_data(
     }
     if names := _names(valid):
         held_out = Corpus(names, _options_of(names, options, (_HELD_OUT,)), on_note, noted)
-        validation = _read_sorted(held_out, on_document, read)
+        validation = _read_sorted(held_out, on_document, budget, read)
         held_out_texts = validation.texts
         cells += validation.labels
         source["valid_documents"], source["valid_sha256"] = held_out.documents, held_out.sha256
@@ -141,8 +154,21 @@ def _names(inputs: Inputs) -> tuple[str, ...]:
     return (os.fspath(inputs),) if isinstance(inputs, str | os.PathLike) else tuple(os.fspath(name) for name in inputs)
 
 
+def _gather(texts: Iterable[str], budget: MemoryBudget | None) -> Sequence[str]:
+    if budget is None:
+        return list(texts)
+    from nlptx.corpus.stored_texts import StoredTexts  # imports NumPy
+
+    return StoredTexts.of(texts, budget)
+
+
 def _read_sorted(
-    corpus: Corpus, on_document: Callable[[int], None], already: int = 0, *, keep_documents: bool = False
+    corpus: Corpus,
+    on_document: Callable[[int], None],
+    budget: MemoryBudget | None = None,
+    already: int = 0,
+    *,
+    keep_documents: bool = False,
 ) -> TrainingTexts:
     """Read a corpus. Files with one text each are sorted by the numbers in their names: 2.txt before 10.txt.
 
@@ -150,41 +176,51 @@ def _read_sorted(
     texts are held out together, because they often have the same subject, and the subjects of held-out texts should not
     occur in training.
     """
-    labelled: list[Document] = []
-    unlabelled: list[Document] = []
     documents = LabelledDocuments(corpus, _UNLABELLED)
-    for document in counted(documents, on_document, already):
-        (unlabelled if document.split == _UNLABELLED else labelled).append(document)
     # The digest of the labelled texts alone is recorded too, because ``evaluate`` reads only labelled texts.
-    source = {"labelled_sha256": digest(labelled)} if unlabelled else {}
+    sha256 = hashlib.sha256()
+    order, order_of_others = NaturalOrder(), NaturalOrder()
+    labels: list[str] = []
+    known: dict[str, str] = {}
+    weights = array("d")
+    kept: list[Document] = []
+    others: list[str] = []
+
+    def labelled_texts() -> Iterator[str]:
+        for document in counted(documents, on_document, already):
+            if document.split == _UNLABELLED:
+                order_of_others.add(document)
+                others.append(document.text)
+                continue
+            sha256.update(to_bytes(document))
+            order.add(document)
+            label = document.label or ""
+            labels.append(known.setdefault(label, label))  # equal labels are one object, to save memory
+            weights.append(document.weight)
+            if keep_documents:
+                kept.append(document)
+            yield document.text
+
+    texts = order.sorted(_gather(labelled_texts(), budget))
+    source = {"labelled_sha256": sha256.hexdigest()} if others else {}
     if corpus.options.weight_column is not None:
-        source["weights_sha256"] = digest_of_weights(row.weight for row in labelled)
-    labelled.sort(key=_natural)
-    unlabelled.sort(key=_natural)
+        source["weights_sha256"] = digest_of_weights(weights)
+    sorted_weights = order.sorted(weights.tolist()) if corpus.options.weight_column is not None else None
     return TrainingTexts(
-        [document.text for document in labelled],
-        [document.label or "" for document in labelled],
-        [document.text for document in unlabelled],
-        weights=None if corpus.options.weight_column is None else [document.weight for document in labelled],
+        texts,
+        list(order.sorted(labels)),
+        _gather(order_of_others.sorted(others), budget),
+        weights=None if sorted_weights is None else list(sorted_weights),
         source=source,
         # Like unreadable rows, texts of weight 0 are not used for training.
-        left_out=documents.left_out + [document.text for document in labelled if not document.weight],
-        documents=labelled if keep_documents else [],
+        left_out=documents.left_out + [texts[row] for row, weight in enumerate(sorted_weights or ()) if not weight],
+        documents=list(order.sorted(kept)),
     )
 
 
 def digest_of_weights(weights: Iterable[float]) -> str:
     """Return the digest of the weights of the training texts. The digest of the texts does not cover the weights."""
-    return hashlib.sha256("".join(f"{float(weight)!r}\n" for weight in weights).encode()).hexdigest()
-
-
-def _natural(document: Document) -> list[tuple[int, str]]:
-    """Return a key that sorts files with one text each by the numbers in their names; empty for lines and rows."""
-    if document.line:
-        return []
-    found = re.findall(r"[0-9]+|[^0-9]+", document.source)
-    numbers = [part.lstrip("0") if part[0].isdecimal() else None for part in found]
-    # A number with more digits is larger. int() would reject very long numbers.
-    return [
-        (0, part) if number is None else (1 + len(number), number) for part, number in zip(found, numbers, strict=True)
-    ]
+    sha256 = hashlib.sha256()
+    for weight in weights:
+        sha256.update(f"{float(weight)!r}\n".encode())
+    return sha256.hexdigest()

@@ -9,6 +9,7 @@ import errno
 import os
 import shutil
 import tempfile
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any, BinaryIO, Self
@@ -21,6 +22,8 @@ from nlptx.settings import DEFAULT_MEMORY
 
 # Number of bytes that are read at a time when an array is read in parts.
 _PART = 8 << 20
+# Fraction of the memory limit that one of the large arrays of a stage may occupy in memory.
+_SHARE = 16
 # Number of bytes that must stay free on the disk, because other programs write to it too.
 _RESERVE = 64 << 20
 
@@ -65,6 +68,11 @@ class MemoryBudget:
 
     def __exit__(self, *raised: object) -> None:
         self._files.close()
+
+    @property
+    def share(self) -> int:
+        """Number of bytes that one of the large arrays of a stage may occupy in memory."""
+        return self.memory // _SHARE
 
     def spilled_array(self, dtype: DTypeLike, memory: int) -> SpilledArray:
         """Return an empty array that uses at most ``memory`` bytes of memory."""
@@ -130,11 +138,16 @@ class SpilledArray:
         self._max_length = memory // dtype.itemsize
         self._budget = budget
         self._parts: list[NDArray[Any]] = []
+        self._ends: list[int] = []  # index after the last entry of each part
         self._file: BinaryIO | None = None
         self._length = 0
 
     def __len__(self) -> int:
         return self._length
+
+    @property
+    def is_in_file(self) -> bool:
+        return self._file is not None
 
     @property
     def shape(self) -> tuple[int]:
@@ -148,6 +161,7 @@ class SpilledArray:
             self._budget.write(self._file, part)
             return
         self._parts.append(part)
+        self._ends.append(self._length)
         if self._length > self._max_length:
             self.leave_memory()
 
@@ -158,25 +172,25 @@ class SpilledArray:
             self._file = self._budget.file()
             for part in self._parts:
                 self._budget.write(self._file, part)
-            self._parts = []
+            self._parts, self._ends = [], []
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return the entries ``start`` to ``stop`` (exclusive). Several threads may do so at the same time."""
         result = np.empty(stop - start, self.dtype)
         if self._file is None:
-            offset = 0
-            for part in self._parts:
-                low, high = max(start - offset, 0), min(stop - offset, len(part))
-                if low < high:
-                    result[offset + low - start : offset + high - start] = part[low:high]
-                offset += len(part)
+            number = bisect_right(self._ends, start)
+            while start < stop:
+                part, end = self._parts[number], self._ends[number]
+                low, high = start - end + len(part), min(stop, end) - end + len(part)
+                result[len(result) - (stop - start) :][: high - low] = part[low:high]
+                start, number = start + high - low, number + 1
             return result
         read_exactly(self._file, as_bytes(result), start * self.dtype.itemsize)
         return result
 
     def close(self) -> None:
         """Release the memory and the file. The array is empty afterwards."""
-        self._parts, self._length = [], 0
+        self._parts, self._ends, self._length = [], [], 0
         if self._file is not None:
             self._file.close()
 

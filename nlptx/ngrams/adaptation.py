@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.ngrams.occurrences import count_occurrences, divided_by_root, ngrams_of_texts, presence
+from nlptx.ngrams.occurrences import count_occurrences, divided_by_root, ngrams_of_texts, presence, words_of
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
@@ -87,7 +87,7 @@ def ngram_rows(
     total = counted if text_weights is None else text_weights.sum()
     importance = np.log((total + 1) / (seen + 1)) + 1
     importance = (importance / importance.mean() if len(known) else importance).astype(np.float32)
-    rows = divided_by_root(presence(first + more, known), texts)
+    rows = divided_by_root(presence(first + more, known), words_of(texts))
     return NgramRows(known, rows, importance)
 
 

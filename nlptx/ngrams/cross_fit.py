@@ -8,8 +8,9 @@ used only to find the principal components of the texts.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 
@@ -17,12 +18,24 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.io.ragged_array import RaggedArray
+from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.array_bytes import arrays_to_bytes, bytes_to_arrays
+from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
 from nlptx.ngrams.extension import with_ngrams
-from nlptx.ngrams.features import NgramFeatures, TextFeatures
+from nlptx.ngrams.feature_settings import (
+    FeatureSettings,
+    OnProgress,
+    groups_of,
+    is_long,
+    min_texts_of_components,
+    step_counter,
+)
+from nlptx.ngrams.features import NgramFeatures
 from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.logistic_regression import fit_dense
 from nlptx.ngrams.lsa import TextComponents, find_components, importance, unit_length
+from nlptx.ngrams.many_texts import fit_many_texts
 from nlptx.ngrams.naive_bayes import feature_width
 from nlptx.ngrams.occurrences import (
     NgramSets,
@@ -32,48 +45,17 @@ from nlptx.ngrams.occurrences import (
     ngrams_of_texts,
     presence,
     sizes_of,
+    words_of,
 )
 from nlptx.ngrams.ratio_model import fit_ratio_model
 from nlptx.runtime.allocator import return_freed_memory
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import Passage
-from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
+from nlptx.sampling.splits import assign_folds, training_parts
 
-# Number of texts whose features are computed together.
-_TOGETHER = 64
-# Progress callback. It is called with the name of a step, its completed fraction and a description, possibly from other
-# threads.
-OnProgress = Callable[[str, float, str], None]
-# The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two
-# texts.
-_TEXTS_PER_OCCURRENCE = 3500
-# A text is used for the components only if it has at least _MIN_NGRAMS distinct n-grams (a text of seven words has at
-# most eighteen). Shorter texts contain hardly any co-occurrences, and single phrases among long texts would distort the
-# components. If most texts are short, the minimum is lower: the fraction _MIN_FRACTION_OF_MEDIAN of the median number
-# of distinct n-grams.
-_MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN = 20, 0.25
-
-
-@dataclass(frozen=True)
-class FeatureSettings:
-    """Shape and size of the n-gram features.
-
-    Args:
-        classes: C.
-        order: length of the longest n-gram.
-        words: V.
-        min_texts: minimum number of labelled texts in which an n-gram must occur.
-        components: maximum number of components of the texts; 0 for none.
-        folds: number of folds. The features of a text are fitted on the other folds.
-    """
-
-    classes: int
-    order: int
-    words: int
-    min_texts: int
-    components: int = 0
-    folds: int = FOLDS
+# From this number of texts, with and without labels, :mod:`nlptx.ngrams.many_texts` computes the features.
+MANY_TEXTS = 100_000
 
 
 def fit_ngram_features(
@@ -87,7 +69,8 @@ def fit_ngram_features(
     on_progress: OnProgress = lambda step, fraction, detail: None,
     text_weights: NDArray[np.float64] | None = None,
     lexicon: LexiconPrior | None = None,
-) -> tuple[NgramFeatures, list[TextFeatures]]:
+    budget: MemoryBudget | None = None,
+) -> tuple[NgramFeatures, ExampleFeatures]:
     """Count the n-grams of labelled texts, and fit the n-gram features.
 
     Args:
@@ -101,18 +84,30 @@ def fit_ngram_features(
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each text: a text of weight 2 counts as two. None if all weights are 1.
         lexicon: prior of the first linear model, or None.
+        budget: memory limit, which does not change the result; the features of the training texts are valid until it is
+            closed. By default there is no limit.
 
     Returns:
-        The n-gram features to use for other texts; and a list with the features of each training text, followed by the
-        features of each passage, all computed by models that were fitted without the fold of the text.
+        The n-gram features to use for other texts; and a sequence with the features of each training text, followed by
+        the features of each passage, all computed by models that were fitted without the fold of the text.
+
+    Raises:
+        OutputError: the temporary files cannot be written.
     """
-    on_count = _counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
-    sets = ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers)
+    budget = budget or MemoryBudget(sys.maxsize)
+    texts = texts if isinstance(texts, RaggedArray) else RaggedArray.of(texts, np.int32)
+    if len(texts) + len(unlabelled) >= MANY_TEXTS:
+        given = texts, targets, shape, rng, unlabelled, workers, passages, on_progress, text_weights, lexicon, budget
+        return fit_many_texts(*given)
+    on_count = step_counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
+    sets = ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers, budget)
     folds = min(shape.folds, len(texts))
     fold = assign_folds(len(texts), folds, rng)
     unread = counted(unlabelled, on_count, len(texts))
-    known, weights, components, row_of = _components(sets, unread, shape, rng, workers, on_progress, text_weights)
-    scaled = divided_by_root(presence(_look_up(sets, on_progress), known, workers), texts)
+    known, weights, components, row_of = _components(
+        sets, unread, shape, rng, workers, on_progress, text_weights, budget
+    )
+    scaled = divided_by_root(presence(_look_up(sets, on_progress), known, workers), words_of(texts))
     of_lexicon = None if lexicon is None else lexicon.rows(sets, texts)
     width = feature_width(shape.classes, independent=targets.ndim == 2)
     parts = training_parts(fold, folds)
@@ -169,29 +164,35 @@ def fit_ngram_features(
         of_text = components.rows[row_of[[passage.text for passage in passages]]]
         return np.asarray(rows.multiply(of_text).sum(axis=1), np.float32).ravel()
 
-    on_model = _counter("linear models", folds + 1, on_progress, "models")
+    on_model = step_counter("linear models", folds + 1, on_progress, "models")
     on_model(0)
     importlib.import_module("scipy.optimize")  # slow: otherwise, each of the forked processes would import it
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
     fitted = workers.map(fit, range(len(parts)), isolated=True)
     (final, _), *out_of_fold = map(built, counted(fitted, on_model, already=1, every=1))
 
-    def features_of(group: NDArray[np.intp]) -> list[TextFeatures]:
+    def features_of(group: NDArray[np.intp]) -> FeatureBatch:
         """Return the features of the texts of one fold, computed by models that were fitted without this fold."""
         features, self_outputs = out_of_fold[fold[group[0]]]
-        found = features.of_texts([texts[text] for text in group])
-        return [of_text.minus(self_outputs[text]) for text, of_text in zip(group, found, strict=True)]
+        of_tokens, of_texts = features.arrays_of(list(texts.take(group)), of_tokens=shape.of_tokens)
+        return FeatureBatch(group, texts.lengths[group], of_tokens, of_texts - self_outputs[group])
 
-    on_count = _counter("n-gram features", len(texts), on_progress)
-    of_fold = (np.flatnonzero(fold == number) for number in range(folds))
-    groups = [members[start : start + _TOGETHER] for members in of_fold for start in range(0, len(members), _TOGETHER)]
-    found = chain.from_iterable(workers.map(features_of, groups))
-    of_text = dict(zip(chain.from_iterable(groups), counted(found, on_count), strict=True))
-    result = [of_text[text] for text in range(len(texts))]
-    for passage, overlap in zip(passages, overlaps(), strict=True):
-        features, self_outputs = out_of_fold[fold[passage.text]]
-        result.append(features.of(passage.ids).minus(overlap * self_outputs[passage.text]))
-    return final, result
+    def batches() -> Iterator[FeatureBatch]:
+        done = 0
+        on_count = step_counter("n-gram features", len(texts), on_progress)
+        groups = (groups_of(texts, np.flatnonzero(fold == number)) for number in range(folds))
+        for batch in workers.map(features_of, chain.from_iterable(groups)):
+            on_count(done)
+            done += len(batch.rows)
+            yield batch
+        for number, (passage, overlap) in enumerate(zip(passages, overlaps(), strict=True), len(texts)):
+            features, self_outputs = out_of_fold[fold[passage.text]]
+            of_tokens, of_text = features.arrays_of([passage.ids], of_tokens=shape.of_tokens)
+            words = np.array([len(passage.ids)])
+            own = overlap * self_outputs[passage.text]
+            yield FeatureBatch(np.array([number]), words, of_tokens, of_text - own)
+
+    return final, ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
 
 
 def _components(
@@ -202,6 +203,7 @@ def _components(
     workers: Workers,
     on_progress: OnProgress,
     text_weights: NDArray[np.float64] | None,
+    budget: MemoryBudget,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], TextComponents | None, NDArray[np.intp]]:
     """Return the known n-grams (G,), their importance (G,), the components, and the row number of each labelled text.
 
@@ -212,14 +214,13 @@ def _components(
     if not shape.components:
         frequent = labelled[0][labelled[1] >= shape.min_texts]
         return frequent, np.zeros(len(frequent), np.float32), None, np.full(len(sizes_of(sets)), -1)
-    more = ngrams_of_texts(unlabelled, shape.order, shape.words, workers)
+    more = ngrams_of_texts(unlabelled, shape.order, shape.words, workers, budget)
     texts, others = len(sizes_of(sets)), len(sizes_of(more))
     total = others + (texts if text_weights is None else text_weights.sum())  # texts without a label have weight 1
-    min_texts = max(2, int(total) // _TEXTS_PER_OCCURRENCE)
+    min_texts = min_texts_of_components(total)
     known, seen = frequent_ngrams(labelled, count_occurrences(more, None, workers), shape.min_texts, min_texts)
     weights = importance(seen, total, min_texts)
-    sizes = sizes_of([*sets, *more])
-    long = sizes >= min(_MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN * np.median(sizes))
+    long = is_long(sizes_of([*sets, *more]))
     rows = _rows([*sets, *more], known, weights, workers, on_progress)
     del more, labelled
     return_freed_memory()
@@ -243,11 +244,6 @@ def _rows(
     return presence(_look_up(sets, on_progress), known[important], workers, values)
 
 
-def _counter(step: str, total: int, on_progress: OnProgress, things: str = "texts") -> Callable[[int], None]:
-    """Return a function that reports how many of ``total`` items are done."""
-    return lambda done: on_progress(step, done / total, f"{done:,} of {total:,} {things}")
-
-
 def _look_up(sets: list[NgramSets], on_progress: OnProgress) -> Iterable[NgramSets]:
     """Iterate over groups of texts, and report progress."""
-    return counted(sets, _counter("looking up n-grams", len(sets), on_progress, "groups of texts"), every=1)
+    return counted(sets, step_counter("looking up n-grams", len(sets), on_progress, "groups of texts"), every=1)

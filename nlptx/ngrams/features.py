@@ -82,9 +82,22 @@ class NgramFeatures:
     def of_texts(self, texts: Sequence[NDArray[np.integer]]) -> list[TextFeatures]:
         """Return the features of each text; a text is given as word ids (T,)."""
         lengths = np.array([len(ids) for ids in texts])
+        token_features, text_features = self.arrays_of(texts)
+        return list(map(TextFeatures, in_lengths(token_features, lengths), text_features))
+
+    def arrays_of(
+        self, texts: Sequence[NDArray[np.integer]], *, of_tokens: bool = True
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the features of the words of all texts, one text after another, and the features of the texts.
+
+        Args:
+            texts: (T,) word ids of each text.
+            of_tokens: whether the features of the words are needed; otherwise they have the width 0.
+        """
+        lengths = np.array([len(ids) for ids in texts])
         found = self.find(np.concatenate(texts), lengths)
-        of_tokens = in_lengths(self.token_features_of(found), lengths)
-        return list(map(TextFeatures, of_tokens, self.text_features_of(found, lengths)))
+        token_features = self.token_features_of(found) if of_tokens else np.zeros((len(found), 0), np.float32)
+        return token_features, self.text_features_of(found, lengths)
 
     def find(self, ids: NDArray[np.integer], lengths: Lengths) -> NDArray[np.int64]:
         """Return (N, order) indices in ``keys`` of the n-grams that end at each word; G for unknown n-grams.

@@ -24,7 +24,7 @@ from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
 # L-BFGS stops when the relative decrease of the loss in an iteration is at most this.
-MAX_ITERATIONS, _TOLERANCE = 100, 1e-7
+MAX_ITERATIONS, TOLERANCE = 100, 1e-7
 
 
 def fit_linear(
@@ -45,13 +45,13 @@ def fit_linear(
         The products w r, (G, E), and the bias b, (E,).
     """
     transposed, squared = rows.T.tocsr(), ratios * ratios
-    loss_of = _weighted(_loss_of(ratios.shape[1], targets), targets, text_weights)
+    loss_of = _weighted(text_losses(ratios.shape[1], targets), targets, text_weights)
     of_texts, bias = minimise_in_span(
         lambda of_texts: rows @ ((transposed @ of_texts.astype(np.float32)) * squared),
         loss_of,
         (rows.shape[0], ratios.shape[1]),
         INVERSE_PENALTY,
-        _TOLERANCE,
+        TOLERANCE,
         MAX_ITERATIONS,
     )
     # The model is linear in the product of rows and ratios, so w = ratios * (X' a).
@@ -103,7 +103,7 @@ def _minimise(
     from scipy.optimize import minimize  # imported here because it is slow to import, and the data is checked first
 
     width = shape[1]
-    loss_of = _weighted(_loss_of(width, targets), targets, text_weights)
+    loss_of = _weighted(text_losses(width, targets), targets, text_weights)
 
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         weights = flat[:-width].reshape(shape)
@@ -121,12 +121,12 @@ def _minimise(
         start,
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": MAX_ITERATIONS, "ftol": _TOLERANCE},
+        options={"maxiter": MAX_ITERATIONS, "ftol": TOLERANCE},
     ).x
     return solution[:-width].reshape(shape), solution[-width:]
 
 
-def _loss_of(width: int, targets: NDArray) -> Callable[[NDArray, NDArray], tuple[NDArray, NDArray]]:
+def text_losses(width: int, targets: NDArray) -> Callable[[NDArray, NDArray], tuple[NDArray, NDArray]]:
     """Return a function that computes the loss of each text and its gradient; see :func:`fit_linear`."""
     if targets.ndim == 2:
         return BinaryCrossEntropy(width).value_and_gradient

@@ -31,11 +31,11 @@ from nlptx.runtime.workers import Workers
 _MANY_TEXTS = 10_000
 # Maximum relative residual of an eigenpair, for few and for many texts, and number of vectors per eigenpair when the
 # residuals are first checked. Coarse components distinguish texts as well as accurate components.
-_TOLERANCE, _TOLERANCE_OF_MANY, _FIRST_CHECK = 0.1, 0.2, 1.7
+_TOLERANCE, TOLERANCE_OF_MANY, FIRST_CHECK = 0.1, 0.2, 1.7
 # Minimum number of texts per component.
-_TEXTS_PER_COMPONENT = 4
+TEXTS_PER_COMPONENT = 4
 # A float32 result with a smaller relative size may be a rounding error.
-_ROUNDING = 1e-5
+ROUNDING = 1e-5
 # Of many texts, n-grams whose importance is less than this fraction of the largest one are left out: they are a quarter
 # of the entries, and hardly change the rows. Of few texts, they may be most of the words.
 _LEAST_IMPORTANCE = 0.1
@@ -135,7 +135,7 @@ def find_components(
         NlptxError: the power iteration does not converge.
     """
     texts, grams = rows.shape
-    components = min(max_components, texts // _TEXTS_PER_COMPONENT, grams)
+    components = min(max_components, texts // TEXTS_PER_COMPONENT, grams)
     if not components or not rows.nnz:
         return None
     # For the transposed rows, RowOperator computes products with X X' / G.
@@ -159,14 +159,14 @@ def find_components(
         product,
         texts,
         components,
-        tolerance=_TOLERANCE_OF_MANY if texts >= _MANY_TEXTS else _TOLERANCE,
-        first_check=_FIRST_CHECK,
+        tolerance=TOLERANCE_OF_MANY if texts >= _MANY_TEXTS else _TOLERANCE,
+        first_check=FIRST_CHECK,
         rng=rng,
         dtype=np.float32,
         workers=workers,
         on_round=on_round,
     )
-    kept = pairs.values > _ROUNDING * pairs.values[0]
+    kept = pairs.values > ROUNDING * pairs.values[0]
     singular = np.sqrt(pairs.values[kept] * np.float32(grams))
     left = pairs.vectors[:, kept]
     if roots is None:
@@ -179,7 +179,7 @@ def find_components(
     size = _norm(scores, roots)
     scores -= mean
     spread = _norm(scores, roots)
-    if spread <= _ROUNDING * size:
+    if spread <= ROUNDING * size:
         return None  # the components of all texts are equal
     scale = float(np.sqrt(scores.size)) / spread
     scores *= scale

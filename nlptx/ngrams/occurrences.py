@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.io.ragged_array import RaggedArray
+from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.key_index import KeyIndex
 from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.runtime.workers import SERIAL, Workers
@@ -24,16 +28,25 @@ class NgramSets:
     """The distinct n-grams of consecutive texts.
 
     Args:
-        keys: (N,) int64 n-grams, sorted within each text; see :func:`.naive_bayes.ngram_keys`.
+        load: function that returns the keys, which may be in a file. Several threads may call it at the same time.
         sizes: (texts,) number of distinct n-grams of each text.
     """
 
-    keys: NDArray[np.int64]
+    load: Callable[[], NDArray[np.int64]]
     sizes: NDArray[np.int64]
+
+    @property
+    def keys(self) -> NDArray[np.int64]:
+        """(N,) int64 n-grams, sorted within each text; see :func:`.naive_bayes.ngram_keys`."""
+        return self.load()
 
 
 def ngrams_of_texts(
-    texts: Iterable[NDArray[np.integer]], order: int, words: int, workers: Workers = SERIAL
+    texts: Iterable[NDArray[np.integer]],
+    order: int,
+    words: int,
+    workers: Workers = SERIAL,
+    budget: MemoryBudget | None = None,
 ) -> list[NgramSets]:
     """Return the distinct n-grams of the texts, in groups of consecutive texts.
 
@@ -42,10 +55,20 @@ def ngrams_of_texts(
         order: length of the longest n-gram.
         words: V; see :func:`.naive_bayes.ngram_keys`.
         workers: threads to use; they do not change the result.
+        budget: memory limit. If the n-grams exceed it, they go to a temporary file. By default there is no limit.
+
+    Raises:
+        OutputError: the temporary file cannot be written.
     """
     base = (words + 2) ** order
     groups = _in_groups(texts, max_texts=((1 << 63) - 1) // base)
-    return list(workers.map(partial(_distinct_ngrams, order=order, words=words, base=base), groups))
+    budget = budget or MemoryBudget(sys.maxsize)
+    stored = budget.spilled_array(np.int64, 2 * budget.share)
+    result = []
+    for keys, sizes in workers.map(partial(_distinct_ngrams, order=order, words=words, base=base), groups):
+        stored.append(keys)
+        result.append(NgramSets(partial(stored.read, len(stored) - len(keys), len(stored)), sizes))
+    return result
 
 
 def _in_groups(texts: Iterable[NDArray[np.integer]], max_texts: int) -> Iterator[list[NDArray[np.integer]]]:
@@ -61,7 +84,10 @@ def _in_groups(texts: Iterable[NDArray[np.integer]], max_texts: int) -> Iterator
         yield group
 
 
-def _distinct_ngrams(texts: list[NDArray[np.integer]], order: int, words: int, base: int) -> NgramSets:
+def _distinct_ngrams(
+    texts: list[NDArray[np.integer]], order: int, words: int, base: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct n-grams of texts, and their number in each text; see :class:`NgramSets`."""
     lengths = [len(ids) for ids in texts]
     keys = ngram_keys(np.concatenate(texts), order, words, lengths)
     # The number of the text is added to the keys as another digit, so that one sort is enough for all texts.
@@ -70,7 +96,7 @@ def _distinct_ngrams(texts: list[NDArray[np.integer]], order: int, words: int, b
     numbered = numbered[np.diff(numbered, prepend=-1) > 0]
     starts = np.searchsorted(numbered, np.arange(len(texts)) * base)
     sizes = np.diff(starts, append=len(numbered))
-    return NgramSets(numbered - np.repeat(np.arange(len(texts)) * base, sizes), sizes)
+    return numbered - np.repeat(np.arange(len(texts)) * base, sizes), sizes
 
 
 def sizes_of(sets: Sequence[NgramSets]) -> NDArray[np.int64]:
@@ -82,24 +108,39 @@ def count_occurrences(
     sets: Sequence[NgramSets], text_weights: NDArray[np.float64] | None, workers: Workers = SERIAL
 ) -> tuple[NDArray[np.int64], NDArray]:
     """Return the sorted distinct n-grams of all texts, and the number (or total weight) of texts with each n-gram."""
-    if not sum(len(group.keys) for group in sets):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    if text_weights is not None:
-        known, index = np.unique(np.concatenate([group.keys for group in sets]), return_inverse=True)
-        return known, np.bincount(index, np.repeat(text_weights, sizes_of(sets)), len(known))
-    # Each worker counts the keys in one range. The ranges are chosen from a sample, so that they have about equal size.
-    sample = np.concatenate([group.keys[:: len(sets)] for group in sets])
-    bounds = np.quantile(sample, np.arange(1, workers.jobs) / workers.jobs, method="nearest").tolist()
-
-    def count(bounds: tuple[int, float]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        low, high = bounds
-        every = np.concatenate([group.keys[(group.keys >= low) & (group.keys < high)] for group in sets])
-        every.sort()
-        first = np.flatnonzero(np.append(True, every[1:] != every[:-1])[: len(every)])
-        return every[first], np.diff(first, append=len(every))
-
-    parts = list(workers.map(count, zip([0, *bounds], [*bounds, np.inf], strict=True)))
+    # Each worker counts the keys in one range.
+    parts = list(workers.map(partial(count_in_range, sets, text_weights), key_ranges(sets, workers.jobs)))
     return np.concatenate([known for known, _ in parts]), np.concatenate([seen for _, seen in parts])
+
+
+def key_ranges(sets: Sequence[NgramSets], count: int) -> list[tuple[int, float]]:
+    """Return ``count`` ranges that contain about the same number of keys, according to a sample."""
+    # Copies, because a view would keep all keys of its group in memory.
+    sample = np.concatenate([np.zeros(0, np.int64), *(group.keys[:: len(sets)].copy() for group in sets)])
+    bounds = np.quantile(sample, np.arange(1, count) / count, method="nearest").tolist() if len(sample) else []
+    return list(pairwise([0, *bounds, np.inf]))
+
+
+def count_in_range(
+    sets: Sequence[NgramSets], text_weights: NDArray[np.float64] | None, bounds: tuple[int, float]
+) -> tuple[NDArray[np.int64], NDArray]:
+    """Do the same as :func:`count_occurrences` for the keys from ``bounds[0]`` to ``bounds[1]`` (exclusive)."""
+    low, high = bounds
+    chosen, weights, done = [np.zeros(0, np.int64)], [np.zeros(0)], 0
+    for group in sets:
+        keys = group.keys
+        inside = (keys >= low) & (keys < high)
+        chosen.append(keys[inside])
+        if text_weights is not None:
+            weights.append(np.repeat(text_weights[done : done + len(group.sizes)], group.sizes)[inside])
+        done += len(group.sizes)
+    every = np.concatenate(chosen)
+    if text_weights is not None:
+        known, index = np.unique(every, return_inverse=True)
+        return known, np.bincount(index, np.concatenate(weights), len(known))
+    every.sort()
+    first = np.flatnonzero(np.append(True, every[1:] != every[:-1])[: len(every)])
+    return every[first], np.diff(first, append=len(every))
 
 
 def frequent_ngrams(
@@ -119,13 +160,13 @@ def frequent_ngrams(
     # An n-gram in fewer than `low` labelled texts must occur in more than `min_total - low` of the other texts.
     low = min(min_labelled, min_total)
     keys = np.union1d(labelled[0][labelled[1] >= low], unlabelled[0][unlabelled[1] > min_total - low])
-    with_label = _counts_of(keys, *labelled)
-    total = with_label + _counts_of(keys, *unlabelled)
+    with_label = counts_of(keys, *labelled)
+    total = with_label + counts_of(keys, *unlabelled)
     kept = (with_label >= min_labelled) | (total >= min_total)
     return keys[kept], total[kept]
 
 
-def _counts_of(keys: NDArray[np.int64], known: NDArray[np.int64], seen: NDArray) -> NDArray:
+def counts_of(keys: NDArray[np.int64], known: NDArray[np.int64], seen: NDArray) -> NDArray:
     """Return the entries of ``seen`` that belong to the keys, with 0 for unknown keys."""
     if not len(known):
         return np.zeros(len(keys), seen.dtype)
@@ -166,8 +207,16 @@ def presence(
     return sp.csr_matrix((data, columns, indptr), shape=(len(indptr) - 1, len(known)))
 
 
-def divided_by_root(rows: sp.csr_matrix, texts: Sequence[NDArray[np.integer]]) -> sp.csr_matrix:
+def divided_by_root(rows: sp.csr_matrix, words: NDArray[np.integer]) -> sp.csr_matrix:
     """Divide the row of each text in place by the square root of its number of words, and return the matrix."""
-    words = np.array([max(len(ids), 1) for ids in texts])
-    rows.data /= np.sqrt(np.repeat(words, np.diff(rows.indptr)))
+    rows.data /= np.sqrt(np.repeat(np.maximum(words, 1), np.diff(rows.indptr)))
     return rows
+
+
+def words_of(texts: Sequence[NDArray[np.integer]]) -> NDArray[np.int64]:
+    """Return the number of words of each text, (texts,)."""
+    return (
+        texts.lengths.astype(np.int64)
+        if isinstance(texts, RaggedArray)
+        else np.array([len(ids) for ids in texts], np.int64)
+    )

@@ -6,15 +6,18 @@ of texts, because they would need memory for every pair of an n-gram and a label
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.ngrams.cross_fit import FeatureSettings, OnProgress
-from nlptx.ngrams.features import NgramFeatures, TextFeatures
-from nlptx.ngrams.occurrences import count_occurrences, divided_by_root, ngrams_of_texts, presence
+from nlptx.io.spill import MemoryBudget
+from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
+from nlptx.ngrams.feature_settings import FeatureSettings, OnProgress
+from nlptx.ngrams.features import NgramFeatures
+from nlptx.ngrams.occurrences import count_occurrences, divided_by_root, ngrams_of_texts, presence, words_of
 from nlptx.ngrams.one_vs_rest import LabelModels, fit_labels
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
 from nlptx.runtime.progress import counted
@@ -35,7 +38,8 @@ def fit_sparse_features(
     passages: Sequence[Passage] = (),
     on_progress: OnProgress = lambda step, fraction, detail: None,
     text_weights: NDArray[np.float64] | None = None,
-) -> tuple[NgramFeatures, list[TextFeatures]]:
+    budget: MemoryBudget | None = None,
+) -> tuple[NgramFeatures, ExampleFeatures]:
     """Count the n-grams of labelled texts, and fit the n-gram features.
 
     Even if every text has exactly one label, the outputs are the log-odds of each label against all other labels. The
@@ -50,18 +54,24 @@ def fit_sparse_features(
         passages: passages of the training texts.
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each text, or None.
+        budget: memory limit for the n-grams and the features of the texts, which does not change the result. By default
+            there is no limit.
 
     Returns:
         The same as :func:`.cross_fit.fit_ngram_features`.
     """
+    budget = budget or MemoryBudget(sys.maxsize)
 
     def on_count(done: int) -> None:
         on_progress("counting n-grams", done / len(texts), f"{done:,} of {len(texts):,} texts")
 
-    sets = ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers)
+    sets = ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers, budget)
     known, seen = count_occurrences(sets, text_weights, workers)
     known = known[seen >= shape.min_texts]
-    rows, labels = divided_by_root(presence(sets, known, workers), texts), _label_matrix(targets, shape.classes)
+    rows, labels = (
+        divided_by_root(presence(sets, known, workers), words_of(texts)),
+        _label_matrix(targets, shape.classes),
+    )
     folds = min(shape.folds, len(texts))
     fold = assign_folds(len(texts), folds, rng)
     parts = training_parts(fold, folds)
@@ -77,19 +87,24 @@ def fit_sparse_features(
         found.append(LabelModels.from_bytes(fitted, (len(known), shape.classes)))
         on_progress("linear models", done / len(parts), f"{done} of {len(parts)} times {shape.classes:,} models")
     final, *out_of_fold = found
-    outputs = np.empty((len(texts), shape.classes), np.float32)
-    for number, models in enumerate(out_of_fold):
-        held_out = np.flatnonzero(fold == number)
-        for start in range(0, len(held_out), _TOGETHER):
-            some = held_out[start : start + _TOGETHER]
-            outputs[some] = (rows[some] @ models.products).toarray() + models.bias
-    result = [_text_features(len(ids), of_text) for ids, of_text in zip(texts, outputs, strict=True)]
-    for passage in passages:
-        models = out_of_fold[fold[passage.text]]
-        ngrams = ngrams_of_texts([passage.ids], shape.order, shape.words)
-        row = divided_by_root(presence(ngrams, known), [passage.ids])
-        result.append(_text_features(len(passage.ids), (row @ models.products).toarray()[0] + models.bias))
-    return _as_features(final, known, shape), result
+    words = words_of(texts)
+
+    def batches() -> Iterator[FeatureBatch]:
+        for number, models in enumerate(out_of_fold):
+            held_out = np.flatnonzero(fold == number)
+            for start in range(0, len(held_out), _TOGETHER):
+                some = held_out[start : start + _TOGETHER]
+                outputs = (rows[some] @ models.products).toarray() + models.bias
+                yield _batch(some, words[some], outputs.astype(np.float32))
+        for number, passage in enumerate(passages, len(texts)):
+            models = out_of_fold[fold[passage.text]]
+            ngrams = ngrams_of_texts([passage.ids], shape.order, shape.words)
+            length = np.array([len(passage.ids)])
+            row = divided_by_root(presence(ngrams, known), length)
+            yield _batch(np.array([number]), length, (row @ models.products).toarray() + models.bias)
+
+    features = ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
+    return _as_features(final, known, shape), features
 
 
 def _label_matrix(targets: NDArray[np.int64] | NDArray[np.bool_], classes: int) -> sp.csr_matrix:
@@ -99,8 +114,8 @@ def _label_matrix(targets: NDArray[np.int64] | NDArray[np.bool_], classes: int) 
     return sp.csr_matrix((np.ones(len(targets)), targets, np.arange(len(targets) + 1)), (len(targets), classes))
 
 
-def _text_features(words: int, outputs: NDArray[np.float32]) -> TextFeatures:
-    return TextFeatures(np.zeros((words, 0), np.float32), outputs)
+def _batch(rows: NDArray[np.intp], words: NDArray[np.integer], outputs: NDArray[np.float32]) -> FeatureBatch:
+    return FeatureBatch(rows, words, np.zeros((int(words.sum()), 0), np.float32), outputs)
 
 
 def _as_features(models: LabelModels, known: NDArray[np.int64], shape: FeatureSettings) -> SparseNgramFeatures:

@@ -31,7 +31,7 @@ _FLOAT32_TOLERANCE = 1e-4
 
 
 def fit_pca(
-    counts: Cooccurrence | FilePath,
+    counts: Cooccurrence | StoredCooccurrence | FilePath,
     settings: PcaSettings | None = None,
     *,
     seed: int = SEED,
@@ -81,14 +81,14 @@ def fit_pca(
     >>> embeddings.vectors.shape, embeddings.vectors.dtype
     ((4, 2), dtype('float32'))
     """
-    if not isinstance(counts, str | os.PathLike):
+    if not isinstance(counts, str | os.PathLike | StoredCooccurrence):
         check_type(counts, Cooccurrence, "counts")
     check_settings(settings, PcaSettings)
     check_seed(seed)
     settings = settings or PcaSettings()
     folder = None if tmp_dir is None else file_name(tmp_dir)
     with MemoryBudget(memory, folder) as budget, Workers.of(jobs) as workers:
-        opened = counts if isinstance(counts, Cooccurrence) else StoredCooccurrence.open(counts, budget)
+        opened = StoredCooccurrence.open(counts, budget) if isinstance(counts, str | os.PathLike) else counts
 
         def make_operator(dtype: np.dtype) -> RowOperator:
             vectors_size = basis_bytes(

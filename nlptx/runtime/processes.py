@@ -11,6 +11,7 @@ import gc
 import os
 import pickle
 import signal
+import stat
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -163,7 +164,16 @@ def _answer(work: Callable[[Any], Any], item: Any, results: BinaryIO) -> None:
 
 
 def _close_all_but(*kept: int) -> None:
-    """Close inherited files, because other processes may wait until all copies of a pipe or lock are closed."""
+    """Close inherited files, because other processes may wait until all copies of a pipe or lock are closed.
+
+    Temporary files without a name stay open, because the work may read from them.
+    """
     for descriptor in set(map(int, os.listdir(_OPEN_FILES))).difference(kept):
         with suppress(OSError):  # the descriptor that listdir used is already closed
-            os.close(descriptor)
+            if not _is_unnamed_file(descriptor):
+                os.close(descriptor)
+
+
+def _is_unnamed_file(descriptor: int) -> bool:
+    found = os.fstat(descriptor)
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 0

@@ -19,10 +19,12 @@ class Passage(NamedTuple):
 
     Args:
         text: index of the text.
+        start: index of the first word of the passage in the text.
         ids: (T,) int32 word ids of the passage.
     """
 
     text: int
+    start: int
     ids: NDArray[np.int32]
 
 
@@ -35,10 +37,10 @@ def draw_passages(texts: Sequence[NDArray[np.int32]], count: int, rng: np.random
         rng: source of randomness.
     """
     result = []
-    for text, ids in enumerate(texts):
+    for text, ids in enumerate(texts if count else ()):
         if len(ids) < LONG_TEXT:
             continue
         for length in rng.integers(SHORTEST, LONGEST + 1, count).tolist():
             start = int(rng.integers(len(ids) - length + 1))
-            result.append(Passage(text, ids[start : start + length]))
+            result.append(Passage(text, start, ids[start : start + length]))
     return result

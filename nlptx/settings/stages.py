@@ -138,9 +138,10 @@ class NetworkSettings(Settings):
     )
     pool: str = setting(
         "mean",
-        "How to pool a text into one vector.",
+        "Pooling: mean, max, first, attention, flatten.",
         "Network",
         choices=("mean", "max", "first", "attention", "flatten"),
+        metavar="KIND",
     )
     loss: str = setting(
         "cross-entropy",

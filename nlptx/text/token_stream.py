@@ -32,6 +32,7 @@ class TokenStream:
 
     Args:
         budget: memory limit, and folder for the ids that are spilled to disk.
+        word_memory: number of bytes for the distinct words and their counts, at most; by default half of the limit.
 
     Attributes:
         numbers: maps the UTF-8 bytes of each word to its id.
@@ -41,14 +42,14 @@ class TokenStream:
         dropped: maximum count of the dropped words; 0 if no word was dropped.
     """
 
-    def __init__(self, budget: MemoryBudget) -> None:
+    def __init__(self, budget: MemoryBudget, word_memory: int | None = None) -> None:
         self.numbers: defaultdict[bytes, int] = defaultdict(itertools.count().__next__)
         self.totals = np.zeros(1024, np.int64)
         self.ids = budget.spilled_array(np.int32, budget.memory // 16)
         self.lengths = budget.spilled_array(np.int64, budget.memory // 16)
         self.dropped = 0
         self._chunk = min(_CHUNK, max(budget.memory // _CHUNK_SHARE, BLOCK))
-        self._max_words = int(budget.memory // (2 * _BYTES_PER_WORD))
+        self._max_words = (budget.memory // 2 if word_memory is None else word_memory) // _BYTES_PER_WORD
 
     def read(self, blocks: Iterable[bytes], tokenizer: Tokenizer, workers: Workers) -> None:
         """Tokenize a corpus, one document per line. The result does not depend on the number of workers."""

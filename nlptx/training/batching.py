@@ -42,10 +42,10 @@ class Microbatch:
     weights: NDArray[np.float32] | None = None
 
 
-def random_order(count: int, batch: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
-    """Yield the indices of each batch of a shuffled epoch."""
+def random_order(count: int, batch: int, rng: np.random.Generator, done: int = 0) -> Iterator[NDArray[np.int64]]:
+    """Yield the indices of each batch of a shuffled epoch, except the first ``done`` batches."""
     order = rng.permutation(count)
-    for start in range(0, count, batch):
+    for start in range(done * batch, count, batch):
         yield order[start : start + batch]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.feature_cache import FeatureCache
@@ -25,6 +26,7 @@ class TrainingContext:
         checkpoint: checkpoint that stores the state, so that a stopped training run can be resumed.
         on_note: callback for remarks.
         feature_cache: cache of n-gram features that several training runs share.
+        budget: memory limit; it does not change the result.
 
     Attributes:
         interrupted: whether ``stop`` has returned True.
@@ -37,6 +39,7 @@ class TrainingContext:
     checkpoint: Checkpoint
     on_note: Callable[[str], None] = lambda note: None
     feature_cache: FeatureCache = field(default_factory=FeatureCache)
+    budget: MemoryBudget = field(default_factory=MemoryBudget)
     interrupted: bool = field(default=False, init=False)
 
     def stop_requested(self) -> bool:

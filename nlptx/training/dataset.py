@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import DataError
-from nlptx.ngrams import TextFeatures
+from nlptx.io.ragged_array import RaggedArray
+from nlptx.ngrams.example_features import ExampleFeatures
 from nlptx.sampling.passages import LONG_TEXT, Passage, draw_passages
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.sampling.splits import stratified_split
@@ -35,9 +36,9 @@ class Examples:
         unknown_weights: (U,) float64 weights of the additional texts, or None.
     """
 
-    ids: list[NDArray[np.int32]]
+    ids: RaggedArray
     targets: Targets
-    ngram_features: list[TextFeatures] | None = None
+    ngram_features: ExampleFeatures | None = None
     passages: int = 0
     unknown: Targets = field(default_factory=lambda: np.empty(0, np.int64))
     weights: NDArray[np.float64] | None = None
@@ -89,8 +90,8 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
         fraction = min(settings.valid_share, settings.valid_max / len(targets))
         stratum = strata(targets, fraction)
         rows, held_out = stratified_split(stratum, fraction, generator(context.seed, Stream.SPLIT))
-        valid = _with_known_words([ids[row] for row in held_out], targets[held_out], _chosen(weights, held_out))
-    texts = _with_known_words([ids[row] for row in rows], targets[rows], _chosen(weights, rows))
+        valid = _with_known_words(ids.take(held_out), targets[held_out], _chosen(weights, held_out))
+    texts = _with_known_words(ids.take(rows), targets[rows], _chosen(weights, rows))
     if not len(texts):
         raise DataError(
             "no training text has a word that the embeddings know",
@@ -110,13 +111,11 @@ def _chosen(weights: NDArray[np.float64] | None, rows: NDArray) -> NDArray[np.fl
     return None if weights is None else weights[rows]
 
 
-def _with_known_words(
-    ids: list[NDArray[np.int32]], targets: Targets, weights: NDArray[np.float64] | None = None
-) -> Examples:
+def _with_known_words(ids: RaggedArray, targets: Targets, weights: NDArray[np.float64] | None = None) -> Examples:
     """Separate texts without a known word from the others, because nothing can be learned from them."""
-    known = np.array([len(words) > 0 for words in ids], bool)
+    known = ids.lengths > 0
     return Examples(
-        [ids[row] for row in np.flatnonzero(known)],
+        ids.take(known),
         targets[known],
         unknown=targets[~known],
         weights=_chosen(weights, known),
@@ -126,8 +125,10 @@ def _with_known_words(
 
 def _with_passages(texts: Examples, passages: list[Passage]) -> Examples:
     """Append the passages, each with the class and the weight of its text."""
-    rows = np.concatenate([np.arange(len(texts)), np.array([passage.text for passage in passages], np.int64)])
-    ids = texts.ids + [passage.ids for passage in passages]
+    of_passages = np.array([(passage.text, passage.start, len(passage.ids)) for passage in passages], np.int64)
+    of_passages = of_passages.reshape(-1, 3)
+    rows = np.concatenate([np.arange(len(texts)), of_passages[:, 0]])
+    ids = texts.ids.with_parts(*of_passages.T)
     weights = _chosen(texts.weights, rows)
     return Examples(ids, texts.targets[rows], passages=len(passages), weights=weights)
 

@@ -8,7 +8,7 @@ labels from the words alone, so its predictions are already useful when training
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +91,7 @@ class Distillation(UnsupervisedTrainer):
 
 def soft_labels(
     model: Model,
-    texts: list[NDArray[np.int32]],
+    texts: Sequence[NDArray[np.int32]],
     workers: Workers,
     on_count: Callable[[int], None] = lambda texts: None,
 ) -> NDArray[np.float32]:
@@ -112,7 +112,7 @@ def soft_labels(
     projection = network.text_projection
 
     def work(start: int) -> NDArray[np.float64]:
-        part = texts[start : start + _TOGETHER]
+        part = list(texts[start : start + _TOGETHER])
         lengths = [len(ids) for ids in part]
         features = ngram_features.text_features_of(ngram_features.find(np.concatenate(part), lengths), lengths)
         outputs, _ = projection.forward(features)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.embeddings.embeddings import Embeddings
+from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.lexicon import LexiconPrior, lexicon_words
 from nlptx.runtime.progress import counted
-from nlptx.runtime.slices import in_lengths
-from nlptx.settings import TrainSettings
+from nlptx.settings import DEFAULT_MEMORY, TrainSettings
 from nlptx.text.blocks import in_blocks
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
@@ -22,6 +23,11 @@ from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.labels import label_notes, order_labels
 from nlptx.training.sample_weights import weight_notes
 from nlptx.training.targets import Targets, count_labels, encode_targets
+
+# Number of words that are looked up together.
+_TOGETHER = 1 << 20
+# Memory for the distinct words of the texts. It does not depend on the memory limit, because the model would also.
+WORD_MEMORY = DEFAULT_MEMORY // 2
 
 
 @dataclass(frozen=True)
@@ -44,11 +50,11 @@ class EncodedTexts:
     vectors: NDArray[np.float32]
     labels: list[str]
     values: list[float] | None
-    ids: list[NDArray[np.int32]]
+    ids: RaggedArray
     targets: Targets
     weights: NDArray[np.float64] | None
-    valid: tuple[list[NDArray[np.int32]], Targets] | None
-    unlabelled: list[NDArray[np.int32]]
+    valid: tuple[RaggedArray, Targets] | None
+    unlabelled: RaggedArray
     lexicon: LexiconPrior | None = None
 
     @property
@@ -85,20 +91,21 @@ def encode(
     def report(texts_read: int) -> None:
         context.report("encoding texts", texts_read / total, f"{texts_read:,} of {total:,}")
 
-    def known_ids(more: Sequence[str], already: int) -> list[NDArray[np.int32]]:
-        with MemoryBudget() as memory:
-            stream = TokenStream(memory)
-            stream.read(in_blocks(counted(more, report, already)), vocabulary.tokenizer, context.workers)
-            return _known_ids(stream, vocabulary, settings.most_words)
+    def read(more: Sequence[str], already: int = 0) -> TokenStream:
+        stream = TokenStream(context.budget, WORD_MEMORY)
+        stream.read(in_blocks(counted(more, report, already)), embeddings.vocabulary.tokenizer, context.workers)
+        return stream
 
-    with MemoryBudget() as memory:
-        stream = TokenStream(memory)
-        stream.read(in_blocks(counted(texts, report)), embeddings.vocabulary.tokenizer, context.workers)
-        vocabulary, vectors = _extend(embeddings, stream.counts(), settings, given.lexicon)
-        ids = _known_ids(stream, vocabulary, settings.most_words)
+    def known_ids(stream: TokenStream) -> RaggedArray:
+        with closing(stream):
+            return _known_ids(stream, vocabulary, settings.most_words, context.budget)
+
+    stream = read(texts)
+    vocabulary, vectors = _extend(embeddings, stream.counts(), settings, given.lexicon)
+    ids = known_ids(stream)
     held_out = None
     if given.valid is not None:
-        held_out = known_ids(valid_texts, len(texts)), encode_targets(valid_names, names, given.separator)
+        held_out = known_ids(read(valid_texts, len(texts))), encode_targets(valid_names, names, given.separator)
     return EncodedTexts(
         vocabulary=vocabulary,
         vectors=vectors,
@@ -108,18 +115,39 @@ def encode(
         targets=encode_targets(given.names, names, given.separator),
         weights=given.weights,
         valid=held_out,
-        unlabelled=known_ids(unlabelled, len(texts) + len(valid_texts)),
+        unlabelled=known_ids(read(unlabelled, len(texts) + len(valid_texts))),
         lexicon=LexiconPrior.of(given.lexicon, vocabulary, settings.ngrams) if given.lexicon else None,
     )
 
 
-def _known_ids(stream: TokenStream, vocabulary: Vocabulary, max_words: int | None) -> list[NDArray[np.int32]]:
-    """Return the ids of the first ``max_words`` known words of each text in a stream."""
+def _known_ids(stream: TokenStream, vocabulary: Vocabulary, max_words: int | None, budget: MemoryBudget) -> RaggedArray:
+    """Return the int32 ids of the first ``max_words`` known words of each text in a stream."""
     id_of = np.full(len(stream.totals), -1, np.int32)
     for word, number in stream.numbers.items():
         id_of[number] = vocabulary.index.get(as_text(word), -1)
-    ids = id_of[stream.ids.array()]
-    return [text[text >= 0][:max_words] for text in in_lengths(ids, stream.lengths.array())]
+
+    def parts() -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
+        done = 0
+        for lengths in _in_groups(stream.lengths.parts()):
+            ends = np.cumsum(lengths)
+            ids = id_of[stream.ids.read(done, done + int(ends[-1]))]
+            done += len(ids)
+            known = np.flatnonzero(ids >= 0)
+            bounds = np.searchsorted(known, ends)
+            kept = np.diff(bounds, prepend=0)
+            if max_words is not None:
+                position = np.arange(len(known)) - np.repeat(bounds - kept, kept)
+                known, kept = known[position < max_words], np.minimum(kept, max_words)
+            yield ids[known], kept
+
+    return RaggedArray.collected(parts(), np.int32, budget)
+
+
+def _in_groups(lengths: Iterable[NDArray[np.int64]]) -> Iterator[NDArray[np.int64]]:
+    """Cut the lengths of the texts into groups of about _TOGETHER words."""
+    for part in lengths:
+        number = np.cumsum(part) // _TOGETHER
+        yield from np.split(part, np.flatnonzero(np.diff(number)) + 1)
 
 
 def _extend(

@@ -10,8 +10,10 @@ from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, DivergenceError, SettingsError
+from nlptx.io.paths import FilePath, file_name
+from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
-from nlptx.settings import SEED, CountSettings, PcaSettings, TrainSettings
+from nlptx.settings import DEFAULT_MEMORY, SEED, CountSettings, PcaSettings, TrainSettings
 from nlptx.text.arguments import check_seed, check_settings, check_type
 from nlptx.training.baseline import find_uselessness
 from nlptx.training.calibration import calibrate, measure_errors
@@ -19,7 +21,7 @@ from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, split
 from nlptx.training.distillation import distill
-from nlptx.training.encoding import encode
+from nlptx.training.encoding import WORD_MEMORY, encode
 from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.fingerprint import Fingerprint
 from nlptx.training.initialization import initial_model
@@ -58,6 +60,8 @@ def fit(
     stop: Callable[[], bool] = lambda: False,
     checkpoint: Checkpoint | None = None,
     feature_cache: FeatureCache | None = None,
+    memory: int = DEFAULT_MEMORY,
+    tmp_dir: FilePath | None = None,
 ) -> Model:
     """Train a classifier.
 
@@ -93,6 +97,10 @@ def fit(
         checkpoint: checkpoint to write during training and to resume from; none by default.
         feature_cache: cache of n-gram features that several training runs share; none by default. It does not change
             the result.
+        memory: memory limit in bytes. Larger data goes to temporary files, which does not change the result. Texts that
+            come from an iterator are stored in this way; the elements of a list are already in memory. The limit does
+            not apply to the labels, the words, the model and its gradients.
+        tmp_dir: folder for temporary files; by default that of the system.
 
     Raises:
         ArtifactError: the checkpoint to resume from belongs to another training run, or is damaged.
@@ -100,6 +108,7 @@ def fit(
         DivergenceError: the loss exploded, or became NaN or infinite.
         InputTypeError: an argument, a text or a label has the wrong type.
         LabelError: a text has no label, there are fewer than two labels, or two labels could be confused.
+        OutputError: the temporary files cannot be written.
         SettingsError: the settings contradict the data or each other.
 
     >>> from nlptx import PcaSettings, TrainSettings
@@ -111,62 +120,64 @@ def fit(
     >>> model.predict(["good", "bad"])
     [1, 0]
     """
-    vectors = _resolve_vectors(embeddings, start, cooccur, pca)
+    vectors = _resolve_vectors(embeddings, start, cooccur, pca, memory, tmp_dir)
     workers = Workers.of(jobs, long=True)
     check_settings(settings, TrainSettings)
     check_seed(seed)
-    given = LabelledTexts.of(texts, labels, valid, unlabelled, sample_weight, lexicon, label_separator)
-    settings = fitting_loss(settings or TrainSettings(), given.separator, start)
-    if not given.texts:
-        raise DataError("there are no training texts")
-    check_several(given.all_labels)
-    check_lexicon_use(given, settings, start)
-    if start is not None:
-        settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
-    if not settings.epochs:
+    folder = None if tmp_dir is None else file_name(tmp_dir)
+    with MemoryBudget(memory, folder) as budget:
+        given = LabelledTexts.of(texts, labels, valid, unlabelled, sample_weight, lexicon, label_separator, budget)
+        settings = fitting_loss(settings or TrainSettings(), given.separator, start)
+        if not given.texts:
+            raise DataError("there are no training texts")
+        check_several(given.all_labels)
+        check_lexicon_use(given, settings, start)
         if start is not None:
-            raise SettingsError("`epochs` is 0, so no network is trained, but `start` is given, which trains one")
-        settings = without_network(settings)
-    if isinstance(vectors, OwnEmbeddings) and not settings.epochs:
-        vectors = vectors.no_words()
-    elif isinstance(vectors, OwnEmbeddings):
-        vectors = vectors.make(given.texts, given.unlabelled, seed, workers, on_progress, on_note)
-    origin = start or vectors
-    checkpoint = checkpoint or Checkpoint(None)
-    checkpoint.begin(lambda: Fingerprint.of(given, origin, settings, seed))
-    with workers:
-        context = TrainingContext(
-            seed, workers, on_progress, stop, checkpoint, on_note, feature_cache or FeatureCache()
-        )
-        encoded = encode(given, vectors, settings, context)
-        data = split(encoded, settings, context)
-        distinct_labels = [given.labels[name] for name in encoded.labels]
-        label_sets = initial_label_sets(given.separator, len(distinct_labels))
-        if start is not None:
-            model, data = start_from(start, data, encoded, distinct_labels, settings, context, label_sets)
-        else:
-            data, ngram_features = add_ngram_features(data, encoded, settings, context)
-            model = initial_model(
-                encoded.vocabulary,
-                encoded.vectors,
-                distinct_labels,
-                encoded.values,
-                encoded.priors,
-                settings,
-                seed,
-                ngram_features,
-                label_sets,
+            settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
+        if not settings.epochs:
+            if start is not None:
+                raise SettingsError("`epochs` is 0, so no network is trained, but `start` is given, which trains one")
+            settings = without_network(settings)
+        if isinstance(vectors, OwnEmbeddings) and not settings.epochs:
+            vectors = vectors.no_words()
+        elif isinstance(vectors, OwnEmbeddings):
+            vectors = vectors.make(given.texts, given.unlabelled, seed, workers, on_progress, on_note)
+        origin = start or vectors
+        checkpoint = checkpoint or Checkpoint(None)
+        checkpoint.begin(lambda: Fingerprint.of(given, origin, settings, seed))
+        with workers:
+            context = TrainingContext(
+                seed, workers, on_progress, stop, checkpoint, on_note, feature_cache or FeatureCache(), budget
             )
-        if settings.epochs:
-            model.history = _train_network(model, data, context)
-        else:
-            model.history = combine_linear_models(model, data, context)
-        model.settings = settings
-        if model.history["best_epoch"] and len(data.valid):
-            _measure(model, data, context)
-    model.typical_surprise = measure_typical_surprise(model.vocabulary, given.texts)
-    model.made_from = origin.to_artifact().header
-    return model
+            encoded = encode(given, vectors, settings, context)
+            data = split(encoded, settings, context)
+            distinct_labels = [given.labels[name] for name in encoded.labels]
+            label_sets = initial_label_sets(given.separator, len(distinct_labels))
+            if start is not None:
+                model, data = start_from(start, data, encoded, distinct_labels, settings, context, label_sets)
+            else:
+                data, ngram_features = add_ngram_features(data, encoded, settings, context)
+                model = initial_model(
+                    encoded.vocabulary,
+                    encoded.vectors,
+                    distinct_labels,
+                    encoded.values,
+                    encoded.priors,
+                    settings,
+                    seed,
+                    ngram_features,
+                    label_sets,
+                )
+            if settings.epochs:
+                model.history = _train_network(model, data, context)
+            else:
+                model.history = combine_linear_models(model, data, context)
+            model.settings = settings
+            if model.history["best_epoch"] and len(data.valid):
+                _measure(model, data, context)
+        model.typical_surprise = measure_typical_surprise(model.vocabulary, given.texts)
+        model.made_from = origin.to_artifact().header
+        return model
 
 
 def _resolve_vectors(
@@ -174,6 +185,8 @@ def _resolve_vectors(
     start: Model | None,
     cooccur: CountSettings | None,
     pca: PcaSettings | None,
+    memory: int,
+    tmp_dir: FilePath | None,
 ) -> Embeddings | OwnEmbeddings:
     """Check that the arguments do not contradict each other. Return the word vectors, or settings for making them."""
     if start is not None:
@@ -182,7 +195,8 @@ def _resolve_vectors(
             raise SettingsError("`embeddings` and `start` are given; expected one of them")
         embeddings = start.embeddings()
     if embeddings is None:
-        return OwnEmbeddings(CountSettings() if cooccur is None else cooccur, PcaSettings() if pca is None else pca)
+        settings = cooccur or CountSettings(), pca or PcaSettings()
+        return OwnEmbeddings(*settings, memory=memory, tmp_dir=tmp_dir, word_memory=WORD_MEMORY)
     if cooccur is not None or pca is not None:
         given = "`embeddings` are" if start is None else "`start` is"
         raise SettingsError(f"`cooccur` and `pca` are settings for making word vectors, but {given} given")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -18,12 +18,15 @@ from nlptx.classifier.label_sets import (
 )
 from nlptx.classifier.label_types import Label, find_labels, labels_by_name, list_labels
 from nlptx.corpus.document import check_separator
+from nlptx.corpus.stored_texts import StoredTexts
 from nlptx.errors import InputTypeError, LabelError
+from nlptx.io.spill import MemoryBudget
 from nlptx.text.arguments import (
     check_iterable,
     check_lexicon,
     check_one_label_each,
     check_text,
+    iterate_texts,
     list_texts,
     with_type,
 )
@@ -46,10 +49,10 @@ class LabelledTexts:
         separator: text between the labels of a text; None if every text has exactly one label.
     """
 
-    texts: list[str]
+    texts: Sequence[str]
     names: list[str]
-    valid: tuple[list[str], list[str]] | None
-    unlabelled: list[str]
+    valid: tuple[Sequence[str], list[str]] | None
+    unlabelled: Sequence[str]
     labels: dict[str, Label]
     weights: NDArray[np.float64] | None = None
     lexicon: Mapping[str, float] = field(default_factory=dict)
@@ -65,12 +68,15 @@ class LabelledTexts:
         sample_weight: Iterable[float] | None = None,
         lexicon: Mapping[str, float] | None = None,
         separator: str | None = None,
+        budget: MemoryBudget | None = None,
     ) -> LabelledTexts:
         """Check the arguments of :func:`nlptx.fit`, and leave out texts of weight 0.
 
-        Raises DataError, InputTypeError and LabelError.
+        If there is a memory limit ``budget``, texts that come from an iterator are stored in it.
+
+        Raises DataError, InputTypeError, LabelError and OutputError.
         """
-        texts, labels = list_texts(texts), list(check_iterable(labels, "labels", "labels"))
+        texts, labels = _gather(texts, "texts", budget), list(check_iterable(labels, "labels", "labels"))
         if separator is None and are_label_sets(labels):
             separator = DEFAULT_SEPARATOR
         if separator is not None:
@@ -81,7 +87,8 @@ class LabelledTexts:
         weights = None if sample_weight is None else list_weights(sample_weight, len(texts))
         if weights is not None:
             kept = np.flatnonzero(weights)
-            texts, labels, weights = [texts[row] for row in kept], [labels[row] for row in kept], weights[kept]
+            labels, weights = [labels[row] for row in kept], weights[kept]
+            texts = texts.take(kept) if isinstance(texts, StoredTexts) else [texts[int(row)] for row in kept]
             weights = None if (weights == 1).all() else weights
         if separator is None:
             by_name = labels_by_name(labels)
@@ -90,8 +97,8 @@ class LabelledTexts:
         else:
             by_name = {name: name for joined in labels for name in split_names(joined, separator)}
             name_of_each = labels
-        held_out = None if valid is None else _valid(valid, by_name, separator)
-        more_texts = list_texts(unlabelled, "unlabelled")
+        held_out = None if valid is None else _valid(valid, by_name, separator, budget)
+        more_texts = _gather(unlabelled, "unlabelled", budget)
         entries = {} if lexicon is None else check_lexicon(lexicon)
         return cls(texts, name_of_each, held_out, more_texts, by_name, weights, lexicon=entries, separator=separator)
 
@@ -119,13 +126,25 @@ def _list_labels(labels: Iterable[Any], separator: str | None, name: str) -> lis
     return [separator.join(names) for names in list_label_sets(labels, separator, name)]
 
 
+def _gather(texts: Iterable[str], name: str, budget: MemoryBudget | None) -> Sequence[str]:
+    """Return the texts, after checking them unless they were checked when they were stored."""
+    if isinstance(texts, StoredTexts):
+        return texts
+    if isinstance(texts, Iterator) and budget is not None:
+        return StoredTexts.of(iterate_texts(texts, name), budget)
+    return list_texts(texts, name)
+
+
 def _valid(
-    valid: tuple[Iterable[str], Iterable[Label] | Iterable[LabelSet]], by_name: dict[str, Label], separator: str | None
-) -> tuple[list[str], list[str]]:
+    valid: tuple[Iterable[str], Iterable[Label] | Iterable[LabelSet]],
+    by_name: dict[str, Label],
+    separator: str | None,
+    budget: MemoryBudget | None,
+) -> tuple[Sequence[str], list[str]]:
     """Return the validation texts and the names of their labels."""
     if not isinstance(valid, tuple | list) or len(valid) != 2:
         raise InputTypeError(f"`valid` is {with_type(valid)}; expected a pair of texts and labels")
-    texts, labels = list_texts(valid[0], "valid[0]"), _list_labels(valid[1], separator, "valid[1]")
+    texts, labels = _gather(valid[0], "valid[0]", budget), _list_labels(valid[1], separator, "valid[1]")
     check_one_label_each(texts, labels, ("valid[0]", "valid[1]"))
     names = {label: name for name, label in by_name.items()}
     for position, element in enumerate(labels):

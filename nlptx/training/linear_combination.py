@@ -29,6 +29,8 @@ from nlptx.training.sample_weights import scaled_to_mean_one
 # Number of folds of the n-gram features. Two folds are fast, and enough because only a weight for each linear model is
 # fitted.
 FOLDS = 2
+# Number of texts whose outputs are in memory together.
+_TOGETHER = 1 << 17
 
 
 def without_network(settings: TrainSettings) -> TrainSettings:
@@ -84,27 +86,41 @@ def _fit(model: Model, train: Examples, models: int) -> tuple[float, float]:
     for _, parameter in network.parameters():
         if parameter is not projection.weight:
             parameter.value[...] = 0
-    x = _outputs_of_each(model, np.stack([of_text.text_features for of_text in features]), models)
+    text_features = features.text_features()
     weights = np.ones(len(train)) if train.weights is None else scaled_to_mean_one(train.weights).astype(np.float64)
     if model.settings.class_weight == "balanced":
         weights = weights * balanced_weights(train.targets, len(model.labels), train.weights)[train.targets]
+    blocks = [slice(start, start + _TOGETHER) for start in range(0, len(train), _TOGETHER)]
+    width = network.loss.outputs
 
-    def outputs_for(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    def outputs_for(parameters: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.tensordot(parameters[:models], x, 1) + parameters[models:]  # (texts, outputs)
 
     def loss_and_gradient(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        losses, dz = network.loss.value_and_gradient(outputs_for(parameters), train.targets)
-        dz = dz * (weights / len(train))[:, None]
-        return float(losses @ weights) / len(train), np.append((x * dz).sum(axis=(1, 2)), dz.sum(axis=0))
+        total, gradient = 0.0, np.zeros(models + width)
+        for rows in blocks:
+            x = _outputs_of_each(model, text_features[rows], models)
+            losses, dz = network.loss.value_and_gradient(outputs_for(parameters, x), train.targets[rows])
+            dz = dz * (weights[rows] / len(train))[:, None]
+            total += float(losses @ weights[rows])
+            gradient += np.append((x * dz).sum(axis=(1, 2)), dz.sum(axis=0))
+        return total / len(train), gradient
 
-    start = np.append(np.full(models, 1 / models), np.zeros(x.shape[2]))
+    start = np.append(np.full(models, 1 / models), np.zeros(width))
     found = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B").x
+    loss = accuracy = 0.0
+    of_text = np.ones(len(train)) if train.weights is None else train.weights
+    for rows in blocks:
+        z = outputs_for(found, _outputs_of_each(model, text_features[rows], models))
+        targets = train.targets[rows]
+        own = None if train.weights is None else train.weights[rows]
+        loss += log_loss(model.as_probabilities(z), targets, own) * float(of_text[rows].sum() / of_text.sum())
+        correct = np.average(network.loss.correct(z, targets), None, weights[rows])
+        accuracy += float(correct * weights[rows].sum() / weights.sum())
     # The weight of each model is 1 / models before training.
     projection.weight.value.reshape(models, -1)[...] *= found[:models, None] * models
     bias.value[...] = found[models:]
-    z = outputs_for(found)
-    correct = network.loss.correct(z, train.targets)
-    return log_loss(model.as_probabilities(z), train.targets, train.weights), float(np.average(correct, None, weights))
+    return loss, accuracy
 
 
 def _outputs_of_each(model: Model, text_features: NDArray[np.float32], models: int) -> NDArray[np.float64]:

@@ -94,7 +94,7 @@ def validate(
 
 def outputs_of(model: Model, examples: Examples, workers: Workers) -> NDArray:
     """Return the outputs (texts, outputs) of the network for one or more examples."""
-    order = np.argsort([len(ids) for ids in examples.ids], kind="stable")
+    order = np.argsort(examples.ids.lengths, kind="stable")
     result = np.empty((len(examples), model.network.loss.outputs), model.flat.dtype)
 
     def work(rows: NDArray[np.int64]) -> None:

@@ -8,8 +8,10 @@ import numpy as np
 
 from nlptx.classifier.model import Model
 from nlptx.errors import SettingsError
-from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures, TextFeatures
-from nlptx.ngrams.cross_fit import FeatureSettings, fit_ngram_features
+from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures
+from nlptx.ngrams.cross_fit import fit_ngram_features
+from nlptx.ngrams.example_features import ExampleFeatures
+from nlptx.ngrams.feature_settings import FeatureSettings
 from nlptx.ngrams.sparse_cross_fit import fit_sparse_features
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.sampling.splits import FOLDS
@@ -50,15 +52,17 @@ def add_ngram_features(
         min_texts=settings.ngram_min_texts or _MIN_TEXTS,
         components=settings.lsa_components,
         folds=FOLDS if settings.epochs else linear_combination.FOLDS,
+        of_tokens=settings.epochs > 0,
+        may_drop=settings.ngram_min_texts == 0,
     )
     inputs = texts.ids, texts.targets, shape, context.seed, encoded.unlabelled, data.passages, texts.weights
 
-    def fit() -> tuple[NgramFeatures, list[TextFeatures]]:
+    def fit() -> tuple[NgramFeatures, ExampleFeatures]:
         given = texts.ids, texts.targets, shape, generator(context.seed, Stream.FOLDS)
         more = context.workers, data.passages, context.report, texts.weights
         if shape.classes > MAX_LABELS:
-            return fit_sparse_features(*given, *more)
-        return fit_ngram_features(*given, encoded.unlabelled, *more, encoded.lexicon)
+            return fit_sparse_features(*given, *more, context.budget)
+        return fit_ngram_features(*given, encoded.unlabelled, *more, encoded.lexicon, context.budget)
 
     ngram_features, of_examples = context.feature_cache.get((*inputs, encoded.lexicon), fit)
     return replace(data, train=replace(data.train, ngram_features=of_examples)), ngram_features

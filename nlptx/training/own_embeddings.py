@@ -9,15 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from nlptx.cooccurrence.matrix import Cooccurrence, count
+from nlptx.cooccurrence.count import count_corpus
+from nlptx.cooccurrence.stored import Counts
+from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError
-from nlptx.io.paths import FilePath
+from nlptx.io.paths import FilePath, file_name
+from nlptx.io.spill import MemoryBudget
 from nlptx.pca.fit import fit_pca
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, CountSettings, PcaSettings
 from nlptx.text.arguments import check_type
+from nlptx.text.blocks import in_blocks
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 from nlptx.training.progress import Progress
@@ -35,8 +39,9 @@ class OwnEmbeddings:
         cooccur: settings for counting.
         pca: settings for PCA.
         seed: seed for PCA; by default the seed of the training run.
-        memory: memory limit for counting, in bytes; data that exceeds it is written to temporary files.
+        memory: memory limit for counting and for PCA, in bytes; data that exceeds it is written to temporary files.
         tmp_dir: folder of the temporary files.
+        word_memory: memory limit for the distinct words, in bytes; by default half of ``memory``.
         more_texts: additional texts to count.
         record: information about the corpus to record in the counts, such as its digest.
         on_result: called with the result of each stage.
@@ -47,9 +52,10 @@ class OwnEmbeddings:
     seed: int | None = None
     memory: int = DEFAULT_MEMORY
     tmp_dir: FilePath | None = None
+    word_memory: int | None = None
     more_texts: Sequence[str] = ()
     record: Mapping[str, Any] = field(default_factory=dict)
-    on_result: Callable[[Cooccurrence | Embeddings], None] = lambda result: None
+    on_result: Callable[[StoredCooccurrence | Embeddings], None] = lambda result: None
 
     def __post_init__(self) -> None:
         check_type(self.cooccur, CountSettings, "cooccur")
@@ -70,9 +76,22 @@ class OwnEmbeddings:
             DataError: no word is frequent enough, or no two words occur near each other.
             OutputError: the temporary files cannot be written.
         """
-        parts = (texts, unlabelled, self.more_texts)
-        counts = self._count(parts, jobs, on_progress, on_note)
-        self.on_result(counts)
+        folder = None if self.tmp_dir is None else file_name(self.tmp_dir)
+        with MemoryBudget(self.memory, folder) as space, Workers.of(jobs, long=True) as workers:
+            counts = self._count((texts, unlabelled, self.more_texts), space, workers, on_progress, on_note)
+            self.on_result(counts)
+            embeddings = self._fit_pca(counts, seed, workers, on_progress, on_note)
+        self.on_result(embeddings)
+        return embeddings
+
+    def _fit_pca(
+        self,
+        counts: StoredCooccurrence,
+        seed: int,
+        workers: Workers,
+        on_progress: Callable[[Progress], None],
+        on_note: Callable[[str], None],
+    ) -> Embeddings:
         settings, words = self.pca, len(counts.vocabulary)
         if settings.components > words:
             on_note(f"the vocabulary has only {words:,} words, so their vectors have {words:,} components")
@@ -83,14 +102,18 @@ class OwnEmbeddings:
             on_progress(Progress("principal components", found / settings.components, state))
 
         try:
-            embeddings = fit_pca(
-                counts, settings, seed=seed if self.seed is None else self.seed, jobs=jobs, on_round=on_round
+            return fit_pca(
+                counts,
+                settings,
+                seed=seed if self.seed is None else self.seed,
+                jobs=workers,
+                memory=self.memory,
+                tmp_dir=self.tmp_dir,
+                on_round=on_round,
             )
         except DataError as error:
             error.hint = "Give longer texts, or `embeddings` made from other texts."
             raise
-        self.on_result(embeddings)
-        return embeddings
 
     def no_words(self) -> Embeddings:
         """Return word vectors of length 1 for an empty vocabulary. Training then adds all words itself."""
@@ -101,18 +124,19 @@ class OwnEmbeddings:
     def _count(
         self,
         parts: Sequence[Sequence[str]],
-        jobs: int | Workers | None,
+        space: MemoryBudget,
+        workers: Workers,
         on_progress: Callable[[Progress], None],
         on_note: Callable[[str], None],
-    ) -> Cooccurrence:
+    ) -> StoredCooccurrence:
         total = sum(map(len, parts))
 
         def report(texts_read: int) -> None:
             on_progress(Progress("counting words", texts_read / total, f"{texts_read:,} of {total:,} texts"))
 
-        def with_settings(settings: CountSettings) -> Cooccurrence:
-            texts = counted(chain.from_iterable(parts), report)
-            return count(texts, settings, jobs, memory=self.memory, tmp_dir=self.tmp_dir)
+        def with_settings(settings: CountSettings) -> Counts:
+            blocks = in_blocks(counted(chain.from_iterable(parts), report))
+            return count_corpus(blocks, settings, space, workers, self.word_memory)
 
         try:
             counts = with_settings(self.cooccur)
@@ -122,4 +146,4 @@ class OwnEmbeddings:
                 raise
             counts = with_settings(replace(self.cooccur, min_count=1))
             on_note(f"{error.message}: every word is counted")
-        return replace(counts, details={**counts.details, **self.record})
+        return StoredCooccurrence.of(replace(counts, details={**counts.details, **self.record}))

@@ -8,6 +8,7 @@ a new label start at 0.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 
 import numpy as np
@@ -18,8 +19,10 @@ from nlptx.classifier.inference import network_inputs
 from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
 from nlptx.errors import SettingsError
-from nlptx.ngrams import LARGEST_VOCABULARY
+from nlptx.io.ragged_array import RaggedArray
+from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures
 from nlptx.ngrams.adaptation import cross_fit_correction, ngram_rows
+from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
 from nlptx.ngrams.extension import with_ngrams, with_words
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
 from nlptx.nn import LOSSES
@@ -153,22 +156,28 @@ def start_from(
     if folded is None:
         return model, data
     rest = np.zeros((len(added), len(folded.bias) - added.shape[1]), np.float32)
-    of_examples = [
-        folded.of(ids).minus(-more) for ids, more in zip(data.train.ids, np.hstack([added, rest]), strict=True)
-    ]
+    batches = _batches(folded, data.train.ids, np.hstack([added, rest]))
+    of_examples = ExampleFeatures.collected(batches, len(data.train), context.budget)
     return model, replace(data, train=replace(data.train, ngram_features=of_examples))
 
 
-def _look_at(
-    model: Model, texts: list[NDArray[np.int32]], workers: Workers
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _batches(
+    features: NgramFeatures, texts: Iterable[NDArray[np.int32]], more: NDArray[np.float32]
+) -> Iterator[FeatureBatch]:
+    """Yield the n-gram features of each text, with ``more`` (texts, M E) added to the text features."""
+    for row, ids in enumerate(texts):
+        of_tokens, of_text = features.arrays_of([ids])
+        yield FeatureBatch(np.array([row]), np.array([len(ids)]), of_tokens, of_text + more[row])
+
+
+def _look_at(model: Model, texts: RaggedArray, workers: Workers) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the pooled vectors (texts, pool.width) and the scores (texts, E) of a model.
 
     The scores are calibrated; :mod:`nlptx.training.correction` defines them.
     """
     pooled = np.empty((len(texts), model.network.pool.width))
     outputs = np.empty((len(texts), model.network.loss.outputs))
-    order = np.argsort([len(ids) for ids in texts], kind="stable")
+    order = np.argsort(texts.lengths, kind="stable")
 
     def work(rows: NDArray[np.intp]) -> None:
         x, layout, token_features, text_features = network_inputs(model, [texts[row] for row in rows])

@@ -163,13 +163,12 @@ class Trainer:
 
     def _batches_left(self) -> Iterator[NDArray[np.int64]]:
         rng = generator(self.context.seed, self.order, self.sums.epoch)
-        batches = list(random_order(len(self.train), self.settings.batch, rng))
-        return iter(batches[self.sums.batches :])
+        return random_order(len(self.train), self.settings.batch, rng, self.sums.batches)
 
     @contextmanager
     def stepping(self) -> Iterator[None]:
         """Context manager: allocate memory and start workers for the optimiser steps within the block."""
-        lengths = np.sort([len(ids) for ids in self.train.ids])
+        lengths = np.sort(self.train.ids.lengths)
         words = 0 if self.settings.freeze else min(len(self.model.table), int(lengths[-self.settings.batch :].sum()))
         with self.context.workers.at_most(ACCUMULATORS) as workers:
             width, dtype = self.model.table.shape[1], self.flat.dtype

@@ -123,6 +123,7 @@ def our_epoch(
 
     The workers stay alive until ``stack`` is closed.
     """
+    from nlptx.io.ragged_array import RaggedArray
     from nlptx.runtime.workers import Workers
     from nlptx.text.vocabulary import Vocabulary
     from nlptx.training.batching import random_order
@@ -136,7 +137,8 @@ def our_epoch(
     vocabulary = Vocabulary([str(number) for number in range(words)], np.ones(words, np.int64))
     table = rng.standard_normal((words, width)).astype(np.float32)
     model = initial_model(vocabulary, table, ["neg", "pos"], None, np.full(2, 0.5), settings, 1)
-    examples, nothing = Examples(list(texts), targets), Examples([], np.empty(0, np.int64))
+    examples = Examples(RaggedArray.of(texts, np.int32), targets)
+    nothing = Examples(RaggedArray.of([], np.int32), np.empty(0, np.int64))
     workers = stack.enter_context(Workers(jobs, processes=True))
     context = TrainingContext(1, workers, lambda _: None, lambda: False, Checkpoint(None))
     training = SupervisedTrainer(model, examples, nothing, context, [], [])

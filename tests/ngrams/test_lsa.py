@@ -186,7 +186,7 @@ def test_features_of_training_and_new_texts_have_similar_spread():
 
 def test_a_passage_that_is_the_entire_text_has_the_features_of_the_text():
     texts, targets = random_texts(40)
-    passages = [Passage(number, np.array(texts[number], np.int32)) for number in (3, 17, 3)]
+    passages = [Passage(number, 0, np.array(texts[number], np.int32)) for number in (3, 17, 3)]
     _, train_features = fit_features(texts, targets, passages=passages)
     for passage, features in zip(passages, train_features[40:], strict=True):
         assert_array_equal(features.token_features, train_features[passage.text].token_features)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nlptx.ngrams.cross_fit import FeatureSettings
+from nlptx.ngrams.feature_settings import FeatureSettings
 from nlptx.ngrams.logistic_regression import fit_linear
 from nlptx.ngrams.naive_bayes import log_count_ratios
 from nlptx.ngrams.one_vs_rest import LabelModels, fit_labels
@@ -115,7 +115,7 @@ def test_the_features_of_a_training_text_do_not_depend_on_its_labels():
 
 def test_a_passage_has_the_features_of_its_fold():
     texts, targets = make_texts(30)
-    passages = [Passage(4, texts[4])]
+    passages = [Passage(4, 0, texts[4])]
     _, of_examples = fit_sparse_features(texts, targets, shape(), np.random.default_rng(1), passages=passages)
     assert len(of_examples) == 31
     assert_allclose(of_examples[30].text_features, of_examples[4].text_features, rtol=1e-5)

@@ -23,7 +23,8 @@ def test_passages_are_consecutive_words_of_long_texts():
     texts = [np.arange(n, dtype=np.int32) + 1000 * n for n in (0, 1, 99, 100, 101, 500)]
     passages = draw_passages(texts, 40, rng)
     assert [passage.text for passage in passages] == [3] * 40 + [4] * 40 + [5] * 40
-    for text, ids in passages:
+    for text, start, ids in passages:
+        assert_array_equal(ids, texts[text][start : start + len(ids)])
         assert SHORTEST <= len(ids) <= LONGEST
         assert_array_equal(ids, np.arange(ids[0], ids[0] + len(ids)))
         assert texts[text][0] <= ids[0] <= ids[-1] <= texts[text][-1]

@@ -24,7 +24,7 @@ def encoded(texts, vocabulary, max_tokens, jobs):
         stream = TokenStream(space)
         stream.read(in_blocks(texts), vocabulary.tokenizer, Workers(jobs))
         counts = {as_text(word): count for word, count in stream.counts().items()}
-        return _known_ids(stream, vocabulary, max_tokens), counts
+        return _known_ids(stream, vocabulary, max_tokens, MemoryBudget()), counts
 
 
 @pytest.mark.parametrize("name", ["words", "spaces"])

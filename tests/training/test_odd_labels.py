@@ -12,6 +12,7 @@ from nlptx.classifier.explain import explain
 from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import score
 from nlptx.errors import CorruptError, DataError, LabelError
+from nlptx.io.ragged_array import RaggedArray
 from nlptx.metrics import log_loss
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
 from nlptx.nn import ColumnMix, Gradients
@@ -72,8 +73,8 @@ def test_label_weights_are_equivalent_to_repeated_texts(loss):
     assert total == pytest.approx(expected_total, rel=1e-5)
     assert np.abs(expected_flat).max() > 0
     assert_allclose(flat, expected_flat, atol=1e-6)
-    examples = dataset.Examples(ids, targets)
-    repeated = dataset.Examples([ids[row] for row in tripled], targets[tripled])
+    examples = dataset.Examples(RaggedArray.of(ids, np.int32), targets)
+    repeated = dataset.Examples(RaggedArray.of([ids[row] for row in tripled], np.int32), targets[tripled])
     weighted, unweighted = validate(model, examples, SERIAL, weights), validate(model, repeated, SERIAL)
     assert weighted[0] * 6 == pytest.approx(unweighted[0] * len(tripled), rel=1e-5)
 

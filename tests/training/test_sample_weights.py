@@ -182,7 +182,7 @@ def test_validation():
     unknown = np.array([0, 1])
     examples = Examples(data.train.ids, data.train.targets, None, 0, unknown, weights[:12], weights[12:])
     rows, others = twice[twice < 12], twice[twice >= 12] - 12
-    doubled = Examples([data.train.ids[row] for row in rows], data.train.targets[rows], None, 0, unknown[others])
+    doubled = Examples(data.train.ids.take(rows), data.train.targets[rows], None, 0, unknown[others])
     assert validate(model, examples, SERIAL) == pytest.approx(validate(model, doubled, SERIAL), rel=1e-5)
 
 

@@ -1,0 +1,47 @@
+"""The order of documents: files with one text each are sorted by the numbers in their names, 2.txt before 10.txt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from nlptx.corpus.document import Document
+
+if TYPE_CHECKING:
+    from nlptx.corpus.stored_texts import StoredTexts
+
+T = TypeVar("T")
+
+
+class NaturalOrder:
+    """Finds the order of documents that are added one at a time. Lines and rows come first, in their own order."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._keys: dict[int, list[tuple[int, str]]] = {}  # only of files with one text each
+
+    def add(self, document: Document) -> None:
+        """Add the next document."""
+        if not document.line:
+            self._keys[self._count] = _natural(document.source)
+        self._count += 1
+
+    def sorted(self, values: Sequence[T]) -> Sequence[T]:
+        """Return values, one per document, in the order of the documents."""
+        if not self._keys or not len(values):
+            return values
+        order = sorted(range(self._count), key=lambda number: self._keys.get(number, []))
+        if isinstance(values, list):
+            return [values[number] for number in order]
+        return cast("StoredTexts", values).take(order)  # type: ignore[return-value]
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Return a key that sorts names by the numbers in them."""
+    found = re.findall(r"[0-9]+|[^0-9]+", name)
+    numbers = [part.lstrip("0") if part[0].isdecimal() else None for part in found]
+    # A number with more digits is larger. int() would reject very long numbers.
+    return [
+        (0, part) if number is None else (1 + len(number), number) for part, number in zip(found, numbers, strict=True)
+    ]

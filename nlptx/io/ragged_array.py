@@ -1,0 +1,121 @@
+"""Many arrays of different lengths, stored one after another, in memory or in a temporary file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Self, SupportsIndex, overload
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from nlptx.io.spill import MemoryBudget, SpilledArray
+
+# Number of arrays that are read from a file together when all of them are read in order.
+_TOGETHER = 1024
+# Arrays are read together if the gaps between them are at most this fraction of what is read, or if they are small.
+_MAX_GAPS, _SMALL = 0.95, 1 << 12
+
+
+class RaggedArray(Sequence[NDArray[Any]]):
+    """A sequence of one-dimensional arrays. It holds two numbers per array, but no Python object.
+
+    Several threads and forked processes may read it at the same time. A selection of arrays shares the entries.
+
+    Args:
+        entries: the entries of all arrays, in memory or in a temporary file.
+        starts: (arrays,) int64 index of the first entry of each array.
+        lengths: (arrays,) int32 number of entries of each array.
+    """
+
+    def __init__(
+        self, entries: NDArray[Any] | SpilledArray, starts: NDArray[np.int64], lengths: NDArray[np.int32]
+    ) -> None:
+        self.starts, self.lengths = starts, lengths
+        self._entries = entries
+
+    @classmethod
+    def of(cls, arrays: Iterable[NDArray[Any]], dtype: DTypeLike) -> Self:
+        """Store arrays in memory."""
+        arrays = list(arrays)
+        lengths = np.array([len(array) for array in arrays], np.int32)
+        entries = np.concatenate([np.zeros(0, dtype), *arrays])
+        return cls(entries, np.cumsum(lengths) - lengths, lengths)
+
+    @classmethod
+    def collected(
+        cls, parts: Iterable[tuple[NDArray[Any], NDArray[np.integer]]], dtype: DTypeLike, budget: MemoryBudget
+    ) -> Self:
+        """Store arrays that arrive in parts, in memory if they need little of it.
+
+        Args:
+            parts: entries of some arrays, one array after another, and the length of each of these arrays.
+            dtype: dtype of the entries.
+            budget: memory limit. The arrays are valid until it is closed.
+
+        Raises:
+            OutputError: there is not enough disk space.
+        """
+        entries = budget.spilled_array(dtype, budget.share)
+        lengths = [np.zeros(0, np.int32)]
+        for part, of_part in parts:
+            entries.append(part)
+            lengths.append(of_part.astype(np.int32))
+        every = np.concatenate(lengths)
+        return cls(entries if entries.is_in_file else entries.array(), np.cumsum(every) - every, every)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, chosen: SupportsIndex) -> NDArray[Any]: ...
+    @overload
+    def __getitem__(self, chosen: slice) -> RaggedArray: ...
+    def __getitem__(self, chosen: SupportsIndex | slice) -> NDArray[Any] | RaggedArray:
+        if isinstance(chosen, slice):
+            return RaggedArray(self._entries, self.starts[chosen], self.lengths[chosen])
+        start = int(self.starts[chosen])
+        return self._read(start, start + int(self.lengths[chosen]))
+
+    def take(self, chosen: NDArray[np.integer] | NDArray[np.bool_]) -> RaggedArray:
+        """Return a selection of arrays, given by their indices or by a boolean for each array."""
+        return RaggedArray(self._entries, self.starts[chosen], self.lengths[chosen])
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        for first in range(0, len(self), _TOGETHER):
+            starts = self.starts[first : first + _TOGETHER]
+            ends = starts + self.lengths[first : first + _TOGETHER]
+            low, high, used = int(starts.min()), int(ends.max()), int((ends - starts).sum())
+            bounds = zip(starts.tolist(), ends.tolist(), strict=True)
+            if high - low - used > max(_SMALL, _MAX_GAPS * (high - low)):
+                yield from (self._read(start, end) for start, end in bounds)
+            else:
+                block = self._read(low, high)
+                yield from (block[start - low : end - low] for start, end in bounds)
+
+    def last_entries(self, count: int) -> NDArray[Any]:
+        """Return the last ``count`` entries of each array, (arrays, count). No array may have fewer."""
+        result = np.empty((len(self), count), self._entries.dtype)
+        order = np.argsort(self.starts, kind="stable")  # reads a file from its start to its end
+        for first in range(0, len(self), _TOGETHER):
+            rows = order[first : first + _TOGETHER]
+            ends = self.starts[rows] + self.lengths[rows]
+            low = int(self.starts[rows[0]])
+            block = self._read(low, int(ends.max()))
+            result[rows] = block[ends[:, None] - low + np.arange(-count, 0)]
+        return result
+
+    def with_parts(
+        self, rows: NDArray[np.integer], offsets: NDArray[np.integer], lengths: NDArray[np.integer]
+    ) -> RaggedArray:
+        """Append parts of the arrays ``rows``, given by their offsets within these arrays and their lengths."""
+        starts = np.concatenate([self.starts, self.starts[rows] + offsets])
+        return RaggedArray(self._entries, starts, np.concatenate([self.lengths, lengths]).astype(np.int32))
+
+    def _read(self, start: int, stop: int) -> NDArray[Any]:
+        if isinstance(self._entries, SpilledArray):
+            return self._entries.read(start, stop)
+        return self._entries[start:stop]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the arrays, wherever they are stored."""
+        return RaggedArray.of, (list(self), self._entries.dtype)

@@ -1,0 +1,72 @@
+"""Settings of the n-gram features, and what the ways of fitting them have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.io.ragged_array import RaggedArray
+from nlptx.sampling.splits import FOLDS
+
+# Number of words whose features are computed together.
+_TOGETHER = 1 << 14
+# Progress callback. It is called with the name of a step, its completed fraction and a description, possibly from other
+# threads.
+OnProgress = Callable[[str, float, str], None]
+# The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two
+# texts.
+_TEXTS_PER_OCCURRENCE = 3500
+# A text is used for the components only if it has at least _MIN_NGRAMS distinct n-grams (a text of seven words has at
+# most eighteen). Shorter texts contain hardly any co-occurrences, and single phrases among long texts would distort the
+# components. If most texts are short, the minimum is lower: the fraction _MIN_FRACTION_OF_MEDIAN of the median number
+# of distinct n-grams.
+_MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN = 20, 0.25
+
+
+@dataclass(frozen=True)
+class FeatureSettings:
+    """Shape and size of the n-gram features.
+
+    Args:
+        classes: C.
+        order: length of the longest n-gram.
+        words: V.
+        min_texts: minimum number of labelled texts in which an n-gram must occur.
+        components: maximum number of components of the texts; 0 for none.
+        folds: number of folds. The features of a text are fitted on the other folds.
+        of_tokens: whether the network needs the features of the words.
+        may_drop: whether ``min_texts`` may be raised if there are too many n-grams.
+    """
+
+    classes: int
+    order: int
+    words: int
+    min_texts: int
+    components: int = 0
+    folds: int = FOLDS
+    of_tokens: bool = True
+    may_drop: bool = False
+
+
+def min_texts_of_components(texts: float) -> int:
+    """Return the minimum number of texts in which an n-gram of the components must occur, given the number of texts."""
+    return max(2, int(texts) // _TEXTS_PER_OCCURRENCE)
+
+
+def is_long(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether each text is used for the components, given its number of distinct n-grams (texts,)."""
+    return sizes >= min(_MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN * np.median(sizes))
+
+
+def groups_of(texts: RaggedArray, members: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Divide the indices of some texts into groups of consecutive indices with about _TOGETHER words each."""
+    group = np.cumsum(texts.lengths[members]) // _TOGETHER
+    return np.split(members, np.flatnonzero(np.diff(group)) + 1)
+
+
+def step_counter(step: str, total: int, on_progress: OnProgress, things: str = "texts") -> Callable[[int], None]:
+    """Return a function that reports how many of ``total`` items are done."""
+    return lambda done: on_progress(step, done / total, f"{done:,} of {total:,} {things}")

@@ -1,0 +1,168 @@
+"""Principal components of many texts, computed in the space of the n-grams.
+
+The components are those of :mod:`nlptx.ngrams.lsa`. There, the power iteration finds the eigenvectors U of X X', whose
+length is the number of texts. With many texts, the number of n-grams that are frequent enough is smaller, so here it
+finds the eigenvectors V of X' X. Only products with X are needed, so X may be in a file, and the components F = X V are
+never stored: a linear model F b + c has the n-gram weights V b.
+
+With the diagonal matrix D of the weights of the texts and X' D X V = V L, the weights of the n-grams are also
+X' D (X V L^-1 b). So text t contributes d_t (x_t V L^-1 b) to its own output, because x_t has the length 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.ngrams.lsa import FIRST_CHECK, ROUNDING, TEXTS_PER_COMPONENT, TOLERANCE_OF_MANY
+from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
+from nlptx.pca.power_iteration import power_iteration
+from nlptx.runtime.workers import Workers
+
+
+@dataclass(frozen=True)
+class WeightedRows:
+    """Rows X = S N W of some texts, each of the length 1 or 0.
+
+    Args:
+        blocks: N, (texts, G).
+        lengths: (texts,) float32 diagonal of S; 0 for texts that are left out.
+        importance: (G,) float32 diagonal of W.
+        text_weights: (texts,) float32 weight of each text.
+    """
+
+    blocks: OccurrenceBlocks
+    lengths: NDArray[np.float32]
+    importance: NDArray[np.float32]
+    text_weights: NDArray[np.float32]
+
+    @classmethod
+    def of(
+        cls,
+        blocks: OccurrenceBlocks,
+        importance: NDArray[np.float32],
+        kept: NDArray[np.bool_],
+        text_weights: NDArray[np.float64] | None,
+    ) -> WeightedRows:
+        """Scale the rows of the texts ``kept`` (texts,) to length 1, and the others to length 0."""
+        squares = blocks.forward((importance * importance)[:, None])[:, 0]
+        kept = kept & (squares > 0)
+        lengths = np.where(kept, 1 / np.sqrt(np.where(kept, squares, 1)), 0).astype(np.float32)
+        weights = np.ones(len(lengths)) if text_weights is None else text_weights
+        return cls(blocks, lengths, importance, weights.astype(np.float32))
+
+    def weighted_sum(self) -> NDArray[np.float64]:
+        """Return the sum of the rows, each multiplied by its weight, (G,)."""
+        of_texts = (self.lengths * self.text_weights)[:, None]
+        return self.blocks.transposed(lambda rows: of_texts[rows], 1)[:, 0] * self.importance
+
+    def moments(self, b: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return X' D X b, (G, K), for b (G, K)."""
+        inner = self.importance[:, None] * b
+        scale = (self.lengths * self.lengths * self.text_weights)[:, None]
+
+        def work(rows: slice, block: sp.csr_matrix) -> NDArray[np.float32]:
+            return block.T @ (block @ inner * scale[rows])
+
+        total = np.zeros(b.shape)
+        for part in self.blocks.map(work):
+            total += part
+        return total * self.importance[:, None]
+
+    def forward(self, b: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return X b, (texts, K), for b (G, K)."""
+        return self.blocks.forward(self.importance[:, None] * b) * self.lengths[:, None]
+
+
+@dataclass(frozen=True)
+class ManyComponents:
+    """Components of many texts, centred, and divided by a single number so that their mean square is 1.
+
+    Args:
+        directions: (G, K) float32 matrix V, divided by this number.
+        mean: (K,) float32 mean of X V, divided by this number.
+        inverse_values: (K,) float32 inverse of each eigenvalue.
+    """
+
+    directions: NDArray[np.float32]
+    mean: NDArray[np.float32]
+    inverse_values: NDArray[np.float32]
+
+    def to_ngrams(self, slopes: NDArray) -> tuple[NDArray[np.float32], NDArray]:
+        """Convert a linear model with slopes (K, E) on the components to weights (G, E) of the rows and a bias (E,)."""
+        return (self.directions @ slopes).astype(np.float32), -self.mean @ slopes
+
+    def self_outputs(self, rows: WeightedRows, slopes: NDArray) -> NDArray[np.float32]:
+        """Return the contribution (texts, E) of each text to its own output in a model with slopes (K, E)."""
+        own = rows.forward((self.directions @ (self.inverse_values[:, None] * slopes)).astype(np.float32))
+        return own * rows.text_weights[:, None]
+
+
+def find_many_components(
+    parts: Sequence[WeightedRows],
+    max_components: int,
+    rng: np.random.Generator,
+    workers: Workers,
+    on_progress: Callable[[float, str], None],
+) -> ManyComponents | None:
+    """Return up to ``max_components`` leading components of texts, or None if no components distinguish the texts.
+
+    Args:
+        parts: rows of texts with and without labels.
+        max_components: maximum number of components.
+        rng: source of randomness for the initial block of the power iteration.
+        workers: threads to use; they do not change the result.
+        on_progress: callback for the completed fraction and a description of the progress.
+
+    Raises:
+        NlptxError: the power iteration does not converge.
+    """
+    texts = sum(int(np.count_nonzero(part.lengths)) for part in parts)
+    total = float(sum(part.text_weights[part.lengths > 0].sum(dtype=np.float64) for part in parts))
+    grams = len(parts[0].importance)
+    components = min(max_components, texts // TEXTS_PER_COMPONENT, grams)
+    if not components or not total:
+        return None
+    converged = multiplied = 0
+
+    def product(block: NDArray) -> NDArray:
+        nonlocal multiplied
+        multiplied += block.shape[1]
+        on_progress(
+            max(converged / components, min(multiplied / (4 * components), 0.5)), f"{converged} of {components}"
+        )
+        moments = sum(part.moments(block) for part in parts) / total
+        return np.asarray(moments, np.float32)
+
+    def on_round(count: int, residual: float) -> None:
+        nonlocal converged
+        converged = count
+
+    pairs = power_iteration(
+        product,
+        grams,
+        components,
+        tolerance=TOLERANCE_OF_MANY,
+        first_check=FIRST_CHECK,
+        rng=rng,
+        dtype=np.float32,
+        workers=workers,
+        on_round=on_round,
+    )
+    kept = pairs.values > ROUNDING * pairs.values[0]
+    values, directions = pairs.values[kept].astype(np.float64), pairs.vectors[:, kept]
+    mean = sum(part.weighted_sum() for part in parts) / total @ directions
+    # The eigenvalues are the mean squares of the components.
+    size, variance = float(values.sum()), float(values.sum() - mean @ mean)
+    if variance <= ROUNDING * size:
+        return None  # the components of all texts are equal
+    scale = np.sqrt(len(values) / variance)
+    return ManyComponents(
+        (directions * scale).astype(np.float32),
+        (mean * scale).astype(np.float32),
+        (1 / (total * values)).astype(np.float32),
+    )

@@ -1,0 +1,145 @@
+"""Counts the n-grams of many texts in bounded memory: in how many texts each occurs, and in how many of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.ngrams.feature_settings import OnProgress, step_counter
+from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
+from nlptx.ngrams.occurrences import NgramSets, count_in_range, counts_of, key_ranges
+from nlptx.runtime.progress import counted
+from nlptx.runtime.workers import Workers
+
+# Bytes that are needed to count a key.
+_BYTES_PER_KEY = 32
+# Maximum number of ranges of keys that are counted separately. All keys are read once for each range.
+_MAX_RANGES = 100
+# If there are this many times as many n-grams as are allowed, rare ones are left out, and then more ranges are counted.
+_KEPT = 2
+# The keys of some n-grams, sorted, and the number of labelled texts and of all texts that contain each of them.
+Counts = tuple[NDArray[np.int64], NDArray, NDArray]
+
+
+@dataclass(frozen=True)
+class KnownNgrams:
+    """The n-grams that are frequent enough.
+
+    Args:
+        keys: (G,) sorted keys.
+        seen: (G,) number of texts, with and without labels, that contain each n-gram, or the sum of their weights.
+        min_texts: minimum number of labelled texts in which an n-gram must occur.
+    """
+
+    keys: NDArray[np.int64]
+    seen: NDArray
+    min_texts: int
+
+
+def find_known(
+    sets: Sequence[NgramSets],
+    more: Sequence[NgramSets],
+    text_weights: NDArray[np.float64] | None,
+    min_labelled: int,
+    min_total: int,
+    max_ngrams: int | None,
+    workers: Workers,
+    memory: int,
+    on_progress: OnProgress = lambda step, fraction, detail: None,
+) -> KnownNgrams:
+    """Return the n-grams in at least ``min_labelled`` labelled texts, or in at least ``min_total`` texts.
+
+    Args:
+        sets: distinct n-grams of the texts with labels.
+        more: distinct n-grams of the texts without labels.
+        text_weights: (texts,) weight of each labelled text, or None.
+        min_labelled: minimum number of labelled texts.
+        min_total: minimum number of all texts. N-grams in this number of texts need not occur in any labelled text.
+        max_ngrams: maximum number of n-grams, or None. If there are more, ``min_labelled`` is raised.
+        workers: threads to use; they do not change the result.
+        memory: number of bytes for counting; they do not change the result.
+        on_progress: callback for progress; see OnProgress.
+    """
+    keys = sum(int(group.sizes.sum()) for group in [*sets, *more])
+    ranges = -(-keys * _BYTES_PER_KEY * (workers.jobs + 1) // max(memory // 2, 1))
+    ranges = max(workers.jobs, min(ranges, _MAX_RANGES))
+
+    def count(bounds: tuple[int, float]) -> Counts:
+        labelled, others = count_in_range(sets, text_weights, bounds), count_in_range(more, None, bounds)
+        every = labelled[0] if not len(others[0]) else np.union1d(labelled[0], others[0])
+        with_label = counts_of(every, *labelled)
+        total = with_label + counts_of(every, *others)
+        kept = (with_label >= min_labelled) | (total >= min_total)
+        return every[kept], with_label[kept], total[kept]
+
+    parts: list[Counts] = []
+    report = step_counter("frequent n-grams", ranges, on_progress, "parts")
+    for part in counted(workers.map(count, key_ranges([*sets, *more], ranges)), report, every=1):
+        parts.append(part)
+        if max_ngrams is not None and sum(len(keys) for keys, _, _ in parts) > _KEPT * max_ngrams:
+            min_labelled, left = _leave_out_rare(_joined(parts), min_labelled, min_total, max_ngrams)
+            parts = [left]
+    joined = _joined(parts)
+    if max_ngrams is not None:
+        min_labelled, joined = _leave_out_rare(joined, min_labelled, min_total, max_ngrams)
+    return KnownNgrams(joined[0], joined[2], min_labelled)
+
+
+def _joined(parts: list[Counts]) -> Counts:
+    keys, with_label, total = zip(*parts, strict=True)
+    return np.concatenate(keys), np.concatenate(with_label), np.concatenate(total)
+
+
+def _leave_out_rare(counts: Counts, min_labelled: int, min_total: int, max_ngrams: int) -> tuple[int, Counts]:
+    """Return the smallest minimum number of labelled texts with which few enough n-grams are left, and these n-grams.
+
+    N-grams in ``min_total`` texts are always left. The result does not change if rare n-grams of a part of the ranges
+    were left out before, because more n-grams only raise the minimum.
+    """
+    keys, with_label, total = counts
+    rare = with_label[total < min_total]
+    room = max(max_ngrams - (len(keys) - len(rare)), 0)
+    if room < len(rare):
+        min_labelled = max(min_labelled, int(np.partition(rare, -room - 1)[-room - 1]) + 1)
+    kept = (with_label >= min_labelled) | (total >= min_total)
+    return min_labelled, (keys[kept], with_label[kept], total[kept])
+
+
+def class_counts(
+    blocks: OccurrenceBlocks,
+    targets: NDArray,
+    classes: int,
+    weights: NDArray[np.float64],
+    fold: NDArray[np.int64],
+    folds: int,
+) -> NDArray[np.float64]:
+    """Return the number of texts, or the sum of their weights, of each fold and class with each n-gram, (folds, G, C).
+
+    If a text may have any number of classes, an additional column counts all texts, (folds, G, C + 1).
+
+    Args:
+        blocks: N, (texts, G).
+        targets: (texts,) class of each text, or (texts, C), True where a text has a class.
+        classes: C.
+        weights: (texts,) weight of each text.
+        fold: (texts,) fold of each text.
+        folds: number of folds.
+    """
+    independent = targets.ndim == 2
+    width = classes + independent
+
+    def of_texts(rows: slice) -> NDArray[np.float64]:
+        of_rows = weights[rows, None]
+        if independent:
+            flags = np.hstack([targets[rows], np.ones((len(of_rows), 1), bool)]) * of_rows
+        else:
+            flags = (targets[rows, None] == np.arange(classes)) * of_rows
+        result = np.zeros((len(of_rows), folds, width))
+        result[np.arange(len(of_rows)), fold[rows]] = flags
+        return result.reshape(len(of_rows), -1)
+
+    total = blocks.transposed(of_texts, folds * width)
+    return np.ascontiguousarray(total.reshape(-1, folds, width).transpose(1, 0, 2))

@@ -1,0 +1,163 @@
+"""Logistic regressions on the n-grams of many texts, with the texts in blocks that may be in a file.
+
+They minimise the same functions as :mod:`nlptx.ngrams.logistic_regression`. With many texts, there are fewer n-grams
+than texts, so L-BFGS keeps vectors of weights, not vectors of texts. An evaluation of the function reads each block
+once: the outputs of its texts, their loss and the gradient are computed together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.ngrams.logistic_regression import (
+    COMPONENT_INVERSE_PENALTY,
+    INVERSE_PENALTY,
+    TOLERANCE,
+    text_losses,
+)
+from nlptx.ngrams.many_components import ManyComponents, WeightedRows
+from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
+from nlptx.ngrams.ratio_model import RatioModel
+
+# Maximum number of iterations of L-BFGS. With 100 iterations, as for few texts, it takes almost twice as long, and the
+# models are no better; see tests/benchmarks/TRIED.md.
+MAX_ITERATIONS = 50
+
+
+@dataclass(frozen=True)
+class TextLoss:
+    """The loss of some texts.
+
+    Args:
+        targets: (texts,) class of each text, or (texts, E), True where a text has a class.
+        weights: (texts,) float64 weight of the loss of each text; 0 for texts that are left out.
+        width: E, the number of outputs.
+    """
+
+    targets: NDArray
+    weights: NDArray[np.float64]
+    width: int
+
+    def of_rows(self, rows: slice, z: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return the summed loss of the texts in a slice for their outputs z, and its gradient."""
+        losses, error = text_losses(self.width, self.targets[rows])(z, self.targets[rows])
+        weights = self.weights[rows]
+        return float(losses @ weights), error * weights[:, None]
+
+
+def minimise(
+    blocks: OccurrenceBlocks,
+    row_scale: NDArray[np.float32],
+    loss: TextLoss,
+    to_ngrams: Callable[[NDArray[np.float64]], tuple[NDArray, NDArray | float]],
+    from_ngrams: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray],
+    size: int,
+    inverse_penalty: float,
+    dense: NDArray[np.float32] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the weights (size, E) and the bias (E,) that minimise the log-loss plus a penalty, found by L-BFGS.
+
+    The outputs are S N u + D v + o + b for the weights (u, o) = ``to_ngrams(w)``, and the bias b. The penalty is
+    (|w|^2 + |v|^2) / (2 C).
+
+    Args:
+        blocks: N, (texts, G).
+        row_scale: (texts,) diagonal of S.
+        loss: loss of the outputs.
+        to_ngrams: linear function from weights w (size, E) to weights u (G, E) and o (E,).
+        from_ngrams: the transposed function: from the gradients of u and o to the gradient of w.
+        size: number of rows of w.
+        inverse_penalty: C.
+        dense: (texts, d) matrix D, or None. The weights v are the last d rows of the result.
+    """
+    from scipy.optimize import minimize  # imported here because it is slow to import, and the data is checked first
+
+    width, extra = loss.width, 0 if dense is None else dense.shape[1]
+
+    def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        w, v, bias = np.split(flat.reshape(-1, width), [size, size + extra])
+        u, offset = to_ngrams(w)
+        u = np.ascontiguousarray(u, np.float32)
+
+        def work(rows: slice, block: sp.csr_matrix) -> tuple[float, NDArray, NDArray, NDArray]:
+            scale = row_scale[rows, None]
+            z = (block @ u * scale).astype(np.float64) + (offset + bias[0])
+            if dense is not None:
+                z += dense[rows] @ v
+            value, error = loss.of_rows(rows, z)
+            of_dense = np.zeros((0, width)) if dense is None else dense[rows].T @ error
+            return value, block.T @ (error.astype(np.float32) * scale), of_dense, error.sum(axis=0)
+
+        value, of_u, of_v, of_bias = 0.0, np.zeros((blocks.shape[1], width)), np.zeros((extra, width)), np.zeros(width)
+        for more, part, dense_part, bias_part in blocks.map(work):
+            value += more
+            of_u += part
+            of_v += dense_part
+            of_bias += bias_part
+        gradient = np.concatenate([from_ngrams(of_u, of_bias), of_v, of_bias[None]])
+        gradient[:-1] += flat.reshape(-1, width)[:-1] / inverse_penalty
+        return value + float(np.sum(flat[:-width] ** 2)) / (2 * inverse_penalty), gradient.ravel()
+
+    solution = minimize(
+        loss_and_gradient,
+        np.zeros((size + extra + 1) * width),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": MAX_ITERATIONS, "ftol": TOLERANCE},
+    ).x.reshape(-1, width)
+    return solution[:-1], solution[-1]
+
+
+def fit_ratios(
+    blocks: OccurrenceBlocks,
+    root: NDArray[np.float32],
+    loss: TextLoss,
+    ratios: NDArray[np.float32],
+    of_lexicon: NDArray[np.float32] | None,
+) -> RatioModel:
+    """Fit the first model, on the ratios; see :func:`nlptx.ngrams.ratio_model.fit_ratio_model`.
+
+    Args:
+        blocks: N, (texts, G).
+        root: (texts,) inverse of the square root of the number of words of each text.
+        loss: loss of the texts.
+        ratios: (G, E) log-count ratios.
+        of_lexicon: (texts, 1) feature of the lexicon, or None.
+    """
+    informative = np.flatnonzero(ratios.any(axis=1))  # the weights of the other n-grams would remain 0
+    scales = ratios[informative].astype(np.float64)
+
+    def to_ngrams(w: NDArray[np.float64]) -> tuple[NDArray, float]:
+        u = np.zeros(ratios.shape, np.float32)
+        u[informative] = scales * w
+        return u, 0.0
+
+    def from_ngrams(of_u: NDArray[np.float64], of_offset: NDArray[np.float64]) -> NDArray:
+        return scales * of_u[informative]
+
+    size = len(informative)
+    weights, bias = minimise(blocks, root, loss, to_ngrams, from_ngrams, size, INVERSE_PENALTY, of_lexicon)
+    slopes, _ = to_ngrams(weights[:size])
+    lexicon_slope = np.zeros(loss.width) if of_lexicon is None else weights[-1]
+    return RatioModel(ratios, slopes, bias.astype(np.float32), lexicon_slope.astype(np.float32))
+
+
+def fit_on_components(
+    components: ManyComponents, rows: WeightedRows, loss: TextLoss
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Fit the second model, on the components of the texts. Return its slopes (K, E) and its bias (E,)."""
+    directions, mean = components.directions.astype(np.float64), components.mean.astype(np.float64)
+    important = rows.importance[:, None].astype(np.float64)
+
+    def to_ngrams(w: NDArray[np.float64]) -> tuple[NDArray, NDArray]:
+        return important * (directions @ w), -mean @ w
+
+    def from_ngrams(of_u: NDArray[np.float64], of_offset: NDArray[np.float64]) -> NDArray:
+        return directions.T @ (important * of_u) - np.outer(mean, of_offset)
+
+    return minimise(rows.blocks, rows.lengths, loss, to_ngrams, from_ngrams, len(mean), COMPONENT_INVERSE_PENALTY)

@@ -1,0 +1,181 @@
+"""N-gram features of many texts, fitted out of fold as in :mod:`nlptx.ngrams.cross_fit`, with little memory per text.
+
+The features are the same, but they are computed in another way: the components of the texts in the space of the n-grams
+(:mod:`nlptx.ngrams.many_components`), and the linear models by L-BFGS on their weights
+(:mod:`nlptx.ngrams.many_models`). The folds are processed one after the other, and the workers divide the texts. Which
+way is used depends only on the number of texts, so the memory limit does not change the result.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.io.ragged_array import RaggedArray
+from nlptx.io.spill import MemoryBudget
+from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
+from nlptx.ngrams.extension import with_ngrams
+from nlptx.ngrams.feature_settings import (
+    FeatureSettings,
+    OnProgress,
+    groups_of,
+    is_long,
+    min_texts_of_components,
+    step_counter,
+)
+from nlptx.ngrams.features import NgramFeatures
+from nlptx.ngrams.lexicon import LexiconPrior
+from nlptx.ngrams.lsa import importance
+from nlptx.ngrams.many_components import ManyComponents, WeightedRows, find_many_components
+from nlptx.ngrams.many_counts import class_counts, find_known
+from nlptx.ngrams.many_models import TextLoss, fit_on_components, fit_ratios
+from nlptx.ngrams.naive_bayes import feature_width, log_count_ratios
+from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
+from nlptx.ngrams.occurrences import NgramSets, ngrams_of_texts, sizes_of
+from nlptx.runtime.progress import counted
+from nlptx.runtime.workers import Workers
+from nlptx.sampling.passages import Passage
+from nlptx.sampling.splits import assign_folds
+
+# The number of n-grams times the number of outputs is at most this, unless the user says in how many texts an n-gram
+# must occur: L-BFGS needs 25 numbers for each weight.
+_MAX_WEIGHTS = 1 << 21
+
+
+class Fitted(NamedTuple):
+    """Models that were fitted on a part of the texts.
+
+    Args:
+        features: the n-gram features.
+        self_outputs: (texts, M E) what each text contributes to its own outputs.
+    """
+
+    features: NgramFeatures
+    self_outputs: NDArray[np.float32]
+
+
+def fit_many_texts(
+    texts: RaggedArray,
+    targets: NDArray[np.int64] | NDArray[np.bool_],
+    shape: FeatureSettings,
+    rng: np.random.Generator,
+    unlabelled: Sequence[NDArray[np.integer]],
+    workers: Workers,
+    passages: Sequence[Passage],
+    on_progress: OnProgress,
+    text_weights: NDArray[np.float64] | None,
+    lexicon: LexiconPrior | None,
+    budget: MemoryBudget,
+) -> tuple[NgramFeatures, ExampleFeatures]:
+    """Do the same as :func:`.cross_fit.fit_ngram_features`, which describes the arguments."""
+    on_count = step_counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
+    sets = ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers, budget)
+    more = ngrams_of_texts(counted(unlabelled, on_count, len(texts)), shape.order, shape.words, workers, budget)
+    folds = min(shape.folds, len(texts))
+    fold = assign_folds(len(texts), folds, rng)
+    width = feature_width(shape.classes, independent=targets.ndim == 2)
+    weights = np.ones(len(texts)) if text_weights is None else text_weights
+    total = weights.sum() + len(unlabelled)
+    min_total = min_texts_of_components(total) if shape.components else sys.maxsize
+    max_ngrams = _MAX_WEIGHTS // width if shape.may_drop else None
+    limits = shape.min_texts, min_total, max_ngrams
+    known = find_known(sets, more, text_weights, *limits, workers, budget.memory, on_progress)
+    of_ngrams = np.zeros(len(known.keys), np.float32)
+    rows = components = None
+    if shape.components:
+        of_ngrams = importance(known.seen, total, min_total)
+        parts = _component_rows(sets, more, known.keys, of_ngrams, text_weights, workers, budget)
+        report = partial(on_progress, "components of texts (LSA)")
+        components, rows = find_many_components(parts, shape.components, rng, workers, report), parts[0]
+    blocks = OccurrenceBlocks(sets, known.keys, workers, budget)
+    root = (1 / np.sqrt(np.maximum(texts.lengths, 1))).astype(np.float32)
+    of_lexicon = None
+    if lexicon is not None:
+        values = OccurrenceBlocks(sets, lexicon.keys, workers, budget).forward(lexicon.values[:, None])
+        of_lexicon = values * root[:, None]
+    counts = class_counts(blocks, targets, shape.classes, weights, fold, folds)
+    on_model = step_counter("linear models", folds + 1, on_progress, "models")
+
+    def fit(inside: NDArray[np.bool_], of_classes: NDArray[np.float64], number: int) -> Fitted:
+        """Fit both linear models on the texts ``inside`` (texts,), which have the class counts (G, C or C + 1)."""
+        on_model(number)
+        seen = of_classes[:, -1] if targets.ndim == 2 else None
+        ratios = log_count_ratios(of_classes[:, : shape.classes], known.min_texts, seen)
+        loss = TextLoss(targets, np.where(inside, weights, 0), width)
+        first = fit_ratios(blocks, root, loss, ratios, of_lexicon)
+        features = NgramFeatures(shape.order, shape.words, known.keys, ratios, first.slopes, first.bias)
+        self_outputs = np.zeros((len(texts), width), np.float32)
+        if components is not None and rows is not None:
+            features, own = _with_components(features, components, rows, loss, of_ngrams)
+            self_outputs = np.hstack([self_outputs, own])
+        if lexicon is not None:
+            features = with_ngrams(features, lexicon.keys, lexicon.values[:, None] * first.lexicon_slope)
+        return Fitted(features, self_outputs)
+
+    def batches() -> Iterator[FeatureBatch]:
+        """Yield the features of the texts of each fold, computed by models that were fitted without this fold."""
+        for number in range(folds):
+            fitted = fit(fold != number, counts.sum(axis=0) - counts[number], number)
+            yield from _features_of_fold(fitted, texts, fold == number, shape, workers)
+            # What a passage contributes to its own output is not subtracted, because it is one of many texts.
+            for place, passage in enumerate(passages, len(texts)):
+                if fold[passage.text] == number:
+                    of_tokens, of_text = fitted.features.arrays_of([passage.ids], of_tokens=shape.of_tokens)
+                    yield FeatureBatch(np.array([place]), np.array([len(passage.ids)]), of_tokens, of_text)
+
+    of_examples = ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
+    return fit(np.ones(len(texts), bool), counts.sum(axis=0), folds).features, of_examples
+
+
+def _component_rows(
+    sets: Sequence[NgramSets],
+    more: Sequence[NgramSets],
+    keys: NDArray[np.int64],
+    of_ngrams: NDArray[np.float32],
+    text_weights: NDArray[np.float64] | None,
+    workers: Workers,
+    budget: MemoryBudget,
+) -> list[WeightedRows]:
+    """Return the rows of the texts with labels and of those without, with a column per n-gram with an importance."""
+    important = of_ngrams > 0
+    long, texts = is_long(sizes_of([*sets, *more])), len(sizes_of(sets))
+
+    def rows(some: Sequence[NgramSets], kept: NDArray[np.bool_], weights: NDArray[np.float64] | None) -> WeightedRows:
+        blocks = OccurrenceBlocks(some, keys[important], workers, budget)
+        return WeightedRows.of(blocks, of_ngrams[important], kept, weights)
+
+    return [rows(sets, long[:texts], text_weights), *([rows(more, long[texts:], None)] if more else [])]
+
+
+def _with_components(
+    features: NgramFeatures,
+    components: ManyComponents,
+    rows: WeightedRows,
+    loss: TextLoss,
+    of_ngrams: NDArray[np.float32],
+) -> tuple[NgramFeatures, NDArray[np.float32]]:
+    """Fit the second model. Return the features with it, and what each text adds to its own output, (texts, E)."""
+    slopes, bias = fit_on_components(components, rows, replace(loss, weights=np.where(rows.lengths, loss.weights, 0)))
+    of_rows, offset = components.to_ngrams(slopes)
+    latent = np.zeros((len(of_ngrams), loss.width), np.float32)
+    latent[of_ngrams > 0] = of_rows * rows.importance[:, None]
+    biases = np.concatenate([features.bias, bias + offset]).astype(np.float32)
+    return replace(features, bias=biases, latent=latent, importance=of_ngrams), components.self_outputs(rows, slopes)
+
+
+def _features_of_fold(
+    fitted: Fitted, texts: RaggedArray, members: NDArray[np.bool_], shape: FeatureSettings, workers: Workers
+) -> Iterator[FeatureBatch]:
+    """Yield the features of the texts of a fold, ``members`` (texts,)."""
+
+    def features_of(group: NDArray[np.intp]) -> FeatureBatch:
+        of_tokens, of_texts = fitted.features.arrays_of(list(texts.take(group)), of_tokens=shape.of_tokens)
+        return FeatureBatch(group, texts.lengths[group], of_tokens, of_texts - fitted.self_outputs[group])
+
+    return workers.map(features_of, groups_of(texts, np.flatnonzero(members)))

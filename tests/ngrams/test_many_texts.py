@@ -1,0 +1,259 @@
+"""N-gram features of many texts: the same quantities as for few texts, computed in another way."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from nlptx.io.ragged_array import RaggedArray
+from nlptx.io.spill import MemoryBudget
+from nlptx.ngrams import cross_fit, feature_settings, many_texts, occurrence_blocks, occurrences
+from nlptx.ngrams.cross_fit import fit_ngram_features
+from nlptx.ngrams.feature_settings import FeatureSettings
+from nlptx.ngrams.lexicon import LexiconPrior
+from nlptx.ngrams.logistic_regression import fit_dense, fit_linear
+from nlptx.ngrams.many_components import ManyComponents, WeightedRows, find_many_components
+from nlptx.ngrams.many_counts import class_counts, find_known
+from nlptx.ngrams.many_models import TextLoss, fit_on_components, fit_ratios
+from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
+from nlptx.ngrams.occurrences import count_occurrences, frequent_ngrams, ngrams_of_texts, presence
+from nlptx.runtime.workers import SERIAL, Workers
+
+RNG = np.random.default_rng(6)
+WORDS = 12
+TEXTS = [RNG.integers(0, WORDS, length).astype(np.int32) for length in RNG.integers(1, 14, 90)]
+OTHERS = [RNG.integers(0, WORDS, length).astype(np.int32) for length in RNG.integers(0, 14, 40)]
+WEIGHTS = RNG.integers(1, 5, len(TEXTS)) / 2
+TARGETS = RNG.integers(0, 3, len(TEXTS))
+SETS = RNG.random((len(TEXTS), 3)) < 0.4
+LENGTHS = np.array(list(map(len, TEXTS)))
+ROOT = (1 / np.sqrt(LENGTHS)).astype(np.float32)
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 40)
+    monkeypatch.setattr(occurrences, "_TOGETHER", 30)
+    monkeypatch.setattr(feature_settings, "_TOGETHER", 30)
+
+
+@pytest.fixture(params=[1, 1 << 30], ids=["file", "memory"])
+def budget(request):
+    with MemoryBudget(request.param) as budget:
+        yield budget
+
+
+def blocks_of(texts, keys, budget, jobs=2):
+    return OccurrenceBlocks(ngrams_of_texts(texts, 2, WORDS), keys, Workers(jobs), budget)
+
+
+def dense_presence(texts, keys):
+    return presence(ngrams_of_texts(texts, 2, WORDS), keys).toarray()
+
+
+KEYS = count_occurrences(ngrams_of_texts(TEXTS, 2, WORDS), None)[0][::2]
+
+
+def test_products_with_blocks(budget):
+    blocks, expected = blocks_of(TEXTS, KEYS, budget), dense_presence(TEXTS, KEYS)
+    assert len(list(blocks.map(lambda rows, block: None))) > 5
+    assert blocks.shape == expected.shape
+    assert_array_equal(sp.vstack(list(blocks.map(lambda rows, block: block))).toarray(), expected)
+    u, a = RNG.random((len(KEYS), 3)).astype(np.float32), RNG.random((len(TEXTS), 2))
+    assert_allclose(blocks.forward(u), expected @ u, rtol=1e-5)
+    assert_allclose(blocks.transposed(lambda rows: a[rows], 2), expected.T @ a, rtol=1e-5)
+
+
+@pytest.mark.parametrize("memory", [1, 3_000, 1 << 30])
+@pytest.mark.parametrize(("min_labelled", "min_total"), [(2, 3), (3, 2), (5, 60)])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
+def test_frequent_ngrams_do_not_depend_on_the_memory(memory, min_labelled, min_total, weights):
+    sets, more = (ngrams_of_texts(texts, 2, WORDS) for texts in (TEXTS, OTHERS))
+    expected = frequent_ngrams(count_occurrences(sets, weights), count_occurrences(more, None), min_labelled, min_total)
+    known = find_known(sets, more, weights, min_labelled, min_total, None, Workers(2), memory)
+    assert_array_equal(known.keys, expected[0])
+    assert_array_equal(known.seen, expected[1])
+    assert known.min_texts == min_labelled
+
+
+@pytest.mark.parametrize("most", [10, 40, 1000])
+def test_if_there_are_too_many_ngrams_rare_ones_are_left_out(most):
+    sets, more = (ngrams_of_texts(texts, 2, WORDS) for texts in (TEXTS, OTHERS))
+    every = find_known(sets, more, None, 1, 30, None, SERIAL, 1 << 20)
+    known = find_known(sets, more, None, 1, 30, most, SERIAL, 1 << 20)
+    frequent = every.keys[every.seen >= 30]
+    assert set(frequent) <= set(known.keys)
+    assert len(known.keys) <= max(most, len(frequent))
+    assert known.min_texts == 1 or most < len(every.keys)
+    labelled, counts = count_occurrences(sets, None)
+    assert set(known.keys) == set(frequent) | set(labelled[counts >= known.min_texts])
+    if known.min_texts > 1:  # with a lower minimum, there would be too many
+        assert len(set(frequent) | set(labelled[counts >= known.min_texts - 1])) > most
+
+
+@pytest.mark.parametrize("targets", [TARGETS, SETS], ids=["classes", "sets"])
+def test_class_counts(targets, budget):
+    fold = RNG.integers(0, 3, len(TEXTS))
+    found = class_counts(blocks_of(TEXTS, KEYS, budget), targets, 3, WEIGHTS, fold, 3)
+    flags = targets if targets.ndim == 2 else targets[:, None] == np.arange(3)
+    flags = np.hstack([flags, np.ones((len(TEXTS), 1))]) if targets.ndim == 2 else flags
+    for number in range(3):
+        rows = fold == number
+        expected = dense_presence(TEXTS, KEYS)[rows].T @ (flags * WEIGHTS[:, None])[rows]
+        assert_allclose(found[number], expected)
+
+
+@pytest.mark.parametrize(
+    ("targets", "width"), [(TARGETS % 2, 1), (TARGETS, 3), (SETS, 3)], ids=["two", "three", "sets"]
+)
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
+def test_the_models_are_those_for_few_texts(targets, width, weights, budget):
+    blocks = blocks_of(TEXTS, KEYS, budget)
+    ratios = RNG.normal(size=(len(KEYS), width)).astype(np.float32)
+    ratios[::3] = 0
+    inside = np.arange(len(TEXTS)) % 5 > 0
+    used = np.ones(len(TEXTS)) if weights is None else weights
+    found = fit_ratios(blocks, ROOT, TextLoss(targets, np.where(inside, used, 0), width), ratios, None)
+    rows = sp.csr_matrix(dense_presence(TEXTS, KEYS) * ROOT[:, None])[inside]
+    slopes, bias = fit_linear(rows, ratios, targets[inside], None if weights is None else weights[inside])
+    assert_allclose(rows @ found.slopes + found.bias, rows @ slopes + bias, atol=0.02)
+    assert not found.slopes[::3].any()
+    assert not found.lexicon_slope.any()
+
+
+def unit_rows(texts, importance):
+    rows = dense_presence(texts, KEYS) * importance
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
+def test_the_components_are_principal_components(weights, budget):
+    importance = RNG.uniform(0.5, 3, len(KEYS)).astype(np.float32)
+    kept = np.arange(len(TEXTS)) != 7
+    parts = [
+        WeightedRows.of(blocks_of(TEXTS, KEYS, budget), importance, kept, weights),
+        WeightedRows.of(blocks_of(OTHERS, KEYS, budget), importance, np.ones(len(OTHERS), bool), None),
+    ]
+    x = np.vstack([unit_rows(TEXTS, importance) * kept[:, None], unit_rows(OTHERS, importance)])
+    w = np.concatenate([np.ones(len(TEXTS)) if weights is None else weights, np.ones(len(OTHERS))])
+    w[~x.any(axis=1)] = 0
+    b = RNG.random((len(KEYS), 2)).astype(np.float32)
+    assert_allclose(sum(part.moments(b) for part in parts), x.T @ (w[:, None] * (x @ b)), rtol=1e-4)
+    assert_allclose(sum(part.weighted_sum() for part in parts), x.T @ w, rtol=1e-4)
+    every = min(x.shape) // 4
+    found = find_many_components(parts, every, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
+    scores = x @ found.directions - found.mean
+    assert_allclose(np.average(scores, axis=0, weights=w), 0, atol=1e-4)
+    assert_allclose(np.average((scores**2).sum(axis=1), weights=w), scores.shape[1], rtol=1e-3)
+    # The directions span nearly the leading eigenvectors; see the tolerance of the power iteration.
+    values = np.linalg.eigvalsh(x.T @ (w[:, None] * x))[::-1]
+    directions = found.directions / np.linalg.norm(found.directions, axis=0)
+    captured = np.trace(directions.T @ x.T @ (w[:, None] * x) @ directions)
+    assert captured > 0.98 * values[:every].sum()
+    slopes = RNG.normal(size=(every, 1))
+    of_rows, offset = found.to_ngrams(slopes)
+    assert_allclose(x @ of_rows + offset, scores @ slopes, rtol=1e-3, atol=1e-3)
+
+
+def test_the_model_on_components_is_that_for_few_texts(budget):
+    importance = RNG.uniform(0.5, 3, len(KEYS)).astype(np.float32)
+    rows = WeightedRows.of(blocks_of(TEXTS, KEYS, budget), importance, LENGTHS > 3, None)
+    components = find_many_components([rows], 6, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
+    inside = np.arange(len(TEXTS)) % 4 > 0
+    loss = TextLoss(TARGETS, np.where(inside & (rows.lengths > 0), WEIGHTS, 0), 3)
+    slopes, bias = fit_on_components(components, rows, loss)
+    scores = (unit_rows(TEXTS, importance) @ components.directions - components.mean).astype(np.float32)
+    used = inside & (rows.lengths > 0)
+    expected, expected_bias = fit_dense(scores[used], TARGETS[used], 3, WEIGHTS[used])
+    assert_allclose(scores @ slopes + bias, scores @ expected + expected_bias, atol=0.01)
+
+
+def test_what_a_text_contributes_to_its_own_output(budget):
+    # With all components, w = X' (X V L^-1 b), and the term of text t is (x_t V L^-1 b) x_t' x_t.
+    importance = np.ones(len(KEYS), np.float32)
+    rows = WeightedRows.of(blocks_of(TEXTS, KEYS, budget), importance, np.ones(len(TEXTS), bool), None)
+    x = unit_rows(TEXTS, importance)
+    values, vectors = np.linalg.eigh(x.T @ x)
+    kept = values > 1e-3
+    components = ManyComponents(
+        vectors[:, kept].astype(np.float32), np.zeros(kept.sum(), np.float32), (1 / values[kept]).astype(np.float32)
+    )
+    slopes = RNG.normal(size=(kept.sum(), 2))
+    own = components.self_outputs(rows, slopes)
+    without = x.T @ own - 0  # the sum over all texts of their contributions to the weights
+    assert_allclose(without, components.to_ngrams(slopes)[0], atol=1e-3)
+
+
+def no_components(rows):
+    return find_many_components([rows], 5, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
+
+
+def test_equal_texts_have_no_components(budget):
+    blocks = blocks_of([TEXTS[1]] * 30, KEYS, budget)
+    importance = np.ones(len(KEYS), np.float32)
+    assert no_components(WeightedRows.of(blocks, importance, np.ones(30, bool), None)) is None
+    assert no_components(WeightedRows.of(blocks, importance, np.zeros(30, bool), None)) is None
+
+
+# ---------------------------------------------------------------- all features
+
+
+@pytest.fixture
+def both(monkeypatch):
+    """Return a function that fits the features of few and of many texts."""
+
+    def fit(texts, targets, shape, unlabelled=(), **more):
+        results = []
+        for limit in (10**6, 0):
+            monkeypatch.setattr(cross_fit, "MANY_TEXTS", limit)
+            rng = np.random.default_rng(3)
+            results.append(fit_ngram_features(texts, targets, shape, rng, unlabelled, **more))
+        return results
+
+    return fit
+
+
+@pytest.mark.parametrize("case", ["plain", "weights", "lexicon", "sets", "no components", "no tokens"])
+def test_the_features_are_about_those_for_few_texts(case, both):
+    targets = SETS if case == "sets" else TARGETS
+    shape = FeatureSettings(3, 2, WORDS, 2, 0 if case == "no components" else 4, 3, case != "no tokens")
+    lexicon = LexiconPrior(np.array([2, 5]), np.array([1, -1], np.float32)) if case == "lexicon" else None
+    weights = WEIGHTS if case == "weights" else None
+    (few, of_few), (many, of_many) = both(TEXTS, targets, shape, OTHERS, text_weights=weights, lexicon=lexicon)
+    assert_array_equal(many.keys, few.keys)
+    assert_allclose(many.ratios, few.ratios, rtol=1e-5)
+    assert (many.latent is None) == (few.latent is None)
+    for mine, theirs in zip(of_many, of_few, strict=True):
+        assert_allclose(mine.token_features, theirs.token_features, rtol=1e-4, atol=1e-6)
+        assert mine.text_features.shape == theirs.text_features.shape
+    first = slice(0, 3)
+    mine, theirs = of_many.text_features()[:, first], of_few.text_features()[:, first]
+    assert_allclose(mine, theirs, atol=0.05)
+
+
+def test_rare_ngrams_are_dropped_only_by_default(monkeypatch):
+    monkeypatch.setattr(cross_fit, "MANY_TEXTS", 0)
+    monkeypatch.setattr(many_texts, "_MAX_WEIGHTS", 90)
+    fit = partial(fit_ngram_features, TEXTS, TARGETS, rng=np.random.default_rng(1))
+    kept = FeatureSettings(3, 2, WORDS, 2)
+    assert len(fit(kept)[0].keys) > 30
+    assert len(fit(FeatureSettings(3, 2, WORDS, 2, may_drop=True))[0].keys) <= 30
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("memory", [1, 1 << 30])
+def test_neither_workers_nor_memory_change_a_bit(jobs, memory, monkeypatch):
+    monkeypatch.setattr(cross_fit, "MANY_TEXTS", 0)
+    shape = FeatureSettings(3, 3, WORDS, 2, 5)
+    texts = RaggedArray.of(TEXTS, np.int32)
+
+    def arrays(workers, budget):
+        given = shape, np.random.default_rng(3), OTHERS, workers
+        features, of_texts = fit_ngram_features(texts, TARGETS, *given, budget=budget)
+        found = [features.keys, features.ratios, features.slopes, features.bias, features.latent, features.importance]
+        return [array.tobytes() for array in [*found, of_texts.text_features()]]
+
+    with Workers(jobs) as workers, MemoryBudget(memory) as budget:
+        assert arrays(workers, budget) == arrays(SERIAL, None)
