@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from nlptx.cluster.cluster import Cluster
     from nlptx.corpus.partition import Partition
 
-_GROUP = "Cluster"
-
 
 @dataclass(frozen=True)
 class ClusterOptions:
@@ -55,16 +53,16 @@ class ClusterOptions:
         return Cluster(self.address, Requirements.of(paths), run.reporter.note, per_worker)
 
 
-def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--cluster`` and ``--dry-run``; the command receives them as ``cluster``."""
+def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Callable[..., Any]:
+    """Add ``--cluster`` and ``--dry-run`` to a section of the help; the command receives them as ``cluster``."""
 
     @option(
         "--cluster",
         metavar="ADDRESS",
-        group=_GROUP,
-        help="Run on local:N (N processes on this machine) or on the dask scheduler at tcp://HOST:PORT.",
+        group=group,
+        help="Use local:N (N processes) or tcp://HOST:PORT (dask scheduler).",
     )
-    @option("--dry-run", is_flag=True, group=_GROUP, help="With --cluster, only print what would be done.")
+    @option("--dry-run", is_flag=True, group=group, help="With --cluster, only print what would be done.")
     @functools.wraps(function)
     def wrapped(*args: Any, cluster: str | None, dry_run: bool, **kwargs: Any) -> Any:
         if cluster is None and dry_run:

@@ -232,6 +232,22 @@ def test_a_search_on_a_cluster_finds_settings(tmp_path):
     assert written(tmp_path) == ["rows.tsv", "texts.txt", "tuned.toml", "tuned.toml.checkpoint"]
 
 
+# ---------------------------------------------------------------- train
+
+
+@pytest.mark.parametrize("labels", [2, 25], ids=["few-labels", "many-labels"])
+def test_a_model_has_the_bytes_of_one_machine(labels, tmp_path):
+    rows = make_rows(("neg", "pos"), 100, seed=1)
+    if labels > 2:
+        rows = [(f"{text} topic{number % labels}", f"l{number % labels}") for number, (text, _) in enumerate(rows)]
+    write_tsv(tmp_path / "rows.tsv", rows)
+    arguments = ("train", "rows.tsv", "--epochs", "1", "-q", "-o")
+    call(*arguments, "one.npz")
+    call(*arguments, "cluster.npz", "--cluster", "local:2")
+    assert (tmp_path / "cluster.npz").read_bytes() == (tmp_path / "one.npz").read_bytes()
+    assert written(tmp_path) == ["cluster.npz", "one.npz", "rows.tsv", "texts.txt"]
+
+
 # ---------------------------------------------------------------- options
 
 
@@ -257,6 +273,8 @@ def test_the_plans_of_the_other_commands(tmp_path):
     assert plan["texts"] == 30
     plan = json.loads(call("crossvalidate", "rows.tsv", *QUICK, "--seeds", "2", *dry_run).stdout)
     assert plan["models_to_train"] == 6
+    plan = json.loads(call("train", "rows.tsv", *dry_run).stdout)
+    assert plan["models_on_the_cluster"] == 6
     plan = json.loads(call("tune", "rows.tsv", *QUICK, *dry_run).stdout)
     assert plan["seconds_per_model"] >= 0
     assert written(tmp_path) == before
