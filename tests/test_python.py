@@ -97,8 +97,8 @@ NO_TEXTS = {
     "number": (3, r"is 3 \(int\); expected a list of texts"),
     "None": (None, "is None; expected a list of texts"),
     "dict": ({"a text": 1}, r"is .* \(dict\); expected a list of texts"),
-    "table": (pd.DataFrame({"text": TEXTS}), "is a DataFrame of 2 dimensions; expected a list of texts"),
-    "matrix": (np.array([TEXTS]), "is a ndarray of 2 dimensions; expected a list of texts"),
+    "table": (pd.DataFrame({"text": TEXTS}), "is a DataFrame with 2 dimensions; expected a list of texts"),
+    "matrix": (np.array([TEXTS]), "is a ndarray with 2 dimensions; expected a list of texts"),
     "scalar array": (np.array("a text"), "is a ndarray of 0 dimensions; expected a list of texts"),
 }
 

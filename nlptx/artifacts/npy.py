@@ -17,7 +17,7 @@ from nlptx.io.spill import as_bytes
 # Allowed dtypes, by their names in .npy files. |S3 is the dtype of the string "csr", by which SciPy recognises a sparse
 # matrix.
 DTYPES = {"|u1", "<i4", "<i8", "<f2", "<f4", "<f8", "|S3"}
-# Pattern of the headers of .npy files that NumPy writes. NumPy's reader is not used, because it parses the header as
+# Pattern of the .npy headers that NumPy writes. NumPy's reader is not used, because it parses the header as
 # Python source, so a damaged header could raise any parser error. The lengths in a shape have at most 18 digits, so
 # that they fit in 64 bits.
 _NPY = re.compile(
@@ -59,10 +59,10 @@ def read_array(container: zipfile.ZipFile, name: str) -> NDArray:
 
 
 def array_entry(container: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
-    """Return the description of the entry of an array. Raises CorruptError if it is compressed."""
+    """Return the zip entry of an array. Raises CorruptError if it is compressed."""
     entry = container.getinfo(name + ".npy")
     if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
-        raise CorruptError(f"array {name!r} is compressed; artifacts are not")
+        raise CorruptError(f"array {name!r} is compressed; arrays of artifacts are not")
     return entry
 
 
@@ -70,8 +70,8 @@ def parse_header(data: bytes, entry: zipfile.ZipInfo) -> tuple[np.dtype[Any], li
     """Return the dtype and the shape of an array, and the number of bytes before its data.
 
     Args:
-        data: the first bytes of the entry, or all its bytes.
-        entry: description of the entry.
+        data: the first bytes of the entry, or all of its bytes.
+        entry: the zip entry of the array.
 
     Raises:
         CorruptError: the entry is not an array in the form that NumPy writes, or its size differs from its header.
@@ -79,7 +79,7 @@ def parse_header(data: bytes, entry: zipfile.ZipInfo) -> tuple[np.dtype[Any], li
     name = entry.filename.removesuffix(".npy")
     header = _NPY.match(data)
     if header is None:
-        raise CorruptError(f"entry {entry.filename} is not an array as NumPy writes it")
+        raise CorruptError(f"entry {entry.filename} is not in the form in which NumPy writes arrays")
     dtype = header["dtype"].decode("latin-1")
     if dtype not in DTYPES:
         raise CorruptError(f"array {name!r} is {dtype}; artifacts hold plain numbers and no objects")

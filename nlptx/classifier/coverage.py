@@ -1,4 +1,4 @@
-"""Accuracy against coverage: the accuracy on the texts with the highest confidence, for each fraction of the texts."""
+"""Accuracy against coverage: for each fraction of the texts, the accuracy on those with the highest confidence."""
 
 from __future__ import annotations
 

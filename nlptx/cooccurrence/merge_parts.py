@@ -1,4 +1,4 @@
-"""Adds up the parts of a corpus. In any order of the parts, the result is the same as for the whole corpus."""
+"""Adds up the parts of a corpus, in any order. The result is the same as counting the entire corpus at once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Progress = Callable[[int], None]
 def merge_parts(
     paths: Sequence[str], space: MemoryBudget, workers: Workers, on_part: Progress = lambda parts: None
 ) -> Counts:
-    """Add up all parts of a corpus. Either all parts have tokens, or all have pairs.
+    """Add up all parts of a corpus. Either all of them contain tokens, or all contain pairs.
 
     Args:
         paths: files of the parts, in any order.
@@ -53,7 +53,7 @@ def merge_parts(
     """
     stream, runs = TokenStream(space), list[SpilledMatrix]()
     vocabulary: Vocabulary | None = None
-    artifact: Artifact  # after the loop, this is one of the parts, because there is at least one part
+    artifact: Artifact  # after the loop, this is the last part; there is at least one
     for number, (path, artifact) in enumerate(_parts(paths), start=1):
         if artifact.kind == TOKENS:
             stream.add(build(artifact, TokenPart.from_artifact, path).chunk)
@@ -74,14 +74,14 @@ def merge_parts(
     if vocabulary is None:
         counts = count_stream(stream, settings, space, workers)
         return Counts(counts.matrix, counts.vocabulary, settings, counts.details | details)
-    one = unit_weights(settings.weighting, settings.window)[1]
-    return Counts(sum_runs(runs, space, workers, one), vocabulary, settings, details)
+    units_per_count = unit_weights(settings.weighting, settings.window)[1]
+    return Counts(sum_runs(runs, space, workers, units_per_count), vocabulary, settings, details)
 
 
 def merge_words(
     paths: Sequence[str], space: MemoryBudget, on_part: Progress = lambda parts: None
 ) -> tuple[WordList, CountSettings]:
-    """Return the vocabulary of a corpus and the settings of its parts, which must have tokens.
+    """Return the vocabulary of a corpus and the settings of its parts, which must contain tokens.
 
     For the arguments and errors, see :func:`merge_parts`.
     """
@@ -109,7 +109,7 @@ def _parts(paths: Sequence[str], *kinds: str) -> Iterator[tuple[str, Artifact]]:
             _check_number(len(paths), shard)
         _check_alike(artifact, first, path, paths[0])
         if shard in found:
-            raise DataError(f"holds shard {shard}, as does {found[shard]}", where=path, hint="Give each shard once.")
+            raise DataError(f"holds shard {shard}, as does {found[shard]}", where=path, hint="Pass each shard once.")
         found[shard] = path
         yield path, artifact
     if first is None:
@@ -138,13 +138,13 @@ def _check_number(given: int, shard: Shard) -> None:
 
 def _check_alike(artifact: Artifact, first: Artifact, path: str, first_path: str) -> None:
     """Raise DataError unless two parts can be added."""
-    for name, one, other in (
+    for name, this, other in (
         ("kind", artifact.kind, first.kind),
-        ("version of nlptx", artifact.version, first.version),
+        ("nlptx version", artifact.version, first.version),
         ("number of shards", artifact.details["shards"], first.details["shards"]),
     ):
-        if one != other:
-            raise DataError(f"its {name} differs from {first_path}: {one} and {other}", where=path)
+        if this != other:
+            raise DataError(f"its {name} differs from {first_path}: {this} and {other}", where=path)
     for name, value in artifact.settings.items():
         if value != first.settings.get(name):
             others = f"`{name}` is {value} and {first.settings.get(name)}"

@@ -88,7 +88,7 @@ def descriptor_of(path: str) -> int | None:
 
 @contextmanager
 def failures(where: str, state: str = _UNCHANGED) -> Iterator[None]:
-    """Turn system errors in a block into OutputError, except the error of a pipe that its reader has closed."""
+    """Turn system errors in a block into OutputError, except BrokenPipeError: the reader of a pipe has closed it."""
     try:
         yield
     except BrokenPipeError:

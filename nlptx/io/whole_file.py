@@ -1,4 +1,4 @@
-"""Opens files so that an error is raised if they are truncated while they are read."""
+"""Opens files so that an error is raised if they are truncated while being read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def open_whole(file: str | int, name: str | None = None) -> io.BufferedReader:
 
 
 class _WholeFile(io.FileIO):
-    """A file that is open for reading, and whose size at the time of opening is known.
+    """A file that is open for reading and remembers its size at the time of opening.
 
     If the file grows, the added data is read too. Because some file systems do not report true sizes, a file is
     considered truncated only if its reported size has decreased.

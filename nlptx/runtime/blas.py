@@ -17,7 +17,7 @@ import sys
 # so BLAS threads would only waste memory for their stacks and buffers.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 # Address space, in bytes, that is needed to load a module with one thread (including the first buffer), and for each
-# further buffer. The values are measured with the wheels of NumPy and SciPy on x86-64, and include a margin.
+# further buffer. The values were measured with the NumPy and SciPy wheels on x86-64, and include a margin.
 _ROOM = {"numpy": 96 << 20, "scipy.linalg": 100 << 20}
 _BUFFER = 36 << 20
 
@@ -51,7 +51,7 @@ def load_blas(module: str, threads: int) -> None:
 def _check_room(size: int) -> None:
     """Raise MemoryError if ``size`` bytes of address space are not available."""
     try:
-        # a BLAS allocates its buffer with the same call
+        # OpenBLAS allocates its buffers with the same call
         mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
     except OSError as error:
         raise MemoryError(f"no room for {size >> 20} MB") from error
@@ -65,7 +65,7 @@ def _openblas_files() -> list[str]:
 
 
 def _map_buffers(path: str, count: int) -> None:
-    """Make an OpenBLAS allocate ``count`` buffers, which it keeps for later products."""
+    """Make an OpenBLAS library allocate ``count`` buffers, which it keeps for later multiplications."""
     import ctypes  # slow to import, and --help does not need it
 
     library = ctypes.CDLL(path)

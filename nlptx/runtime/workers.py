@@ -98,7 +98,7 @@ class Workers:
 
         Args:
             work: function of an item.
-            items: items, iterated over one at a time.
+            items: the items, which are requested one at a time.
             isolated: whether the work modifies no memory of the caller except shared arrays, so that processes can be
                 used.
 
@@ -184,7 +184,7 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Let an idle process work on an item. There is always one, because there are as many processes as threads."""
+    """Let an idle process work on an item. There always is one, because there are as many processes as threads."""
     process = idle.pop()
     try:
         return process.start(item)()

@@ -1,4 +1,4 @@
-"""Encodes words as integer ids with NumPy. The bytes of a word of up to 16 bytes are treated as one or two integers."""
+"""Encodes words as integer ids with NumPy. Words of up to 16 bytes are treated as one or two integers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nlptx.text.scanner import Scan, Scanner
 # Bytes per integer. Words of up to 8 bytes are one integer, words of up to 16 bytes are two.
 _BYTES = 8
 _ONES = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
-# Number of keys per slot of the first hash table (most keys are repetitions); and the minimum number of slots.
+# Number of keys per slot of the first hash table (most keys are repetitions), and minimum number of slots.
 _KEYS_PER_SLOT = 12
 _MIN_SLOTS = 255
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -23,7 +23,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class EncodedChunk:
-    """Several documents as word ids.
+    """Several documents, encoded as word ids.
 
     Args:
         words: the distinct words in UTF-8; the id of a word is its index in this list.

@@ -184,7 +184,7 @@ def test_info_names_the_command(folder):
         (("merge", "cooccur.npz", "-o", "merged.npz"), 4, "holds cooccurrence"),
         (("merge", "none.npz"), 2, "none.npz: no such file"),
         (("merge", "tokens-1.npz", "tokens-2.npz", "-o", "tokens-2.npz"), 2, "is also an input"),
-        (("pca", "tokens-1.npz"), 4, "Add up all parts first: nlptx merge"),
+        (("pca", "tokens-1.npz"), 4, "Add up all parts with `nlptx merge` first"),
         (("cooccur", "train.tsv", "--vocabulary", "words.npz"), 2, "--vocabulary needs --shard"),
         (("cooccur", "train.tsv", "--shard", "3/2"), 2, "no shard 3 of 2"),
         (("cooccur", "train.tsv", "--shard", "1/2", "--vocabulary", "words.npz"), 2, "--min-count was 1"),
