@@ -51,7 +51,7 @@ def write_array(container: zipfile.ZipFile, name: str, array: NDArray | ArrayInF
 
 
 def read_array(container: zipfile.ZipFile, name: str) -> NDArray:
-    """Return one array, read-only because it shares the bytes that were read. Raises CorruptError."""
+    """Return one array. It is read-only, because it shares the bytes that were read. Raises CorruptError."""
     entry = array_entry(container, name)
     data = container.read(entry)  # checks the CRC-32
     dtype, shape, header = parse_header(data, entry)
@@ -74,12 +74,12 @@ def parse_header(data: bytes, entry: zipfile.ZipInfo) -> tuple[np.dtype[Any], li
         entry: the zip entry of the array.
 
     Raises:
-        CorruptError: the entry is not an array in the form that NumPy writes, or its size differs from its header.
+        CorruptError: the entry is not an array in NumPy's .npy format, or its size does not match its header.
     """
     name = entry.filename.removesuffix(".npy")
     header = _NPY.match(data)
     if header is None:
-        raise CorruptError(f"entry {entry.filename} is not in the form in which NumPy writes arrays")
+        raise CorruptError(f"entry {entry.filename} is not an array in NumPy's .npy format")
     dtype = header["dtype"].decode("latin-1")
     if dtype not in DTYPES:
         raise CorruptError(f"array {name!r} is {dtype}; artifacts hold plain numbers and no objects")

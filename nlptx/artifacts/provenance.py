@@ -129,7 +129,7 @@ def _reading(header: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of ReadOptions that differ from the command's defaults."""
     reading = _source(header).get("reading", {})
     if not isinstance(reading, dict) or not set(reading) <= set(_READING):
-        raise CorruptError(f"impossible reading options {reading!r}")
+        raise CorruptError(f"invalid reading options {reading!r}")
     return reading
 
 
@@ -144,7 +144,7 @@ def _reading_options(header: dict[str, Any]) -> list[str]:
 
 def _label_map(value: Any) -> list[str]:
     if not isinstance(value, dict) or not all(isinstance(label, str) for label in value.values()):
-        raise CorruptError(f"impossible label map {value!r}")
+        raise CorruptError(f"invalid label map {value!r}")
     return [old.replace("=", r"\=") + f"={new}" for old, new in value.items()]
 
 

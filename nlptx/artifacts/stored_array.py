@@ -1,4 +1,4 @@
-"""One-dimensional arrays of an artifact that stay in its file, because they may be larger than the memory."""
+"""One-dimensional arrays of an artifact that stay in its file, because they may be larger than memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class StoredArray:
     """An array in an artifact file. Its entries are read when they are needed.
 
     Args:
-        container: the open artifact. The array's checksum is checked once, here.
+        container: the open artifact. The array's checksum is verified when this object is created.
         name: name of the array.
         file: the artifact file, which must stay open as long as the array is used.
 
@@ -37,7 +37,7 @@ class StoredArray:
         entry = array_entry(container, name)
         with container.open(entry) as stream:
             start = stream.read(_PART)
-            while stream.read(_PART):  # reading to the end checks the checksum
+            while stream.read(_PART):  # reading to the end verifies the checksum
                 pass
         self.dtype, shape, header = parse_header(start, entry)
         if len(shape) != 1:

@@ -50,9 +50,9 @@ class Decision(Protocol):
 class OneLabel:
     """Decision of a single-label model: each text gets one label, and its probabilities sum to 1.
 
-    The predicted class is the most probable one, which maximises accuracy. For a balanced model, it is the class c with
-    the largest p_c / pi_c, where p_c is the probability and pi_c the prior of the class, which maximises mean recall.
-    If several classes have the same largest ratio, the most probable of them is chosen.
+    The predicted class is the most probable one; this choice maximises accuracy. For a balanced model, it is the class
+    with the largest ratio of probability to prior; this choice maximises mean recall. If several classes have the same
+    largest ratio, the most probable of them is chosen.
 
     Args:
         priors: (C,) fraction of the training texts with each label.

@@ -1,4 +1,4 @@
-"""Checks and encodes the label sets of multi-label texts, which may have any number of labels."""
+"""Checks and encodes the label sets of texts in multi-label classification."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def unset_network(
         CorruptError: the network needs a different number of parameters. This is checked before memory is allocated.
     """
     width = settings.width or components
-    # Each text feature has a weight for every output, or for only one if there is only one or if W is per class.
+    # Each text feature has one weight if there is a single output or if W is per class; otherwise, one per class.
     one_output = settings.loss == "squared-error" or LOSSES[settings.loss].independent or feature_widths.per_class
     text_weights = feature_widths.of_text * (1 if one_output else classes)
     min_parameters = settings.blocks * 2 * width * (settings.hidden or 4 * width) + text_weights

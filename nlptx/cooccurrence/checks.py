@@ -33,7 +33,7 @@ def matrix_arrays(artifact: Artifact, words: int) -> tuple[NDArray, Any, Any]:
     :func:`check_entries` checks them.
 
     Raises:
-        CorruptError: an array is missing or has another form, or the row bounds are impossible.
+        CorruptError: an array is missing or has another dtype or shape, or the row bounds are invalid.
     """
     data = need_array(artifact, "data", "float64", (None,))
     indices = need_array(artifact, "indices", "int32", (len(data),))
@@ -41,12 +41,12 @@ def matrix_arrays(artifact: Artifact, words: int) -> tuple[NDArray, Any, Any]:
     if (need_array(artifact, "shape", "int64", (2,)) != words).any():
         raise CorruptError(f"the matrix does not have {words} rows and columns, one per word")
     if indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
-        raise CorruptError("the row bounds of the matrix are impossible")
+        raise CorruptError("the row bounds of the matrix are invalid")
     return indptr, indices, data
 
 
 def check_entries(rows: sp.csr_matrix) -> None:
-    """Raise CorruptError if some rows cannot be rows of a matrix of counts."""
+    """Raise CorruptError if these rows cannot belong to a matrix of counts."""
     if len(rows.indices) and (rows.indices.min() < 0 or rows.indices.max() >= rows.shape[1]):
         raise CorruptError("the matrix contains an index of a word that does not exist")
     if not ((rows.data > 0) & (rows.data <= _LARGEST_COUNT)).all():  # also if a count is NaN

@@ -62,7 +62,7 @@ def merge_parts(
             part = build(artifact, _pairs, path)
             vocabulary = vocabulary or part.vocabulary
             if part.vocabulary.words != vocabulary.words or (part.vocabulary.counts != vocabulary.counts).any():
-                raise DataError(f"its words differ from the words of {paths[0]}", where=path)
+                raise DataError(f"its words differ from those of {paths[0]}", where=path)
             lengths = np.diff(part.matrix.indptr).astype(np.int64)
             run = SpilledMatrix(len(vocabulary), space)
             run.append(SparseRows(part.matrix.indices, part.matrix.data, lengths))
@@ -144,10 +144,10 @@ def _check_alike(artifact: Artifact, first: Artifact, path: str, first_path: str
         ("number of shards", artifact.details["shards"], first.details["shards"]),
     ):
         if this != other:
-            raise DataError(f"its {name} differs from {first_path}: {this} and {other}", where=path)
+            raise DataError(f"its {name} differs from that of {first_path}: {this} and {other}", where=path)
     for name, value in artifact.settings.items():
         if value != first.settings.get(name):
             others = f"`{name}` is {value} and {first.settings.get(name)}"
-            raise DataError(f"its settings differ from {first_path}: {others}", where=path)
+            raise DataError(f"its settings differ from those of {first_path}: {others}", where=path)
     if about_corpus(artifact.details) != about_corpus(first.details):
-        raise DataError(f"its corpus differs from the corpus of {first_path}", where=path)
+        raise DataError(f"its corpus differs from that of {first_path}", where=path)

@@ -90,7 +90,7 @@ class PairCounter:
         # Element i is the window that begins at position i, as a single item, so that a window is copied at once.
         windows = len(text) - self.window + 1
         self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.window}", text.data, 0, (4,))
-        # Views of the text that begin at the first word of each cache line of a window, and at its last word.
+        # Views of the text that begin at the first word of each cache line in a window, and at the window's last word.
         self.lines = [text[offset:] for offset in (*range(0, self.window - 1, _CACHE_LINE), self.window - 1)]
         self.step = max(1, _PAIRS // self.window)
         self.tiled = np.tile(self.weights, self.step)

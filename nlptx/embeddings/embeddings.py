@@ -105,7 +105,7 @@ class Embeddings:
 
     def _unit_vectors(self) -> NDArray[np.float32]:
         self.check_has_vectors()
-        # The squares are summed in float64, because the square of a large float32 overflows.
+        # The squares are summed in float64, because the square of a large float32 can overflow.
         squares = np.einsum("vr,vr->v", self.vectors, self.vectors, dtype=np.float64)
         lengths = np.sqrt(squares)[:, None]
         return np.divide(self.vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)

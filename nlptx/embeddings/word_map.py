@@ -90,7 +90,7 @@ def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
 
 
 def _centred(embeddings: Embeddings, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the unit vectors of the words ``ids`` after subtracting their mean, normalised to length 1 again."""
+    """Return the unit vectors of the words ``ids``, minus their mean, normalised to length 1 again."""
     vectors = embeddings.vectors
     if len(embeddings.eigenvalues):  # the vectors were made by PCA, so their components are in order of importance
         vectors = vectors[:, : max(len(_content_words(embeddings)) // _WORDS_PER_COMPONENT, _MIN_COMPONENTS)]

@@ -146,7 +146,7 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
 
 
 def remove_litter(target: Path) -> None:
-    """Remove the temporary files for ``target`` that are not locked any more, because their writers were killed."""
+    """Remove the temporary files for ``target`` that are no longer locked, because their writers were killed."""
     stem = stem_of(target)
     for path in target.parent.glob(f".{glob.escape(stem)}.*.tmp"):
         if not _RANDOM.fullmatch(path.name[len(stem) + 2 : -len(".tmp")]):

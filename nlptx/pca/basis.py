@@ -1,4 +1,4 @@
-"""The orthonormal basis that power iteration builds: it adds vectors and finds eigenvectors within their span.
+"""The orthonormal basis of power iteration: vectors are added to it, and eigenvectors are found within its span.
 
 Source of the orthogonalisation: Stathopoulos & Wu (2002).
 """

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 def scales(values: NDArray, weight: float) -> NDArray:
-    """Return the factors of the columns of X W, (R,): l_i^((p-1)/2).
+    """Return the factors by which to multiply the columns of X W, (R,): l_i^((p-1)/2).
 
     The mean square of component i becomes l_i^p: with p = 0, all mean squares are equal, and p = 1 is plain PCA. If an
     eigenvalue is only a rounding error, its factor is 0, because scaling its component up would amplify noise.

@@ -26,7 +26,7 @@ K = TypeVar("K")
 
 
 class Pause(Enum):
-    """Marker among items: the next item may take a long time to arrive, so pending results should be yielded first."""
+    """Marker between items: the next item may take long to arrive, so pending results should be yielded first."""
 
     PAUSE = 0
 

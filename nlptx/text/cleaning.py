@@ -11,7 +11,7 @@ from nlptx.text.emoji import simplify_emoji
 # The semicolon is required: otherwise `&copy=2` in a link would become a copyright sign.
 _REFERENCE = r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 _TEXT_REFERENCE, _BYTES_REFERENCE = re.compile(_REFERENCE), re.compile(_REFERENCE.encode())
-# HTML line breaks, which are very common in the IMDB reviews.
+# HTML line breaks, which are very common in IMDB reviews.
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 # Replaces line breaks. It is not white space, so the text around a line break cannot form another line break.
 SEPARATOR = "\x01"
@@ -57,7 +57,7 @@ def clean(text: str) -> str:
 
 
 def clean_expressively(text: str, lowercase: bool) -> str:
-    """Clean text that contains non-ASCII characters, as :func:`clean` does, and simplify its emoji.
+    """Clean non-ASCII text: do the same as :func:`clean`, and also simplify emoji.
 
     If ``lowercase`` is true, only non-ASCII letters are converted to lower case. The ASCII capitals are needed later,
     because shouted words are recognised by them.

@@ -92,7 +92,7 @@ class Scanner:
         return (clean(text) if self._words else text).encode("utf-8", "surrogatepass")
 
     def _bounds(self, text: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return for each byte whether it is the first byte, and whether it is the last byte, of a token.
+        """Return, for each byte, whether a token begins with it, and whether a token ends with it.
 
         The tokens of "don't stop!" are do, n't, stop and !, so their first (f) and last (l) bytes are::
 
