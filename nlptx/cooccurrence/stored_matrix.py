@@ -1,4 +1,4 @@
-"""Co-occurrence counts whose matrix stays in its file, because it may be larger than memory."""
+"""Co-occurrence counts whose matrix stays in its file, because it may be larger than the memory."""
 
 from __future__ import annotations
 
