@@ -122,7 +122,7 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
         kinds: kinds of artifacts that are accepted.
         large: names of one-dimensional arrays that stay in the file. Each becomes a :class:`StoredArray`.
         budget: keeps the file open; required if ``large`` is given. If the path is a pipe, its content is copied to a
-            temporary file, which the budget deletes when it is closed.
+            temporary file that lasts as long as the budget.
 
     Raises:
         SettingsError: the file does not exist, or standard input is closed.

@@ -42,7 +42,7 @@ class TokenPart:
 
     @classmethod
     def of(cls, stream: TokenStream, shard: Shard, corpus: dict[str, Any]) -> TokenPart:
-        """Return the documents of a token stream.
+        """Return the part that contains the documents of a token stream.
 
         Args:
             stream: the documents of the shard. No word may have been dropped.

@@ -31,7 +31,7 @@ class _WholeFile(io.FileIO):
 
     def __init__(self, file: str | int, name: str) -> None:
         super().__init__(file, "rb", closefd=not isinstance(file, int))
-        self._called = name
+        self._name_in_messages = name
         status = os.fstat(self.fileno())
         self._size = status.st_size if stat.S_ISREG(status.st_mode) else 0
 
@@ -54,6 +54,6 @@ class _WholeFile(io.FileIO):
         if end < self._size and size < self._size:
             raise DataError(
                 f"the file was cut short while it was read: it had {self._size:,} bytes, and now has {size:,}",
-                where=self._called,
+                where=self._name_in_messages,
                 hint="Read it again when no program writes to it any more.",
             )

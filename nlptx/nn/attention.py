@@ -93,7 +93,7 @@ class PlainAttention(Layer):
 
     @staticmethod
     def weights(cache: Any) -> list[NDArray]:
-        """Return the attention weights computed in a call, (n, 1, T, T) for each stack of windows."""
+        """Return the attention weights computed by ``forward``, (n, 1, T, T) for each stack of windows."""
         return [e / z[..., None] for e, z in cache[2]]
 
 
@@ -178,5 +178,5 @@ class MultiHeadAttention(Layer):
 
     @staticmethod
     def weights(cache: Any) -> list[NDArray]:
-        """Return the attention weights computed in a call, (n, H, T, T) for each stack of windows."""
+        """Return the attention weights computed by ``forward``, (n, H, T, T) for each stack of windows."""
         return [e / z[..., None] for e, z in cache[2]]

@@ -104,7 +104,7 @@ class EncoderBlock(Layer):
         return self.attention.backward(dy, attention_cache, grads)
 
     def attention_weights(self, cache: Any) -> list[NDArray]:
-        """Return the attention weights computed in a call, (n, H, T, T) for each stack of windows."""
+        """Return the attention weights computed by ``forward``, (n, H, T, T) for each stack of windows."""
         _, attention_cache, _ = cache[0]
         weights: list[NDArray] = self.attention.sublayer.weights(attention_cache)  # type: ignore[attr-defined]
         return weights

@@ -113,7 +113,7 @@ def fit_operator(
     """Do the same as :func:`fit_pca`, with products that may be computed elsewhere, such as on a cluster.
 
     Args:
-        counts: the counts.
+        counts: the co-occurrence counts.
         settings: see :class:`PcaSettings`.
         make_operator: function that returns the operator of the transformed counts in a given dtype.
         seed: seed for the random starting block.

@@ -6,8 +6,9 @@ import resource
 
 # From glibc's malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
-_KEPT = 128 << 20
-# The largest value of this threshold that glibc accepts.
+# Amount of freed memory, in bytes, above which glibc returns memory to the system.
+_TRIM_THRESHOLD = 128 << 20
+# Size, in bytes, up to which arrays are allocated on the heap; the largest value that glibc accepts.
 _LARGEST_ON_HEAP = 32 << 20
 
 
@@ -18,7 +19,7 @@ def keep_freed_memory() -> None:
     it page by page. These steps take a quarter of the time of scoring and a few percent of the time of counting. The
     function does nothing with C libraries other than glibc.
     """
-    _set(_M_TRIM_THRESHOLD, _KEPT)
+    _set(_M_TRIM_THRESHOLD, _TRIM_THRESHOLD)
     _set(_M_MMAP_THRESHOLD, _LARGEST_ON_HEAP)
 
 

@@ -85,7 +85,7 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
     """Return ``values`` if it is a one-dimensional collection.
 
     Args:
-        values: the argument.
+        values: the argument to check.
         name: name of the argument, for messages.
         content: plural noun for the elements, for messages.
 
