@@ -31,7 +31,7 @@ class LabelReport(ClassReport):
 
 @dataclass(frozen=True)
 class LabelSetReport:
-    """The quality of predicted sets of labels. Measures that need probabilities are NaN if no probabilities are given.
+    """The quality of predicted sets of labels. Without probabilities, the measures that need them are NaN.
 
     Args:
         texts: number of texts.

@@ -105,7 +105,7 @@ def arrays_of(model: Model) -> dict[str, NDArray]:
 
 
 def read_arrays(artifact: Artifact) -> dict[str, Any]:
-    """Return the arguments of :class:`Model` that are built from the arrays of an artifact.
+    """Return the arguments of :class:`Model` that are built from an artifact's arrays.
 
     Raises:
         CorruptError: an array is invalid, or does not match the settings or the other arrays.

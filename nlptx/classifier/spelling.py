@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 _SEPARATOR = ord("\n")
 # Number added to the count of every pair of bytes.
 _PSEUDO_COUNT = 0.5
-# The factor 1/2 of the sum.
+# The factor 1/2 in the formula above.
 _DEPENDENCE = 0.5
 # Maximum absolute surprise of a word, in nats, so that a single strange token does not determine the surprise of a
 # text.
@@ -44,7 +44,7 @@ class Spelling:
         self._surprise = _DEPENDENCE * (surprise - (counts * surprise).sum() / counts.sum()).ravel()
 
     def surprise(self, words: Sequence[bytes]) -> NDArray[np.float64]:
-        """Return the surprise of one or more words, given in UTF-8, in nats."""
+        """Return the surprise, in nats, of one or more words in UTF-8."""
         pairs = _pairs(words)
         starts = np.flatnonzero(pairs >> 8 == _SEPARATOR)
         return np.clip(np.add.reduceat(self._surprise[pairs], starts), -_MAX_SURPRISE, _MAX_SURPRISE)

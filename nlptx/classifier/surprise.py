@@ -88,7 +88,7 @@ class WordSurprise:
         return Spelling(self._words)
 
     def unknown(self, words: Sequence[bytes]) -> NDArray[np.float64]:
-        """Return s of unknown words, given in UTF-8, in nats."""
+        """Return s, in nats, of unknown words in UTF-8."""
         surprise = np.full(len(words), -math.log(self.rarest / 2))
         spelled = [number for number, word in enumerate(words) if not _is_symbol(as_text(word))]
         for start in range(0, len(spelled), _WORDS):

@@ -48,7 +48,7 @@ def merge_parts(
 
     Raises:
         ArtifactError: a file is not a part, or damaged.
-        DataError: the parts do not belong together, a part is missing or given twice, or no word is frequent enough.
+        DataError: the parts do not belong together, a part is missing or occurs twice, or no word is frequent enough.
         OutputError: the temporary files cannot be written.
     """
     stream, runs = TokenStream(space), list[SpilledMatrix]()

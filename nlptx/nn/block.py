@@ -76,7 +76,7 @@ class EncoderBlock(Layer):
         attention: the attention layer.
         feed_forward: the feed-forward network.
         width: D.
-        order: ``post`` or ``pre``, see :class:`Residual`.
+        order: ``post`` or ``pre`` (see :class:`Residual`).
         gain: whether the norms learn a gain and a bias.
         dropout: fraction of the output entries of both layers that are dropped in training.
     """

@@ -47,7 +47,7 @@ class Pool(Layer):
 
         Args:
             y: (parts, width) vectors of the parts.
-            log_weights: (parts,), see :meth:`log_weights`.
+            log_weights: (parts,) log-weights of the parts, from :meth:`log_weights`.
             layout: the layout of ``y``, in which each of the B texts has one row per part.
         """
         raise NotImplementedError

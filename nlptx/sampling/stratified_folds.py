@@ -23,7 +23,7 @@ def stratified_folds(
         strata: (texts,) number of the label of each text.
         folds: number of folds.
         rng: source of randomness.
-        shuffle: whether to assign each text separately, instead of a run.
+        shuffle: whether to assign single texts instead of runs.
 
     Raises:
         DataError: there are fewer texts than folds.

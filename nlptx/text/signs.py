@@ -1,6 +1,6 @@
 r"""Signs of opinion in ASCII text: emoticons, ratings, lengthened and shouted words, hashtags, names and links.
 
-Each sign is rewritten so that the tokenizer finds tokens that have a meaning and occur in other texts too:
+Each sign is rewritten so that the tokenizer finds meaningful tokens that also occur in other texts:
 
 =======================  ===============  ====================================================
 sign                     becomes          because

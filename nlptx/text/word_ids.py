@@ -127,7 +127,7 @@ def _integers(text: NDArray[np.uint8], starts: NDArray[np.int64], sizes: NDArray
 def _encode_pairs(
     first: NDArray[np.uint64], second: NDArray[np.uint64]
 ) -> tuple[NDArray[np.int32], list[bytes], NDArray[np.int64]]:
-    """Encode words given as two integers each: return their ids, the distinct words, and how often each occurs."""
+    """Encode words that are two integers each: return their ids, the distinct words, and how often each occurs."""
     first_ids, firsts, _ = _encode(first)
     second_ids, seconds, _ = _encode(second)
     pairs = first_ids.astype(np.uint64) << np.uint64(32) | second_ids.astype(np.uint64)
