@@ -104,8 +104,8 @@ def count_partitions(
         list(run("summing pairs", sum_rows, tasks))
         remove(job.path("pairs", level, block, number) for block in range(blocks) for number in range(left))
         level, left = level + 1, len(starts)
-    one = unit_weights(job.settings.weighting, job.settings.window)[1]
-    matrix = SpilledMatrix(len(vocabulary), space, one)
+    units_per_count = unit_weights(job.settings.weighting, job.settings.window)[1]
+    matrix = SpilledMatrix(len(vocabulary), space, units_per_count)
     for block in range(blocks):
         matrix.append(read_rows(job.path("pairs", level, block, 0)))
     return Counts(matrix, vocabulary, job.settings, details | {"documents": corpus.documents, "sha256": corpus.sha256})

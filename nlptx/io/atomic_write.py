@@ -4,10 +4,10 @@ The bytes are written to a temporary file in the same folder. This file is flush
 Then the folder is flushed, so that the file survives a power cut.
 
 The temporary file has a random name and is locked (flock) while the process that writes it is running. However the
-process ends, the system releases the lock. So the next process that writes the same target recognises leftover
+process ends, the system releases the lock. The next process that writes the same target therefore recognises leftover
 temporary files: they are not locked. Process ids could not be used instead, because they are meaningless on a volume
 that several hosts share. Locks work on such a volume: NFS, Lustre, CephFS and others propagate them between hosts,
-unless it is mounted with host-local locks.
+unless the volume is mounted with host-local locks.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def atomic_output(path: FilePath, *, durable: bool = True) -> Iterator[BinaryIO]
 
     If ``path`` is a symbolic link, the link is kept, and the file to which it points is replaced. If there is an old
     file, the new file gets its mode; otherwise the umask determines the mode. Files that are already open (``-``,
-    /dev/stdout, /dev/fd/3), pipes and devices are not replaced; all bytes are copied to them at the end. Other errors
-    that are raised in the block propagate unchanged.
+    /dev/stdout, /dev/fd/3), pipes and devices are not replaced; all bytes are copied to them at the end. Errors raised
+    by the code in the block propagate unchanged.
 
     Args:
         path: file to replace or create.
-        durable: whether the file must survive a power cut. Intermediate results need not, and are written faster.
+        durable: whether the file must survive a power cut. Intermediate results need not, and are then written faster.
 
     Raises:
         OutputError: the file cannot be written or is write-protected. The old file is not changed.
@@ -66,7 +66,7 @@ def atomic_output(path: FilePath, *, durable: bool = True) -> Iterator[BinaryIO]
 
 
 class _Reporting(io.FileIO):
-    """An open file that raises OutputError if a write fails. Other errors could be mistaken for failed reads."""
+    """An open file that raises OutputError if a write fails. An OSError could be mistaken for a failed read."""
 
     def __init__(self, descriptor: int, where: str) -> None:
         super().__init__(descriptor, "r+b")
@@ -122,7 +122,7 @@ def _beside(target: Path, mode: int | None, path: str, durable: bool) -> Iterato
                     os.fchmod(descriptor, stat.S_IMODE(mode))
                 if durable:
                     os.fsync(descriptor)
-                os.replace(temporary, target)  # renames it before closing it, because closing it releases its lock
+                os.replace(temporary, target)  # before the file is closed, because closing it releases its lock
     finally:
         with suppress(OSError):  # the file has been renamed already, or an earlier failure is being reported
             temporary.unlink()
@@ -146,7 +146,7 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
 
 
 def remove_litter(target: Path) -> None:
-    """Remove the temporary files for ``target`` that are not locked any more, because their writers were killed."""
+    """Remove the temporary files for ``target`` that are no longer locked, because their writers were killed."""
     stem = stem_of(target)
     for path in target.parent.glob(f".{glob.escape(stem)}.*.tmp"):
         if not _RANDOM.fullmatch(path.name[len(stem) + 2 : -len(".tmp")]):

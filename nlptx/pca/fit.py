@@ -44,11 +44,12 @@ def fit_pca(
 
         Y = X W L^((p-1)/2) D    with    C W = W L,    C = X^T X / V
 
-    X (V, V) contains the counts, transformed and optionally standardised. C is the covariance matrix of its columns,
-    except that their means are not subtracted. The columns of W (V, R) are the R leading eigenvectors of C, the
-    diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is plain PCA. The diagonal matrix D
-    holds weights for cosines; see :func:`nlptx.pca.components.cosine_weights`. Training divides by them, because it
-    finds weights of its own.
+    X (V, V) contains the counts, transformed and optionally standardised. C (V, V) is the matrix of uncentred second
+    moments of the columns of X: their covariance matrix, if their means were 0. The columns of W (V, R) are the R
+    leading eigenvectors of C, the diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is
+    plain PCA. The diagonal matrix D holds weights that improve cosine similarities (see
+    :func:`nlptx.pca.components.cosine_weights`). Training divides the vectors by these weights, because it learns
+    weights of its own.
 
     Args:
         counts: the output of :func:`nlptx.count`, or the name of a file written by ``nlptx cooccur``, from which the
@@ -63,8 +64,8 @@ def fit_pca(
         on_round: callback for progress; see :func:`power_iteration`.
 
     Returns:
-        Word vectors (V, R) float32, and the eigenvalue, the residual and the fraction of the variance of each
-        component.
+        Word vectors (V, R) float32, and for each component its eigenvalue, its residual and the fraction of the sum of
+        squares that it explains.
 
     Raises:
         ArtifactError: the file is not a co-occurrence matrix or is damaged.
@@ -112,9 +113,9 @@ def fit_operator(
     """Do the same as :func:`fit_pca`, with products that may be computed elsewhere, such as on a cluster.
 
     Args:
-        counts: the counts.
+        counts: the co-occurrence counts.
         settings: see :class:`PcaSettings`.
-        make_operator: function that returns the operator of the transformed counts for a dtype.
+        make_operator: function that returns the operator of the transformed counts in a given dtype.
         seed: seed for the random starting block.
         workers: threads for everything except the products; they do not change the result.
         on_round: callback for progress; see :func:`power_iteration`.
@@ -123,7 +124,7 @@ def fit_operator(
     if settings.components > words:
         raise DataError(
             f"{settings.components} components were requested, but the vocabulary has only {words} words",
-            hint=f"Give `components={words}` or fewer, or count more text (or with a lower `min_count`) first.",
+            hint=f"Set `components` to {words} or less, or count more text (or with a lower `min_count`) first.",
         )
     dtype = np.dtype(np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64)
     rows = make_operator(dtype)

@@ -20,7 +20,7 @@ from nlptx.runtime.workers import SERIAL, Workers
 
 @dataclass(frozen=True)
 class Slice:
-    """Consecutive rows of X = S - shift 1^T.
+    """Consecutive rows of X = S - shift 1^T, as defined in :class:`RowOperator`.
 
     Args:
         rows: range of the rows of the slice.
@@ -62,15 +62,15 @@ class RowOperator:
 
         X b = S b - shift (1^T b),    X^T b = S^T b - 1 (shift^T b).
 
-    The rows are cut into a few slices X_i, and X^T X b is the sum of X_i^T (X_i b). So each thread uses X_i b
+    The rows are cut into a few slices X_i, and X^T X b is the sum of X_i^T (X_i b). This way each thread uses X_i b
     immediately, and one copy of the matrix is enough for both products.
 
     Args:
         shape: (n, V).
         dtype: float32 or float64, the dtype of all products.
-        squares: sum of the squares of all entries of X.
+        squares: sum of all squared entries of X.
         multiply: function that multiplies each slice. The products of slices are added in order, so the result does not
-            depend on who computes them.
+            depend on where they are computed.
     """
 
     def __init__(self, shape: tuple[int, int], dtype: DTypeLike, squares: float, multiply: MultiplyAll) -> None:
@@ -88,14 +88,14 @@ class RowOperator:
         workers: Workers = SERIAL,
         store: Callable[[sp.csr_matrix], Load] = in_memory,
     ) -> Self:
-        """Return the operator of a matrix on this machine.
+        """Return the operator of a matrix, with products computed on this machine.
 
         Args:
             matrix: (n, V) sparse M. Its rows are read once.
             standardize: whether X is standardised.
             dtype: float32 or float64, the dtype of all products.
             workers: threads; they do not change the result.
-            store: function that stores a slice of S, and returns a function that returns the slice.
+            store: function that stores a slice of S, and returns a function that loads the slice.
 
         Raises:
             OutputError: a slice cannot be stored.
@@ -129,7 +129,7 @@ class RowOperator:
         return product
 
     def _sum_transposed(self, multiply: Multiply, block: NDArray) -> NDArray:
-        """Return the sum over the slices of S^T b, in order, minus the sum of shift^T b."""
+        """Return the sum of S^T b over the slices, added in order, minus the sum of shift^T b."""
         product = np.zeros((self.shape[1], block.shape[1]), self.dtype)
         shift = np.zeros(block.shape[1], self.dtype)
         for scaled, shifted in self._multiply(multiply, block):
@@ -153,7 +153,7 @@ def _moments(part: Slice, block: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def scale_rows(part: sp.csr_matrix, standardize: bool, dtype: np.dtype) -> tuple[sp.csr_matrix, NDArray, float]:
-    """Return, for rows of M, the rows of S, the entries of the shift, and the sum of squares of the entries of X."""
+    """For some rows of M, return the rows of S, the entries of the shift, and the sum of the squared entries of X."""
     columns = part.shape[1]
     squares = sp.csr_matrix((part.data**2, part.indices, part.indptr), part.shape) @ np.ones(columns)
     mean = np.zeros(len(squares))

@@ -1,6 +1,6 @@
 """Transforms co-occurrence counts. PPMI and log compress their range, so that a few large counts do not dominate.
 
-Transformed rows are computed when they are needed, so the matrix of counts may be larger than the memory.
+Transformed rows are computed when they are needed, so the matrix of counts may be larger than memory.
 V is the number of words.
 """
 
@@ -67,7 +67,7 @@ def transform(counts: Rows, name: str, smoothing: float, workers: Workers = SERI
 
 
 def transform_with(counts: Rows, name: str, smoothing: float, totals: NDArray | None) -> TransformedRows:
-    """Return the transformed counts, given the (V,) totals of the rows, which only PPMI needs."""
+    """Return the transformed counts, given the (V,) row totals, which only PPMI needs."""
     if name == "ppmi":
         assert totals is not None
         return ppmi(counts, smoothing, totals)
@@ -80,7 +80,7 @@ def row_totals(counts: Rows, workers: Workers = SERIAL) -> NDArray:
 
 
 def totals_of(part: sp.csr_matrix) -> NDArray:
-    """Return the total of each of some rows."""
+    """Return the totals of these rows, (rows,)."""
     return np.asarray(part.sum(axis=1)).ravel()
 
 

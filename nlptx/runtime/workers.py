@@ -27,7 +27,7 @@ S = TypeVar("S")
 
 
 class Pause(Enum):
-    """Marker among items: the next item may take a long time to arrive, so pending results should be yielded first."""
+    """Marker between items: the next item may take long to arrive, so pending results should be yielded first."""
 
     PAUSE = 0
 
@@ -99,7 +99,7 @@ class Workers:
 
         Args:
             work: function of an item.
-            items: items, iterated over one at a time.
+            items: the items, which are requested one at a time.
             isolated: whether the work modifies no memory of the caller except shared arrays, so that processes can be
                 used.
 
@@ -200,7 +200,7 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Let an idle process work on an item. There is always one, because there are as many processes as threads."""
+    """Let an idle process work on an item. There always is one, because there are as many processes as threads."""
     process = idle.pop()
     try:
         return process.start(item)()
