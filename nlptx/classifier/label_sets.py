@@ -54,13 +54,13 @@ def _checked(element: Any, separator: str, name: str) -> tuple[str, ...]:
         )
     for label in element:
         if not isinstance(label, str):
-            raise InputTypeError(f"`{name}` contains {with_type(label)}; expected labels of the type str")
+            raise InputTypeError(f"`{name}` contains {with_type(label)}; expected labels of type str")
         if not label or label != " ".join(label.split()):
             raise LabelError(f"`{name}` contains {label!r}; expected a label without extra white space")
         if separator in label:
             raise LabelError(
                 f"`{name}` contains {label!r}, but {separator!r} separates the labels of a text",
-                hint="Give a `label_separator` that no label contains.",
+                hint="Choose a `label_separator` that no label contains.",
             )
     return tuple(sorted(set(element)))
 

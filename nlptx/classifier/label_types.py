@@ -144,7 +144,7 @@ def restore_labels(names: Sequence[str], types: Any) -> list[Label]:
             label = _TRUTH[text] if kind in ("bool", "numpy.bool") else text
             labels.append(_TYPES[kind](label))
         except (KeyError, ValueError, OverflowError):
-            raise CorruptError(f"its label {text!r} is not of the type {kind!r}") from None
+            raise CorruptError(f"its label {text!r} is not of type {kind!r}") from None
         if label_name(labels[-1]) != text:
-            raise CorruptError(f"its label {text!r} is not of the type {kind!r}")
+            raise CorruptError(f"its label {text!r} is not of type {kind!r}")
     return labels

@@ -26,7 +26,7 @@ class Columns:
 
     Args:
         options: names of the columns.
-        on_guess: called with a note if the name of a column that is used differs from the given name.
+        on_guess: called with a note when a column is used whose name differs from the given one.
     """
 
     def __init__(self, options: ReadOptions, on_guess: Callable[[str], None]) -> None:
@@ -113,12 +113,12 @@ def single_match(found: Sequence[str], name: str, where: str, option: str) -> st
 
 
 def missing_column(name: str, names: Sequence[str], where: str, option: str) -> DataError:
-    """Return the error for a missing column, which lists the existing columns."""
+    """Return the error for a missing column. Its message lists the existing columns."""
     more = f", ... ({len(names):,} in all)" if len(names) > _NAMED else ""
     undivided = any(map(looks_undivided, names[:_NAMED]))
     return DataError(
         f"no column {name!r}; the columns are {', '.join(names[:_NAMED])}{more}",
         where=where,
         hint=f"Name the column with `{option}`"
-        + (", or give the character between the columns with `delimiter`." if undivided else "."),
+        + (", or set `delimiter` to the character between the columns." if undivided else "."),
     )

@@ -22,7 +22,7 @@ def quoted(text: str) -> str:
 
 @dataclass
 class Exclusion:
-    """The rows to leave out, and how many of them have been seen.
+    """The rows to leave out, and which of them have been seen.
 
     Args:
         path: the table, for messages.

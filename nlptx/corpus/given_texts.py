@@ -20,7 +20,7 @@ def describe_texts(
     unlabelled: Sequence[str] = (),
     valid: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the number and the digest of training texts, and related information.
+    """Return metadata of training texts, such as their number and their digest.
 
     Args:
         texts: training texts.

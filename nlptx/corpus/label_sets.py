@@ -20,7 +20,7 @@ def read_labels(
         on_note: called with notes about labels.
 
     Raises:
-        LabelError: none of the labels to replace occurs.
+        LabelError: none of the labels to replace occurs in the data.
     """
     if options.label_separator is None:
         for note in label_map_notes(options.label_map, cells):
@@ -43,7 +43,7 @@ def split_cells(
         on_note: called with one note if any label occurs more than once in its cell.
 
     >>> split_cells(["b; a;b", ""], ";", on_note=print)
-    cells in which a label occurs more than once: 1; it is read once
+    cells that contain a label more than once: 1; the duplicates are ignored
     [['b', 'a'], []]
     """
     result, repeated = [], 0
@@ -53,5 +53,5 @@ def split_cells(
         repeated += len(distinct) < len(labels)
         result.append(distinct)
     if repeated:
-        on_note(f"cells in which a label occurs more than once: {repeated:,}; it is read once")
+        on_note(f"cells that contain a label more than once: {repeated:,}; the duplicates are ignored")
     return result

@@ -28,7 +28,7 @@ class LeftOut:
             self._named.append(where)
 
     def extend(self, other: LeftOut, where: Callable[[str], str]) -> None:
-        """Add rows that follow; ``where`` corrects the positions of these rows."""
+        """Add the rows in ``other``, which follow the rows counted so far; ``where`` converts their positions."""
         self._causes += other._causes
         self._named += [where(name) for name in other._named[: _NAMED - len(self._named)]]
 
@@ -37,7 +37,7 @@ class LeftOut:
 
     @property
     def causes(self) -> str:
-        """The causes and their numbers of rows, such as "2 without a label, 1 without a text"."""
+        """The causes, each with its number of rows, such as "2 without a label, 1 without a text"."""
         return ", ".join(f"{count:,} {cause}" for cause, count in sorted(self._causes.items()))
 
     @property

@@ -27,7 +27,7 @@ class Shard:
         of: number of shards.
 
     Raises:
-        SettingsError: the number of the shard or of all shards is out of range.
+        SettingsError: ``number`` or ``of`` is out of range.
     """
 
     number: int

@@ -24,8 +24,8 @@ from nlptx.training.state import State
 
 KIND = "checkpoint"
 SUFFIX = ".checkpoint"
-# Minimum time between two checkpoints, as a multiple of the time that writing the last one took. So writing takes at
-# most 1/20 of the time. If epochs are short, some checkpoints are skipped.
+# Minimum time between two checkpoints, as a multiple of the time that writing the last one took. With a factor of 20,
+# writing takes at most 1/20 of the training time. If epochs are short, some checkpoints are skipped.
 _MIN_INTERVAL = 20
 
 
@@ -132,7 +132,7 @@ class Checkpoint:
             build(found, lambda artifact: phase.restore(artifact.arrays, artifact.details["records"]), str(self.path))
 
     def offer(self, state: Callable[[], State], epoch_done: bool = False) -> None:
-        """Write a checkpoint if one is due. Only in this case is ``state`` called."""
+        """Write a checkpoint if one is due; otherwise, ``state`` is not called."""
         if self.path is None:
             return
         since = time.monotonic() - self._written
@@ -158,7 +158,7 @@ class Checkpoint:
             self.is_there = True
         except OutputError as error:
             if not self._failed:
-                self.on_note(f"no checkpoint could be written, training continues without one: {error}")
+                self.on_note(f"training continues without a checkpoint, because none could be written: {error}")
             self._failed = True
         self._written = time.monotonic()
         self._cost = self._written - start
@@ -180,7 +180,7 @@ class Checkpoint:
 
 
 def path_beside(output: str | None) -> Path | None:
-    """Return the path of the checkpoint of an output file; None if the output is a stream or a device."""
+    """Return the checkpoint path for an output file; None if the output is a stream or a device."""
     if output in (None, STDOUT) or (os.path.exists(output) and not os.path.isfile(output)):
         return None
     target = Path(os.path.realpath(output))

@@ -49,7 +49,7 @@ class Fingerprint:
         return cls(settings.to_dict(), seed, digests)
 
     def differences(self, there: Fingerprint) -> list[str]:
-        """Return descriptions of the differences between this training run and another one."""
+        """Return descriptions of the differences between this training run and another."""
         told = []
         if there.version != self.version:
             told.append(f"nlptx was {there.version} and is {self.version}")

@@ -71,7 +71,7 @@ class Accumulators:
     """Memory for the gradients of a batch, divided into accumulators that are filled in parallel.
 
     Microbatches m, m + ACCUMULATORS, ... belong to the same accumulator, and accumulators a, a + world_size, ... to the
-    same rank. So the processor cache of a worker still contains data of its previous microbatch. The accumulators are
+    same rank. A worker therefore finds data of its previous microbatch in the processor cache. The accumulators are
     summed in a fixed order, and their number is fixed too, so the sums do not depend on the number of workers.
 
     Args:

@@ -1,4 +1,4 @@
-"""Pre-training of the encoder by next-word prediction on the training texts, which needs no labels.
+"""Pre-training of the encoder, without labels, by next-word prediction on the training texts.
 
 With causal attention, each position predicts the next word with a softmax over the vocabulary. The output layer is
 discarded afterwards (Radford et al. 2018).
@@ -27,8 +27,8 @@ class NextWord(Layer):
 
     Args:
         encoder: encoder of the classifier; its parameters are shared.
-        width: D.
-        words: V.
+        width: D, width of the encoder.
+        words: V, number of words in the vocabulary.
         rng: source of randomness for the initial weights of the output layer.
     """
 
@@ -81,7 +81,7 @@ class NextWord(Layer):
 
 
 def pretrain(model: Model, train: Examples, context: TrainingContext) -> list[dict[str, float]]:
-    """Pre-train the encoder if ``--pretrain`` is given and this phase is not complete. Return one record per epoch."""
+    """Pre-train the encoder if the settings ask for it and the phase is not complete. Return one record per epoch."""
     if not model.settings.pretrain or context.checkpoint.is_beyond(Pretraining.name):
         return []
     trainer = Pretraining(model, train, context)
@@ -111,7 +111,7 @@ class Pretraining(UnsupervisedTrainer):
         super().__init__(model, flat, self.task, train, model.settings.pretrain, context)
 
     def run(self) -> None:
-        """Train, then move the parameters of the encoder back to the parameter vector of the classifier."""
+        """Train, then move the encoder parameters back to the parameter vector of the classifier."""
         super().run()
         self.model.flat = flatten(self.model.network, self.flat.dtype, shared_empty)
 
