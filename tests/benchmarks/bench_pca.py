@@ -132,7 +132,7 @@ def standardized(matrix: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray]:
 
 
 def sklearn_pca(matrix: sp.csr_matrix) -> Solver | None:
-    """Run PCA of scikit-learn, which centres columns, on the transpose of a sparse matrix, with the same tolerance."""
+    """Run scikit-learn's PCA, which centres columns, on the transpose of a sparse matrix, with the same tolerance."""
     try:
         from sklearn.decomposition import PCA
     except ImportError:

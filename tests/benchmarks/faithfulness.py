@@ -2,7 +2,7 @@
 
     python tests/benchmarks/faithfulness.py data/test.tsv cr.tsv aclImdb_dev.tar.gz --work build/faithfulness
 
-For each text and each method, the words are sorted by their worth for the predicted label. Then a fraction of the
+For each text and each method, the words are sorted by their effect on the predicted label. Then a fraction of the
 words is removed, or only this fraction is kept, and the text is scored again. The decrease in the probability of the
 label is, in percentage points,
 
@@ -11,7 +11,7 @@ label is, in percentage points,
 
 each averaged over the fractions 1, 5, 10, 20 and 50 % (DeYoung et al. 2020, "ERASER"). Deletion AUC is the mean
 probability while 0 to 100 % of the words are removed (lower is better). Prints tables with standard errors, and the
-mean differences between ``explain`` and each other method; writes the figures and a picture to the work folder.
+mean differences between ``explain`` and each other method; writes the numbers and a picture to the work folder.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Text:
 
 
 def explained(text: Text) -> Scores:
-    """Return the worth of each word, as ``nlptx explain`` shows it."""
+    """Return the leave-one-out effect of each word, as ``nlptx explain`` shows it."""
     return explain(text.model, text.text, text.model.labels[text.label], attention=False).worth
 
 
@@ -210,7 +210,7 @@ def main() -> None:
     parser.add_argument("data", nargs="+", help="tables or archives with texts")
     parser.add_argument("--texts", type=int, default=500, help="maximum number of random texts from each")
     parser.add_argument("--films", type=int, default=100, help="maximum number of texts from an archive")
-    parser.add_argument("--permutations", type=int, default=5, help="permutations for Shapley values; 0: none")
+    parser.add_argument("--permutations", type=int, default=5, help="permutations for Shapley values; 0 omits them")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--work", type=Path, required=True, help="folder for the results")
     arguments = parser.parse_args()

@@ -1,7 +1,7 @@
 """Write the card of the bundled model: its training data, quality and limitations.
 
 The bundled model is trained on all texts, so no texts are left to evaluate it. Instead, a second model is trained in
-the same way on the training part alone, and evaluated on the test part and on texts of other kinds.
+the same way on the training split alone, and evaluated on the test split and on texts of other kinds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LENGTHS = (100, 200, 400, 800)
 
 
 def read(path: str) -> tuple[list[str], list[str]]:
-    """Return the texts and labels of a file, or of the test part of an archive with parts."""
+    """Return the texts and labels of a file, or of the test split of an archive that has splits."""
     documents = list(LabelledDocuments(Corpus((path,), ReadOptions(splits=("test",)))))
     return [document.text for document in documents], [document.label or "" for document in documents]
 
@@ -42,8 +42,8 @@ def share(report: Report) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("model", help="the model trained only on the training part")
-    parser.add_argument("data", help="the archive")
+    parser.add_argument("model", help="the model trained only on the training split")
+    parser.add_argument("data", help="archive of reviews whose test split is used")
     parser.add_argument(
         "--kind", action="append", default=[], metavar="NAME=FILE", help="labelled texts of another kind"
     )

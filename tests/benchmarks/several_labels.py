@@ -1,7 +1,7 @@
 """Compares nlptx with TF-IDF and one logistic regression per label on texts with several labels.
 
 The texts are made from the TREC questions (Li & Roth 2002), with 6, 20 and 60 labels. The questions are shuffled, and a
-quarter of them is set aside for testing. Then one to three consecutive questions of the same part are joined to one
+quarter of them is set aside for testing. Then one to three consecutive questions of the same part are joined into one
 text, so no question occurs twice. The labels of a text are the six types of its questions. For more than six labels,
 the most frequent pairs of a type and a content word of the question (such as LOC with "city") in the training part are
 labels as well: a text has such a label if it contains a question of this type with this word. Content words are all
@@ -73,7 +73,7 @@ def make_data(questions: Sequence[tuple[str, str]], labels: int, seed: int) -> D
 def joined(
     questions: Sequence[tuple[str, str]], kept: set[tuple[str, str]], rng: random.Random
 ) -> tuple[list[str], list[set[str]]]:
-    """Join one to three questions to a text; return the texts and their labels."""
+    """Join groups of one to three questions into texts; return the texts and their labels."""
     texts, sets, start = [], [], 0
     while start < len(questions):
         end = start + rng.randint(1, 3)
