@@ -1,4 +1,4 @@
-"""Finds the columns of a table that contain the text, the label and the weight."""
+"""Finds the table columns that contain the text, the label and the weight."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Columns:
     """Finds the columns of one table, separately for each row, because rows of JSON lines may have different columns.
 
     Args:
-        options: names of the columns.
+        options: reading options, which contain the column names.
         on_guess: called with a note when a column is used whose name differs from the given one.
     """
 

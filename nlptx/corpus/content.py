@@ -16,7 +16,7 @@ HEAD = 4096
 
 
 class NotText(NamedTuple):
-    """Kind of an input that is not text, and advice for the user."""
+    """Kind of a non-text input, and advice for the user."""
 
     kind: str
     advice: str

@@ -24,7 +24,7 @@ def describe_texts(
 
     Args:
         texts: training texts.
-        names: name of the label of each text.
+        names: label name of each text.
         weights: weight of each text, or None. Weights are recorded as if they came from a column ``weight``.
         unlabelled: texts without labels.
         valid: held-out texts and the names of their labels, or None.

@@ -1,4 +1,4 @@
-"""The labels in the cells of a table: one label per cell, or any number of them, such as ``a; b``."""
+"""Reads the labels in table cells: one label per cell, or any number of labels, such as ``a; b``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def read_labels(
     """Return the label in each cell or, if there is a ``label_separator``, the sorted distinct labels in each cell.
 
     Args:
-        cells: contents of the label column, or names of folders.
+        cells: contents of the label column, or folder names.
         options: options for reading. The label map applies to each label in a cell.
         on_note: called with notes about labels.
 

@@ -10,7 +10,7 @@ _NAMED = 3
 
 
 class LeftOut:
-    """Counts the rows that are left out, and stores the positions of the first of them."""
+    """Counts the rows that are left out, and stores the positions of the first few."""
 
     def __init__(self) -> None:
         self._causes: Counter[str] = Counter()

@@ -40,7 +40,7 @@ class Source:
 
     Args:
         name: name used in messages.
-        stream: stream of the decompressed bytes.
+        stream: the decompressed bytes.
         format: ``text`` (one document per line), ``document`` (one document) or a table format.
         label: name of the folder that contains the file, or None.
         split: folder ``train``, ``test`` or ``unsup`` that contains the source; None if it is in none of them.
@@ -245,7 +245,7 @@ class _Location:
 
 
 def _locate(path: PurePosixPath, root: str, options: ReadOptions) -> _Location | None:
-    """Return the label and the split of a file, as determined by its folders, or None if it must not be read.
+    """Return the label and the split of a file, as determined by its folders, or None if the file must not be read.
 
     The name of the innermost folder is the label, unless this folder is a split or the file is at the top level.
     """

@@ -53,7 +53,7 @@ def features_without_each(
 
 
 def _next_ngrams(features: NgramFeatures, ids: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return the indices (T, order - 1, order) of the n-grams that end at each of the words after a left-out word."""
+    """Return the indices (T, order - 1, order) of the n-grams that end at the words after each left-out word."""
     reach = features.order - 1
     offsets = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
     positions = np.arange(len(ids))[:, None] + offsets  # (T, 2 reach)

@@ -71,7 +71,7 @@ class Checkpoint:
         self.minutes, self.resume = minutes, resume
         self.on_note = on_note
         self.is_there = False  # whether there is a checkpoint of this training run
-        self._identity: Fingerprint | None = None
+        self._fingerprint: Fingerprint | None = None
         self._found: Artifact | None = None
         self._written = time.monotonic()
         self._cost = 0.0
@@ -91,22 +91,22 @@ class Checkpoint:
     ) -> None:
         self._stack.close()
 
-    def begin(self, identity: Callable[[], Fingerprint]) -> None:
+    def begin(self, fingerprint: Callable[[], Fingerprint]) -> None:
         """Look for a checkpoint to resume from.
 
         Args:
-            identity: function that returns the fingerprint of this training run; called only if the output can have
-                checkpoints.
+            fingerprint: function that returns the fingerprint of this training run; called only if checkpoints can be
+                written for the output.
 
         Raises:
             ArtifactError: the checkpoint belongs to another training run, or is damaged.
         """
         if self.path is None:
             return
-        self._identity = identity()
+        self._fingerprint = fingerprint()
         exists = self.path.exists()
         if exists and self.resume:
-            self._found = _read(str(self.path), self._identity)
+            self._found = _read(str(self.path), self._fingerprint)
             self.is_there = True
             where = self._found.details
             self.on_note(f"resuming from {self.path.name}: epoch {where['epoch']}, step {where['step']}")
@@ -142,19 +142,19 @@ class Checkpoint:
 
     def save(self, state: State) -> None:
         """Write a checkpoint. Failures do not stop the training; only the first one is reported."""
-        if self.path is None or self._identity is None:
+        if self.path is None or self._fingerprint is None:
             return
         start = time.monotonic()
-        of = self._identity
+        run = self._fingerprint
         details = {
             "phase": state.phase,
             "epoch": state.epoch,
             "step": state.step,
-            "digests": of.digests,
+            "digests": run.digests,
             "records": state.records,
         }
         try:
-            write(str(self.path), Artifact(KIND, of.settings, state.arrays, None, details, of.seed, of.version))
+            write(str(self.path), Artifact(KIND, run.settings, state.arrays, None, details, run.seed, run.version))
             self.is_there = True
         except OutputError as error:
             if not self._failed:
@@ -187,11 +187,11 @@ def path_beside(output: str | None) -> Path | None:
     return target.with_name(stem_of(target) + SUFFIX)
 
 
-def _read(path: str, identity: Fingerprint) -> Artifact:
+def _read(path: str, fingerprint: Fingerprint) -> Artifact:
     with _advice():
         found = read(path, KIND)
         saved = build(found, _fingerprint_of, path)
-    differences = identity.differences(saved)
+    differences = fingerprint.differences(saved)
     if differences:
         raise ArtifactError(
             "belongs to a different training run: " + "; ".join(differences),

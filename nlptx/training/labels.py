@@ -1,4 +1,4 @@
-"""The order of the labels, and a numeric value for each label if the labels are on a scale, such as star ratings."""
+"""The order of the labels, and a numeric value for each label if they form a scale, such as star ratings."""
 
 from __future__ import annotations
 

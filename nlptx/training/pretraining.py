@@ -18,7 +18,7 @@ from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.unsupervised import UnsupervisedTrainer
 
-# Number of positions for which the scores of all words are in memory at the same time.
+# Number of positions whose scores for all words are in memory at the same time.
 _POSITIONS = 512
 
 
@@ -57,7 +57,7 @@ class NextWord(Layer):
             x: (N, R) word vectors.
             ids: (N,) word ids.
             layout: layout of the microbatch, with causal attention.
-            grads: gradients of the parameters, to which the gradients of the microbatch are added.
+            grads: parameter gradients, to which those of the microbatch are added.
             rng: source of randomness for dropout; None for no dropout.
             predictions: number of predictions in the batch.
         """

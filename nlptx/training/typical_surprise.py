@@ -1,4 +1,4 @@
-"""Last step of training: measure how rare the words of the training texts are, to recognise unlike texts later."""
+"""Last step of training: measure how rare words are in the training texts, to recognise texts unlike these."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def show(name: str, models: list[Tested], *, shared: bool) -> None:
     """Print the table, and the errors if all texts are answered, which show how optimistic the held-out errors are."""
     held_out = np.mean([tested.curve.wrong[0] / tested.curve.answered[0] for tested in models])
     new = np.mean([1 - tested.correct[tested.confidence > 0].mean() for tested in models])
-    print(f"{name}, {len(models)} models; error of all answers: {held_out:.1%} held out, {new:.1%} here")
+    print(f"{name}, {len(models)} models; error if all texts are answered: {held_out:.1%} held out, {new:.1%} here")
     print(f"{table(models, shared=shared).to_string()}\n")
 
 

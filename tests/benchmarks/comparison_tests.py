@@ -5,7 +5,7 @@ python tests/benchmarks/comparison_tests.py [--runs 1000] [--texts 400]
 Two programs are simulated many times. The fraction of runs in which the 95 % interval contains the true difference
 should be 0.95, and the fraction of runs in which the test rejects equal accuracy should be at most 0.05 if the
 accuracies are equal. In the last rows, the texts come in groups of 10, and a group is easy or difficult as a whole.
-The rows "power" draw as many texts as ``texts_needed`` states, so the test should reject in about 0.8 of the runs.
+The rows "power" draw as many texts as ``texts_needed`` states, so the test should reject in about 80 % of the runs.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Text:
         self.label = int(self.probabilities.argmax())
 
     def probability(self, parts: list[NDArray[np.intp]]) -> Scores:
-        """Return the probability of the label for each list of the positions of the words that are kept."""
+        """Return the label probability for each list, which contains the positions of the words that are kept."""
         texts = [self.ids[part] for part in parts]
         batches = [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
         return np.concatenate([self.model.probabilities(batch)[:, self.label] for batch in batches])
@@ -85,7 +85,7 @@ def plain_leave_one_out(text: Text) -> Scores:
 
 
 def gradient_times_input(text: Text) -> Scores:
-    """Return x . dz/dx for the input vector x of each word, plus its part of the outputs of the linear models.
+    """Return x . dz/dx for the input vector x of each word, plus its part of the linear model outputs.
 
     z is the log-odds of the label (for two labels). Each n-gram of a linear model is divided evenly among its
     occurrences and their words.
@@ -135,7 +135,7 @@ def shapley(permutations: int) -> Method:
 
 
 def curves(text: Text, scores: Scores) -> tuple[Scores, Scores]:
-    """Return the decrease in probability if a fraction of the best words is removed, and if only it is kept."""
+    """Return the decrease in probability if a fraction of the top words is removed, and if only these are kept."""
     order = np.argsort(-scores, kind="stable")
     cuts = np.ceil(FRACTIONS * len(order)).astype(int)
     before = text.probabilities[text.label]
@@ -181,7 +181,7 @@ def measures(parts: dict[str, NDArray]) -> dict[str, Scores]:
 
 
 def summary(parts: dict[str, NDArray]) -> dict[str, list[float]]:
-    """Return the mean curves of the probability in percent, with their standard errors."""
+    """Return the mean probability curves, in percent, with their standard errors."""
     result = {"fractions": (100 * FRACTIONS).tolist()}
     for part in ("removed", "kept"):
         p = 100 * (parts["before"][:, None] - parts[part])

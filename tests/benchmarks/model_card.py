@@ -20,7 +20,7 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.metrics import Report, evaluate
 
-# Maximum text length, in words, for each row of the table of accuracy by length.
+# Maximum text length, in words, for each row of the table that shows accuracy by length.
 LENGTHS = (100, 200, 400, 800)
 
 
@@ -79,7 +79,7 @@ def main() -> None:
         "data": "All reviews of the archive (IMDB, Maas et al. 2011), labelled or not; and synthetic opinions,"
         " written for the project by a language model (data/README.md).",
         "method": "A one-block transformer on PCA word vectors, combined with two linear n-gram models (see README).",
-        "evaluation": "The same model trained without the test part: accuracy with 95 % interval.",
+        "evaluation": "The same model trained without the test split: accuracy with 95 % interval.",
         "accuracy": {"film reviews, films unseen in training": share(report), **kinds},
         "by_length": by_length,
         "hard sentences": by_kind,

@@ -30,7 +30,7 @@ _SMALLEST_PROBABILITY = 1e-12
 
 
 def predictions(data: list[str], options: list[str], path: Path, folds: int, seeds: int) -> pd.DataFrame:
-    """Cross-validate one setting unless the file of its predictions exists; return the predictions."""
+    """Cross-validate one setting unless its file of predictions exists; return the predictions."""
     if not path.exists():
         command = ["crossvalidate", *data, "--folds", str(folds), "--seeds", str(seeds), "--predictions", str(path)]
         subprocess.run([sys.executable, "-m", "nlptx", *command, "--resume", *options], check=True, stdout=sys.stderr)
