@@ -1,4 +1,4 @@
-"""Recognises, by their first bytes, inputs that are not text, and tables that would be read as plain text."""
+"""Recognises non-text inputs, and tables that would be read as plain text, by their first bytes."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Corpus:
 
     Args:
         inputs: paths of files, folders and archives; ``-`` for standard input; or partitions of such inputs.
-        options: options for reading.
+        options: reading options.
         on_note: called with each note about an input, for example that a text file looks like a table.
         noted: guesses that have already been reported and are not reported again. Several corpora can share this set.
     """

@@ -16,7 +16,7 @@ def read_labels(
 
     Args:
         cells: contents of the label column, or folder names.
-        options: options for reading. The label map applies to each label in a cell.
+        options: reading options. Their label map applies to each label in a cell.
         on_note: called with notes about labels.
 
     Raises:

@@ -41,7 +41,7 @@ def read_table(
 
     Args:
         source: the open table.
-        options: options for reading.
+        options: reading options.
         on_guess: called with a note about a column or delimiter that was guessed.
         on_bad: called with the error of each row that cannot be read and is left out. If it is None, the error is
             raised.

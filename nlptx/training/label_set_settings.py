@@ -32,7 +32,8 @@ def fitting_loss(settings: TrainSettings, separator: str | None, start: Model | 
         if start is not None and start.label_sets is not None:
             raise SettingsError(
                 "the model to start from is a multi-label model, but each text has one label",
-                hint="Set `label_separator`, or use only its word vectors (`embeddings` instead of `start`).",
+                hint="Set `label_separator`, or use only the word vectors of the model, with `embeddings` instead of"
+                " `start`.",
             )
         if LOSSES[settings.loss].independent:
             raise SettingsError(

@@ -43,9 +43,9 @@ def best_threshold(p: NDArray[np.float64], positive: NDArray, weights: NDArray[n
     It lies halfway between the probabilities that it separates.
 
     Args:
-        p: (N,) probabilities.
-        positive: (N,) whether each text has the label, or the probability that it has the label.
-        weights: (N,) weight of each text.
+        p: (texts,) probabilities.
+        positive: (texts,) whether each text has the label, or the probability that it has the label.
+        weights: (texts,) weight of each text.
     """
     if not positive.any():
         return 0.5
