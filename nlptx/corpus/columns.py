@@ -10,7 +10,7 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError
 
 # Maximum number of columns that a message lists.
-_NAMED = 40
+_MAX_LISTED = 40
 
 
 class FoundColumns(NamedTuple):
@@ -114,10 +114,10 @@ def single_match(found: Sequence[str], name: str, where: str, option: str) -> st
 
 def missing_column(name: str, names: Sequence[str], where: str, option: str) -> DataError:
     """Return the error for a missing column. Its message lists the existing columns."""
-    more = f", ... ({len(names):,} in all)" if len(names) > _NAMED else ""
-    undivided = any(map(looks_undivided, names[:_NAMED]))
+    more = f", ... ({len(names):,} in all)" if len(names) > _MAX_LISTED else ""
+    undivided = any(map(looks_undivided, names[:_MAX_LISTED]))
     return DataError(
-        f"no column {name!r}; the columns are {', '.join(names[:_NAMED])}{more}",
+        f"no column {name!r}; the columns are {', '.join(names[:_MAX_LISTED])}{more}",
         where=where,
         hint=f"Name the column with `{option}`"
         + (", or set `delimiter` to the character between the columns." if undivided else "."),

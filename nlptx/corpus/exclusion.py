@@ -10,14 +10,14 @@ from nlptx.corpus.document import Document, ReadOptions
 from nlptx.errors import DataError
 
 # Maximum number of characters that the table contains of each text.
-_QUOTED = 1000
+_MAX_QUOTED = 1000
 _HINT = "Make the table again with nlptx check."
 
 
 def quoted(text: str) -> str:
     """Return the beginning of a text on one line, with single spaces. It identifies the row in the table."""
-    start = text[: 2 * _QUOTED].replace("\0", " ").encode("utf-8", "backslashreplace").decode()
-    return " ".join(start.split())[:_QUOTED].strip()
+    start = text[: 2 * _MAX_QUOTED].replace("\0", " ").encode("utf-8", "backslashreplace").decode()
+    return " ".join(start.split())[:_MAX_QUOTED].strip()
 
 
 @dataclass

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 # Maximum number of rows that a note lists.
-_NAMED = 3
+_MAX_LISTED = 3
 
 
 class LeftOut:
@@ -24,13 +24,13 @@ class LeftOut:
             where: position of the row, as ``file:line``.
         """
         self._causes[cause] += 1
-        if len(self._named) < _NAMED:
+        if len(self._named) < _MAX_LISTED:
             self._named.append(where)
 
     def extend(self, other: LeftOut, where: Callable[[str], str]) -> None:
         """Add the rows in ``other``, which follow the rows counted so far; ``where`` converts their positions."""
         self._causes += other._causes
-        self._named += [where(name) for name in other._named[: _NAMED - len(self._named)]]
+        self._named += [where(name) for name in other._named[: _MAX_LISTED - len(self._named)]]
 
     def __len__(self) -> int:
         return self._causes.total()

@@ -24,7 +24,7 @@ STDIN = "-"
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 # Prefixes of the names of text files that belong to a corpus, mainly aclImdb, but are not documents.
-_NO_DOCUMENTS = (".", "urls_", "imdbEr.", "README.")
+_NON_DOCUMENT_PREFIXES = (".", "urls_", "imdbEr.", "README.")
 _BLOCK = 1 << 20
 # Maximum number of bytes in a text or row, for uncompressed and for compressed input. The first limit is high, because
 # some corpora are a single long line. The second limit is low, because a compressed file of a few kilobytes must not
@@ -249,7 +249,7 @@ def _locate(path: PurePosixPath, root: str, options: ReadOptions) -> _Location |
 
     The name of the innermost folder is the label, unless this folder is a split or the file is at the top level.
     """
-    if path.suffix != ".txt" or path.name.startswith(_NO_DOCUMENTS):
+    if path.suffix != ".txt" or path.name.startswith(_NON_DOCUMENT_PREFIXES):
         return None
     inside = (root, *path.parent.parts)
     split = next((part for part in reversed(inside) if part in SPLITS), None)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Number of earlier steps that determine the next direction.
-_REMEMBERED = 10
+_HISTORY_LENGTH = 10
 # A step is accepted if the loss decreases by at least this fraction of the decrease predicted by the gradient.
 _SUFFICIENT_DECREASE = 1e-4
 _MAX_HALVINGS = 30
@@ -85,7 +85,7 @@ def minimise_in_span(
     point = Vector(np.zeros(shape), np.zeros(shape), np.zeros(shape[1]))
     value, error = value_at(point)
     gradient = gradient_at(point, error)
-    steps: deque[tuple[Vector, Vector, float]] = deque(maxlen=_REMEMBERED)
+    steps: deque[tuple[Vector, Vector, float]] = deque(maxlen=_HISTORY_LENGTH)
     for _ in range(max_iterations):
         direction = _direction(gradient, steps, inverse_penalty)
         slope = gradient.dot(direction)
