@@ -1,4 +1,4 @@
-"""N-gram features for many labels: most n-grams have a weight for only a few of the labels."""
+"""N-gram features for many labels, where most n-grams have weights for only a few of the labels."""
 
 from __future__ import annotations
 
