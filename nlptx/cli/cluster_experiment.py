@@ -14,7 +14,7 @@ from nlptx.experiments.fold import run_fold
 from nlptx.experiments.side_by_side import memory_of_run
 from nlptx.runtime.workers import Workers
 
-# Number of texts on which a model is trained to estimate the time.
+# Number of texts in the sample on which a model is trained to estimate the time.
 _SAMPLE = 2000
 
 
@@ -37,7 +37,7 @@ def open_for_experiment(
 def print_experiment_plan(
     experiment: Experiment, recipe: Recipe, seed: int, trainings: int | None, cluster: ClusterOptions, run: Run
 ) -> None:
-    """Print the number of texts, the memory that a worker needs, and the time of training, measured on a sample.
+    """Print the number of texts, the memory that a worker needs, and the training time, estimated from a sample.
 
     Args:
         experiment: texts and folds.

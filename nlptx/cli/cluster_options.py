@@ -99,14 +99,14 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
         raise OutputError(
             f"the folder for intermediate results cannot be used: {error.strerror}",
             where=parent,
-            hint="Run the command in a folder that all workers see, or write the output to one.",
+            hint="Run the command in a folder that all workers can access, or write the output to such a folder.",
         ) from error
     with made as folder:
         yield folder
 
 
 def print_partitions(address: str, partitions: Sequence[Partition], rate: float, memory: int | None, run: Run) -> None:
-    """Print what a command would do with the partitions of its input.
+    """Print what a command would do with its input partitions.
 
     Args:
         address: address of the cluster.
@@ -130,8 +130,8 @@ def print_plan(address: str, plan: dict[str, Any], tasks: int, seconds: float, r
     Args:
         address: address of the cluster.
         plan: facts about the work.
-        tasks: number of tasks that can be done at the same time.
-        seconds: estimated time of one worker.
+        tasks: number of tasks that can run at the same time.
+        seconds: estimated time with one worker.
         run: options shared by all commands.
     """
     from nlptx.cluster.connection import LOCAL

@@ -59,7 +59,7 @@ def read_config(path: str, context: click.Context) -> dict[str, dict[str, Any]]:
         context: context of any command of the program.
 
     Returns:
-        The contents of the file, as section -> name of the option in Python -> value.
+        The contents of the file, as section -> Python name of the option -> value.
 
     Raises:
         click.UsageError: the file cannot be read, or a section, a key or a value in it is invalid.

@@ -27,14 +27,14 @@ COMMANDS = {
     "train": "Fit a transformer on labelled text.",
     "predict": "Score text.",
     "evaluate": "Compare predictions with true labels.",
-    "compare": "Say which of several models predicts better.",
+    "compare": "Test which of several models predicts best.",
     "crossvalidate": "Train and test on different parts of the data in turn.",
     "tune": "Search for better settings.",
     "check": "Find faults in labelled data.",
     "neighbors": "Show the words nearest to a word.",
     "explain": "Show why a text got its score.",
     "info": "Describe an artifact and where it came from.",
-    "init": "Start an experiment that make runs.",
+    "init": "Create an experiment folder that make runs.",
 }
 INTERRUPTED, READER_GONE = 130, 141
 # Operating-system error codes for a device that can no longer be written to.

@@ -50,7 +50,7 @@ def load_start(path: str, settings: TrainSettings) -> Model:
         if given and ours != theirs and item.name != "dropout":
             option = "--" + item.name.replace("_", "-")
             raise click.UsageError(
-                f"{option} is {ours}, but the model to start from has {theirs}; leave {option} out, or give -e."
+                f"{option} is {ours}, but the model to start from has {theirs}; leave {option} out, or use -e."
             )
     return start
 

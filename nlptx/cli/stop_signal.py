@@ -19,7 +19,7 @@ import time
 from types import FrameType
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# The exit code after a signal is this number plus the number of the signal.
+# The exit code after a signal is this number plus the signal number.
 SIGNALLED = 128
 # Seconds after the first signal before Ctrl-C forces an exit.
 _FORCE_AFTER = 1.0

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Unlabelled texts to learn from (of an archive, the unsup part).",
+    help="Unlabelled texts to learn from (for an archive, its unsup part).",
 )
 @option(
     "--valid",
@@ -127,7 +127,7 @@ def train(
     """
     data = inputs_or_stdin(data)
     if embeddings is not None and start is not None:
-        raise click.UsageError("-e gives word vectors, and --start a model to start from; give one of them.")
+        raise click.UsageError("-e and --start both set the word vectors; use only one of them.")
     origin = start if embeddings is None else embeddings
     given = tuple(path for path in (*data, origin, *unlabelled, *valid, lexicon) if path is not None)
     check_names(*given)
@@ -195,7 +195,7 @@ def train(
 
 
 def _what_is_left(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
-    """Return a note that says what is kept after a training run was ended immediately."""
+    """Return a note that says what is kept after a training run has been stopped immediately."""
     resume_hint = _resume_hint(checkpoint) if checkpoint else ""
     if stop.waits:
         return resume_hint or "the training is lost"

@@ -1,4 +1,4 @@
-"""Cross-validation and the search for settings on the workers of a cluster: each task trains and tests one model.
+"""Cross-validation and tuning on the workers of a cluster, where each task trains and tests one model.
 
 The texts and the results go through files in a folder to which all workers have access.
 """
@@ -42,7 +42,7 @@ class ExperimentJob:
 
 @dataclass(frozen=True)
 class Fold:
-    """The task of training a model on all folds except one, and testing it on this one."""
+    """The task of training a model on all folds except one, and testing it on that fold."""
 
     seed: int
     fold: int
@@ -74,7 +74,7 @@ def folds_on(mapper: Mapper, experiment: Experiment, recipe: Recipe, folder: str
 
 
 def steps_on(mapper: Mapper, experiment: Experiment, recipe: Recipe, folder: str, seed: int) -> RunSteps:
-    """Return a function that performs the steps of a search on a cluster, for :func:`nlptx.experiments.tuning.tune`.
+    """Return a function that performs the steps of tuning on a cluster, for :func:`nlptx.experiments.tuning.tune`.
 
     Args:
         mapper: a cluster, or the workers of this machine.
@@ -103,7 +103,7 @@ def _write(experiment: Experiment, recipe: Recipe, folder: str) -> Stored[tuple[
 
 
 def _ignore(result: Cooccurrence | Embeddings) -> None:
-    """Do nothing with the counts and the word vectors of a fold."""
+    """Ignore the counts and the word vectors of a fold."""
 
 
 def _fold(job: ExperimentJob, task: Fold) -> Stored[tuple[dict[str, Any], list[str]]]:

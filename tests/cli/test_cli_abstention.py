@@ -90,7 +90,7 @@ def test_info_lists_maximum_errors_until_all_texts_are_answered():
     [
         ("m.npz", ("--max-error", "0.001"), 5, "Allow at least 0."),
         ("bare.npz", ("--max-error", "0.1"), 4, "--valid-share above 0"),
-        ("m.npz", ("--max-error", "0.1", "--abstain", "0.9"), 2, "give only one of them"),
+        ("m.npz", ("--max-error", "0.1", "--abstain", "0.9"), 2, "use only one of them"),
         ("m.npz", ("--max-error", "0"), 2, "--max-error"),
         ("m.npz", ("--max-error", "nan"), 2, "--max-error"),
         ("m.npz", ("--abstain", "1.1"), 2, "--abstain"),
@@ -132,7 +132,7 @@ def test_abstain_applies_to_the_prior_too(abstain, label, folder):
 def test_prior_and_max_error_contradict_each_other(folder):
     code, message = failure("predict", "-m", folder / "m.npz", "--prior", "--max-error", "0.2", stdin=LINES)
     assert code == 2
-    assert "Give --abstain P instead of --max-error" in message
+    assert "Use --abstain P instead of --max-error" in message
 
 
 # ---------------------------------------------------------------- evaluate
