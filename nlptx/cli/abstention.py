@@ -27,7 +27,7 @@ _MIN_DRAWN = 10
 
 @dataclass(frozen=True)
 class Abstention:
-    """Values of the options ``--abstain`` and ``--max-error``. At least one of them is None."""
+    """Values of the options ``--abstain`` and ``--max-error``, of which at most one is set."""
 
     abstain: float | None
     max_error: float | None

@@ -25,7 +25,7 @@ def score_on_cluster(texts: list[str], model: str | None, cluster: ClusterOption
     Args:
         texts: texts to score.
         model: path of the model; None for the bundled model.
-        cluster: the cluster.
+        cluster: cluster to use.
         run: options shared by all commands.
     """
     path = None if model is None else os.path.abspath(model)

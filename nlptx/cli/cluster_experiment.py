@@ -22,10 +22,10 @@ _SAMPLE = 2000
 def open_for_experiment(
     cluster: ClusterOptions, output: str, run: Run, per_worker: int = 2
 ) -> Iterator[tuple[Cluster, str]]:
-    """Connect to a cluster, and make a folder for intermediate results, to which all workers have access.
+    """Connect to a cluster, and make a folder for intermediate results that all workers can access.
 
     Args:
-        cluster: the cluster.
+        cluster: cluster to use.
         output: path of the output, beside which the folder is made.
         run: options shared by all commands.
         per_worker: number of tasks assigned to each worker at a time.
@@ -44,7 +44,7 @@ def print_experiment_plan(
         recipe: how to train.
         seed: seed of the folds and of training.
         trainings: number of models to train; None if the time limit determines it.
-        cluster: the cluster.
+        cluster: cluster to use.
         run: options shared by all commands.
     """
     assert cluster.address is not None

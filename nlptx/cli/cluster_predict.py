@@ -43,7 +43,7 @@ class ScoreJob:
         writing: options for the content of the rows.
         layout: format of the rows.
         terminal: whether the output is a terminal.
-        folder: absolute path of a folder for intermediate results, which all workers can access.
+        folder: absolute path of a folder that all workers can access, for intermediate results.
     """
 
     model: str | None

@@ -14,8 +14,8 @@ import click
 from nlptx.cli.environment import note_unknown_variables
 from nlptx.settings import GROUPS, MAIN
 
-# Type of options that are paths, so that completion offers files and folders. Click does not check whether the path
-# can be read; the code that opens it reports any problems.
+# Type of options and arguments that are paths, for which completion offers files and folders. Click does not check
+# whether the path can be read; the code that opens it reports any problems.
 PATH = click.Path(readable=False, allow_dash=True)
 # Keys of the context: the path of the --config file, and its contents as section -> name -> value.
 CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
@@ -26,7 +26,7 @@ _NAMES = 30
 
 
 def stage_of(ctx: click.Context) -> str:
-    """Return the stage whose settings a command takes, which is also a section of ``--config`` files and presets."""
+    """Return the stage whose settings a command takes. ``--config`` files and presets have a section with this name."""
     return (isinstance(ctx.command, Command) and ctx.command.stage) or ctx.info_name or ""
 
 

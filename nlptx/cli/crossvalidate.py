@@ -39,7 +39,7 @@ _TITLES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "log_loss": "log-loss
     help="Repeat everything with N seeds: S, S + 1, ..., where S is --seed.",
 )
 @option("--predictions", type=PATH, metavar="FILE", help="Write the predictions to a table (.csv, .tsv or .jsonl).")
-@option("--resume", is_flag=True, help="Continue after the finished folds, which are kept in FILE.checkpoint.")
+@option("--resume", is_flag=True, help="Continue after the folds that --predictions FILE keeps in FILE.checkpoint.")
 @report_option
 @option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the mean accuracy is lower.")
 @experiment_options
@@ -63,9 +63,9 @@ def crossvalidate(
     nlptx crossvalidate reviews.csv --group author --predictions predictions.csv --json
 
     The texts are split into folds, and each label is spread evenly over them. For each fold, a model is trained on all
-    other folds and tested on this fold. Unless -e or --start is given, word vectors and n-grams are made from the
-    training texts of the fold only. All settings of nlptx train can be used, even those that are not listed here. Texts
-    that have the same label and are next to each other in DATA stay in the same fold, because they are often related.
+    other folds and tested on this fold. Unless -e or --start is given, word vectors and n-grams are made from the other
+    folds only. All settings of nlptx train can be used, even those that are not listed here. Texts that have the same
+    label and are next to each other in DATA stay in the same fold, because they are often related.
 
     The 95 % interval of the mean allows for the overlap of the training sets (Nadeau and Bengio 2003).
 

@@ -47,7 +47,7 @@ def evaluate_table(
         data: inputs with the labelled texts; empty if the table contains the true labels.
         path: the table.
         min_accuracy: minimum accuracy, or None.
-        abstention: values of ``--abstain`` and ``--max-error``, which must not be given because they need a model.
+        abstention: values of ``--abstain`` and ``--max-error``, which must not be set, because they need a model.
         plot: file for a plot of accuracy against coverage, or None. The plot needs confidences.
         by: columns whose values divide the texts into groups.
         page: name of the HTML page to write, or None.

@@ -61,7 +61,7 @@ def text_as_html(explained: ExplainedText) -> str:
     )
     lines = [f"<section>\n<h2>{label}{where}</h2>", f"<p>{_coloured(explained)}</p>"]
     if pairs:
-        lines.append(f'<p class="pairs">pairs of words, worth in log-odds:{pairs}</p>')
+        lines.append(f'<p class="pairs">pairs of words, effect in log-odds:{pairs}</p>')
     return "\n".join([*lines, "</section>\n"])
 
 

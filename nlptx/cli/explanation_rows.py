@@ -34,7 +34,7 @@ class Pair(NamedTuple):
 
 
 class ExplainedText(NamedTuple):
-    """An explanation in the form in which it is written.
+    """An explanation of a text, ready to be written as a table, as JSON or as HTML.
 
     Args:
         where: position of the text in the input, or an empty string.
@@ -89,7 +89,7 @@ def explained_text(
     top: int | None = None,
     attention: bool = False,
 ) -> ExplainedText:
-    """Return an explanation in the form in which it is written.
+    """Convert an explanation to the form from which it is written.
 
     Args:
         model: the classifier.

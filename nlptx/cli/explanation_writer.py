@@ -114,7 +114,7 @@ def draw(explained: ExplainedText, reporter: Reporter) -> None:
     reporter.table(f"{where}{explained.label}: {explained.probability:.2%}", ("word", "worth", "", *heads), rows)
     if explained.pairs:
         reporter.table(
-            "pairs: worth of the second word in log-odds, with and without the first",
+            "pairs: effect of the second word in log-odds, with and without the first",
             ("first", "second", "with", "without", "effect"),
             [
                 (*pair.words, f"{pair.worth_with:+.2f}", f"{pair.worth_without:+.2f}", f"{pair.effect:+.2f}")

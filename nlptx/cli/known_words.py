@@ -14,7 +14,7 @@ _NAMED = 3
 # words in texts of its own language, and 40 to 60 % of the words in texts of other Western languages (names,
 # punctuation, short words).
 _MIN_KNOWN_SHARE = 0.6
-# A note is printed if at least this number and this fraction of the texts are unlike the training texts.
+# A note is printed if at least this number, and more than this fraction, of the texts are unlike the training texts.
 _MIN_UNLIKE, _MIN_UNLIKE_SHARE = 3, 0.1
 
 
@@ -29,7 +29,7 @@ class KnownWords:
 
     def __init__(self) -> None:
         self.texts = self.unknown = self.unlike = 0
-        self._first_unlike = ""  # only of texts with a known word; the others have a separate note
+        self._first_unlike = ""  # texts without a known word have a separate note
         self._named: list[str] = []
         self._words = 0
         self._known = 0

@@ -86,7 +86,8 @@ def nlptx() -> None:
     nlptx train labelled.tsv -e embeddings.npz -o model.npz     fit a transformer on labelled text
     nlptx predict -m model.npz reviews.txt > scores.tsv         score text
 
-    Each stage reads files (or - for standard input) and writes one file. Help on a command: nlptx COMMAND --help.
+    Each stage reads files (or - for standard input) and writes one file. For help on a command, run nlptx COMMAND
+    --help.
     """
 
 
@@ -149,7 +150,7 @@ def _leave(code: int) -> NoReturn:
 
 
 def _repair_streams() -> bool:
-    """Replace closed standard streams, and make writing to a stream replace characters that cannot be encoded.
+    """Replace closed standard streams, and configure the output streams to replace characters that cannot be encoded.
 
     Returns:
         Whether standard output was closed.

@@ -1,4 +1,4 @@
-"""Runs counting and PCA within ``nlptx train`` if no word vectors are given: options and reports of both stages."""
+"""Options and reports of counting and PCA, which ``nlptx train`` runs itself if no word vectors are given."""
 
 from __future__ import annotations
 

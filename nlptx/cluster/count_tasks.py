@@ -41,7 +41,7 @@ class CountJob:
     Args:
         settings: settings of the stage.
         reading: options for reading the input.
-        folder: absolute path of a folder for intermediate results, to which all workers have access.
+        folder: absolute path of a folder that all workers can access, for intermediate results.
         memory: memory limit of a task, in bytes.
         partitions: number of input partitions.
         ranges: number of ranges into which the words are divided by hash value.

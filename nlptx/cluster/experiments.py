@@ -1,6 +1,6 @@
 """Cross-validation and tuning on the workers of a cluster, where each task trains and tests one model.
 
-The texts and the results go through files in a folder to which all workers have access.
+The texts and the results go through files in a folder that all workers can access.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ExperimentJob:
 
     Args:
         experiment: texts and folds, and the settings to start from.
-        folder: absolute path of a folder for intermediate results, to which all workers have access.
+        folder: absolute path of a folder that all workers can access, for intermediate results.
         seed: seed of the folds and of training, if it is the same for all tasks.
     """
 
@@ -58,7 +58,7 @@ def folds_on(mapper: Mapper, experiment: Experiment, recipe: Recipe, folder: str
         mapper: a cluster, or the workers of this machine.
         experiment: texts and folds.
         recipe: how to train.
-        folder: folder for intermediate results, to which all workers have access.
+        folder: folder that all workers can access, for intermediate results.
 
     Raises:
         OutputError: the texts cannot be written to the folder.
@@ -80,7 +80,7 @@ def steps_on(mapper: Mapper, experiment: Experiment, recipe: Recipe, folder: str
         mapper: a cluster, or the workers of this machine.
         experiment: texts and folds.
         recipe: settings to start from.
-        folder: folder for intermediate results, to which all workers have access.
+        folder: folder that all workers can access, for intermediate results.
         seed: seed of the folds and of training.
 
     Raises:

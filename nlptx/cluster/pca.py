@@ -1,7 +1,7 @@
 """PCA on the workers of a cluster. The result has the same bytes as on one machine.
 
 The transformed counts X are cut into slices of rows X_i, in a way that depends only on the matrix. Each slice is a file
-in a folder to which all workers have access. For each product with X^T X, this process writes the block of vectors b to
+in a folder that all workers can access. For each product with X^T X, this process writes the block of vectors b to
 the folder, each task computes X_i^T (X_i b) for one slice, and this process adds the results in the order of the
 slices, as on one machine. Everything else, such as the orthogonalisation of the vectors, happens in this process.
 """
@@ -38,7 +38,7 @@ class PcaJob:
         counts: absolute path of the counts.
         settings: settings of the stage.
         dtype: dtype of the products.
-        folder: absolute path of a folder for intermediate results, to which all workers have access.
+        folder: absolute path of a folder that all workers can access, for intermediate results.
     """
 
     counts: str
@@ -101,7 +101,7 @@ def fit_on(
         counts: path of the co-occurrence counts.
         settings: settings of the stage.
         seed: seed for the random starting block.
-        folder: absolute path of a folder for intermediate results, to which all workers have access.
+        folder: absolute path of a folder that all workers can access, for intermediate results.
         workers: threads of this process, which do everything except the products.
         budget: object that keeps the counts file open.
         on_step: called with the name of a step, the number of its finished tasks, and its total number of tasks.

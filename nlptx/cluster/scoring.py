@@ -1,6 +1,6 @@
 """Scores texts on the workers of a cluster, for ``evaluate``. This process reads the texts.
 
-The texts and their scores go through files in a folder to which all workers have access.
+The texts and their scores go through files in a folder that all workers can access.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def score_texts(
     Args:
         texts: texts to score.
         model: absolute path of the model; None for the bundled model.
-        folder: folder for intermediate results, to which all workers have access.
+        folder: folder that all workers can access, for intermediate results.
         mapper: a cluster, or the workers of this machine.
         on_progress: called with the number of texts that have been scored.
 

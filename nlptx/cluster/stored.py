@@ -35,7 +35,7 @@ class Stored(Generic[T]):
         """Write an object. Its digest is part of the file name, so it does no harm if a task is done twice.
 
         Args:
-            folder: folder to which all workers have access.
+            folder: folder that all workers can access.
             name: first part of the file name.
             value: the object.
 

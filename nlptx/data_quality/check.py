@@ -37,7 +37,7 @@ class Check:
         findings: the faults that were found, in the order of KINDS. Kinds without any fault are left out.
         rows: the rows of the data, followed by the rows of the test data, if any. Findings contain indices of these
             rows.
-        count: number of data rows, without the test data.
+        count: number of rows of the data, which precede the test data.
     """
 
     profile: Profile

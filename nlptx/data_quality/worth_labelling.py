@@ -129,7 +129,7 @@ def _fitted(
 
 
 def choose(margins: NDArray[np.float64], ngrams: sp.csr_matrix, count: int) -> NDArray[np.int64]:
-    """Return the indices of the most uncertain texts, the most uncertain first, that do not resemble each other.
+    """Return the indices of the most uncertain texts that do not resemble each other, the most uncertain first.
 
     Args:
         margins: (B,) how certain the prediction for each text is.

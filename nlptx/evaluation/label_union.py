@@ -17,7 +17,7 @@ def unite_labels(
     """Return the spelling to use for each label, the distinct labels in order, and whether the labels are ordered.
 
     A predicted label is read as a true label if the two differ only in case, are the same number, or correspond to each
-    other in known pairs, such as neg and pos, 0 and 1.
+    other in known pairs, such as neg/pos and 0/1.
 
     Args:
         true: labels of the texts.
@@ -41,7 +41,7 @@ def unite_labels(
     if changed:
         more = ", ..." if len(changed) > _MAX_LISTED else ""
         on_note(
-            f"{where}: labels are read as other spellings of a label: {', '.join(changed[:_MAX_LISTED])}{more};"
+            f"{where}: these labels are read as other spellings: {', '.join(changed[:_MAX_LISTED])}{more};"
             " if that is wrong, map them with `label_map=OLD=NEW`"
         )
     distinct = set(spelling.values())

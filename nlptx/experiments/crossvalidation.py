@@ -62,7 +62,8 @@ def cross_validate(
 ) -> CrossValidation:
     """Train a model for each fold, on all other folds, and test it on the fold that was left out.
 
-    Word vectors and n-gram features are made from the training part of each fold, unless the recipe contains vectors.
+    Word vectors and n-gram features are made anew for each fold, from the other folds, unless the recipe contains
+    vectors.
 
     Args:
         experiment: texts and number of folds.

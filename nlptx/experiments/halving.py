@@ -104,7 +104,7 @@ class Search:
         return self.trials[-1]
 
     def round(self, space: SearchSpace, best: Trial, number: int) -> Trial | None:
-        """Try changes of the best settings. Return the new best settings, or None if there is nothing left to try.
+        """Try changes to the best settings. Return the new best settings, or None if there is nothing left to try.
 
         Each round begins with a different fold; otherwise, settings that suit the first fold by chance would win.
 

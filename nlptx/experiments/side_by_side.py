@@ -37,7 +37,7 @@ def side_by_side(
     if possible < most:
         on_note(
             f"{possible} of {most} folds at a time: each may need {of_run / 1e9:.1f} GB of memory, and"
-            f" {available / 1e9:.1f} GB are available"
+            f" {available / 1e9:.1f} GB is available"
         )
     return possible
 

@@ -81,5 +81,5 @@ def _write_word(axes: Any, renderer: Any, word: str, position: NDArray[np.float6
 
 
 def _plain(word: str) -> str:
-    """Return a word with characters escaped that are special in matplotlib, and without unprintable characters."""
+    """Return a word with matplotlib's special characters escaped and unprintable characters removed."""
     return "".join(character for character in word if character.isprintable()).replace("$", r"\$")

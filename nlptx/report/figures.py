@@ -70,7 +70,7 @@ def ranking_charts(
         Chart(
             "roc",
             "ROC curve" if one else "ROC curves",
-            f"For {subject}. The closer a curve is to the upper left corner, the better; the dotted line is guessing."
+            f"For {subject}. The closer to the upper left corner, the better; the dotted line shows random guessing."
             + (f" The area under the curve is {_area(found[0][1].roc):.3f}." if one else note),
             percent_axis("other texts that get the label"),
             percent_axis("texts with the label that get it"),

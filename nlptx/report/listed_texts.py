@@ -35,7 +35,7 @@ class ListedText:
         where: position in the input, as ``file:line``.
         is_worst: whether it is listed as one of the worst errors.
         is_uncertain: whether it is listed as one of the most uncertain texts.
-        true, predicted: true classes and predicted classes; for single-label data, one each, but no predicted class if
+        true, predicted: the true and the predicted classes, one each for single-label data; ``predicted`` is empty if
             there is no answer.
         confidence: probability of the prediction; None if it is unknown.
         correct: whether the prediction is correct.

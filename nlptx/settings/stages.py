@@ -95,9 +95,7 @@ class PcaSettings(Settings):
         "Power iteration",
         choices=("projection", "subtraction"),
     )
-    max_products: int = setting(
-        10_000, "Maximum number of products of the matrix and a block.", "Power iteration", low=1
-    )
+    max_products: int = setting(10_000, "Maximum number of matrix-block products.", "Power iteration", low=1)
 
 
 @dataclass(frozen=True, repr=False)
