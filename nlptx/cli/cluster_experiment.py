@@ -42,7 +42,7 @@ def print_experiment_plan(
     Args:
         experiment: texts and folds.
         recipe: how to train.
-        seed: seed of the folds and of training.
+        seed: seed for the folds and for training.
         trainings: number of models to train; None if the time limit determines it.
         cluster: cluster to use.
         run: options shared by all commands.

@@ -142,7 +142,7 @@ def _check(found: Option, value: Any, cls: type[Settings], context: click.Contex
 
 
 def _expected(found: Option) -> tuple[tuple[type, ...], str]:
-    """Return the types that a value of an option may have, and their description."""
+    """Return the types that an option value may have, and a description of them."""
     if found.is_flag:
         return (bool,), "true or false"
     if isinstance(found.type, click.types.FloatParamType):

@@ -32,7 +32,7 @@ class ExperimentJob:
     Args:
         experiment: texts and folds, and the settings to start from.
         folder: absolute path of a folder that all workers can access, for intermediate results.
-        seed: seed of the folds and of training, if it is the same for all tasks.
+        seed: seed for the folds and for training, if it is the same for all tasks.
     """
 
     experiment: Stored[tuple[Experiment, Recipe]]
@@ -81,7 +81,7 @@ def steps_on(mapper: Mapper, experiment: Experiment, recipe: Recipe, folder: str
         experiment: texts and folds.
         recipe: settings to start from.
         folder: folder that all workers can access, for intermediate results.
-        seed: seed of the folds and of training.
+        seed: seed for the folds and for training.
 
     Raises:
         OutputError: the texts cannot be written to the folder.

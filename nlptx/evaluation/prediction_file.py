@@ -223,7 +223,7 @@ def _check_true_labels(
         if np.allclose(written, confidence, atol=1e-3):
             raise DataError(
                 "its labels seem to be predictions, not true labels: each is the most probable label, and the column"
-                f" {column!r} is its probability",
+                f" {column!r} contains its probability",
                 where=documents[0].source,
                 hint="Name the labelled data too, or add the true labels to the table.",
             )

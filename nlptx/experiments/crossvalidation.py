@@ -68,7 +68,7 @@ def cross_validate(
     Args:
         experiment: texts and number of folds.
         recipe: how to train; the default settings if None.
-        seeds: seeds of the splits into folds and of training. The cross-validation is repeated for each seed.
+        seeds: seeds for the split into folds and for training. The cross-validation is repeated for each seed.
         workers: threads or processes. Several folds are trained at the same time, each by some of the workers, because
             this is faster than using all workers for one fold. If there is too little memory, fewer folds are trained
             at the same time. The number of workers does not change the result.

@@ -25,7 +25,7 @@ class FoldResult:
     """Predictions for the n texts of a fold, by a model that was trained without them.
 
     Args:
-        seed: seed of the folds and of training.
+        seed: seed for the folds and for training.
         fold: number of the fold, from 0.
         rows: (n,) int64 indices of the texts.
         probabilities: (n, C) float64 probabilities of the labels; 0 for a label that no training text had.
@@ -96,7 +96,7 @@ def run_fold(
     Args:
         experiment: texts and folds.
         recipe: how to train.
-        seed: seed of the folds and of training.
+        seed: seed for the folds and for training.
         fold: number of the fold, from 0.
         workers: threads or processes; they do not change the result.
         on_progress: callback for the progress of each step of training.

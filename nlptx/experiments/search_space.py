@@ -95,7 +95,7 @@ class SearchSpace(NamedTuple):
         rng: np.random.Generator,
         count: int,
     ) -> list[Values]:
-        """Return up to ``count`` random changes of the settings that have not been tried.
+        """Return up to ``count`` random changes to the settings, none of which has been tried.
 
         The first change is random. Each of the others is chosen from several random changes: it is the change for which
         an additive model predicts the lowest loss; see :class:`AdditiveModel`.

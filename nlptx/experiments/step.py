@@ -51,7 +51,7 @@ def run_step(
     Args:
         experiment: texts and folds.
         recipe: starting settings of the search.
-        seed: seed of the folds and of training.
+        seed: seed for the folds and for training.
         step: the step.
         workers: threads or processes; they do not change the result.
         feature_cache: n-gram features that several steps share.

@@ -90,7 +90,7 @@ def tune(
         seconds: time limit. It may be exceeded by less than the time of one step, which trains and tests one model.
         measure: measure to optimise, a key of MEASURES.
         fixed: names of settings that must not change, as ``stage.setting``.
-        seed: seed of the folds, of training and of the candidates.
+        seed: seed for the folds, for training and for the candidates.
         workers: threads or processes. Steps run in parallel, each on some of the workers. The number of workers changes
             only how many steps the time allows.
         run_steps: function that performs the steps elsewhere, such as on a cluster; None to use ``workers``.

@@ -44,12 +44,12 @@ class Evaluation:
 
     Args:
         predictions: predictions for all texts.
-        report: quality of the predictions for the texts with a label.
+        report: quality of the predictions for the texts that get a label.
         data: paths of the labelled data.
         sha256: digest of the labelled data.
         model: the model that made the predictions; None if another program made them.
-        answered: (texts,) whether each text gets a label; None if all texts get one. Only texts with a label are
-            evaluated, but the curve of accuracy against coverage includes all texts.
+        answered: (texts,) whether each text gets a label; None if all texts get one. Only these texts are evaluated,
+            but the curve of accuracy against coverage includes all texts.
         groups: name of each column -> accuracy for each value of the column.
         notes: remarks about the data, for example that the model was trained on it.
         command: command that makes the page; not shown if empty.
@@ -67,7 +67,7 @@ class Evaluation:
 
     @property
     def kept(self) -> LabelledPredictions:
-        """Predictions for the texts with a label."""
+        """Predictions for the texts that get a label."""
         return self.predictions if self.answered is None else self.predictions.take(self.answered)
 
 
@@ -160,7 +160,7 @@ def _answered(evaluation: Evaluation) -> list[str]:
         return []
     return [
         f"Only {int(answered.sum()):,} of {len(answered):,} predictions are confident enough for a label. All figures"
-        " except accuracy against coverage show only the texts with a label."
+        " except accuracy against coverage show only the texts that get one."
     ]
 
 

@@ -98,7 +98,7 @@ def _environment() -> Environment:
 
 
 def visible(value: Any) -> Any:
-    """Replace characters that a page must not contain with visible symbols. Return other values unchanged."""
+    """In a string, replace the characters that HTML forbids with visible symbols. Return other values unchanged."""
     if not isinstance(value, str) or not _CONTROLS.search(value):
         return value
     return type(value)(_CONTROLS.sub(_picture, value))
