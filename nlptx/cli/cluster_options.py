@@ -68,7 +68,7 @@ def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapped(*args: Any, cluster: str | None, dry_run: bool, **kwargs: Any) -> Any:
         if cluster is None and dry_run:
-            raise click.UsageError("--dry-run prints the plan for --cluster; give both.")
+            raise click.UsageError("--dry-run prints the plan for --cluster, so it needs that option.")
         if cluster is not None:
             from nlptx.cluster.connection import check_address
 

@@ -90,7 +90,7 @@ def explain(
     if attention and layout != "jsonl":
         raise click.UsageError("--attention writes matrices only as JSON; add --json.")
     if text is not None and input:
-        raise click.UsageError("give a text or --input, not both.")
+        raise click.UsageError("use either a text or --input, not both.")
     if text is None and not input:
         text = _standard_input()
     elif text is not None and os.path.isfile(text):
@@ -170,7 +170,7 @@ def _explain_all(
 def _standard_input() -> str:
     """Return all of standard input as one text."""
     if sys.stdin is None or sys.stdin.isatty():
-        raise click.UsageError("nothing to explain: give a text, or pipe one in.")
+        raise click.UsageError("nothing to explain: pass a text, or pipe one in.")
     from nlptx.corpus.content import HEAD, not_text
 
     data = sys.stdin.buffer.read()
