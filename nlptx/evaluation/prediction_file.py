@@ -1,4 +1,4 @@
-"""Reads predictions for labelled texts from a table, which any program can write.
+"""Reads predictions for labelled texts from a table that any program may have written.
 
 The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 
@@ -44,7 +44,7 @@ def read_predictions(
     on_note: Callable[[str], None] = lambda note: None,
     data: LabelledData | None = None,
 ) -> LabelledPredictions:
-    """Read predictions from a table, which any program can write.
+    """Read predictions from a table that any program may have written.
 
     Args:
         path: the table.

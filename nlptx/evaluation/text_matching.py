@@ -13,7 +13,7 @@ _QUOTED = 60
 
 
 def match_rows(found: Sequence[Document], expected: Sequence[Document]) -> list[int]:
-    """Return the index in ``found`` of the document with the same text, for each expected document.
+    """Return, for each expected document, the index in ``found`` of the document with the same text.
 
     Texts are the same if they differ only in white space. If a text occurs more than once, its occurrences are matched
     in order. If ``expected`` repeats all texts for several seeds, the rows of ``found`` are reused for each seed.
