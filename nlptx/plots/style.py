@@ -56,7 +56,7 @@ _STYLE: Any = {  # Any, because the type declared by matplotlib lists all keys
 def check_picture_path(path: FilePath) -> None:
     """Raise SettingsError unless a file name ends in .png, .svg or .pdf, and OutputError if it cannot be written."""
     if _suffix(path) not in FORMATS:
-        raise SettingsError(f"{path}: the name of a picture must end in .{', .'.join(FORMATS)}")
+        raise SettingsError(f"{path}: the name of a picture must end in one of .{', .'.join(FORMATS)}")
     check_writable(path)
 
 

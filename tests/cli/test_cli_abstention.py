@@ -200,4 +200,4 @@ def test_evaluate_plots_the_coverage_curve(folder):
 
 def test_unsupported_picture_format_is_rejected_before_scoring(folder):
     words = ("evaluate", folder / "none.tsv", "-m", folder / "m.npz", "--plot", "curve.gif")
-    assert failure(*words) == (2, "curve.gif: a picture ends in .png, .svg, .pdf\n")
+    assert failure(*words) == (2, "curve.gif: the name of a picture must end in one of .png, .svg, .pdf\n")
