@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nlptx.data_quality.findings import Finding
     from nlptx.data_quality.profile import Lengths
 
-# Maximum numbers of labels and of columns that the tables list, and of characters of a text that they show.
+# Maximum numbers of labels and columns in the tables, and of characters shown per text.
 _LABELS, _COLUMNS, _CHARACTERS = 20, 20, 70
 
 

@@ -21,7 +21,7 @@ from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
 
-# Number of bytes that are counted to estimate the time.
+# Number of bytes in the sample that is counted to estimate the time.
 _SAMPLE = 4 << 20
 
 
@@ -77,7 +77,7 @@ class _Progress:
 
 
 def _rate(inputs: Sequence[str], settings: CountSettings, reading: ReadOptions) -> float:
-    """Return the number of bytes of text that one core counts per second, measured at the start of the corpus."""
+    """Return how many bytes of text one core counts per second, measured at the start of the corpus."""
     sample: list[bytes] = []
     for block in Corpus(inputs, reading).blocks():
         sample.append(block)

@@ -15,17 +15,17 @@ from nlptx.evaluation.labelled_predictions import scorer
 from nlptx.io.output_path import STDOUT
 from nlptx.runtime.workers import SERIAL
 
-# Number of texts that are scored to estimate the time.
+# Number of texts in the sample that is scored to estimate the time.
 _SAMPLE = 2000
 
 
 def score_on_cluster(texts: list[str], model: str | None, cluster: ClusterOptions, run: Run) -> Iterator[Scored]:
-    """Yield the predictions for some texts, in order.
+    """Yield the prediction for each text, in order.
 
     Args:
-        texts: the texts.
+        texts: texts to score.
         model: path of the model; None for the bundled model.
-        cluster: the cluster.
+        cluster: cluster to use.
         run: options shared by all commands.
     """
     path = None if model is None else os.path.abspath(model)
@@ -44,7 +44,7 @@ def score_on_cluster(texts: list[str], model: str | None, cluster: ClusterOption
 
 
 def print_evaluation_plan(texts: list[str], classifier: Model, cluster: ClusterOptions, run: Run) -> None:
-    """Print the number of texts, their size, and the time that scoring takes, measured on the first texts."""
+    """Print the number of texts, their size, and the scoring time, estimated from the first texts."""
     assert cluster.address is not None
     sample = texts[:_SAMPLE]
     started = time.perf_counter()

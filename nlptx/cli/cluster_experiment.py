@@ -14,7 +14,7 @@ from nlptx.experiments.fold import run_fold
 from nlptx.experiments.side_by_side import memory_of_run
 from nlptx.runtime.workers import Workers
 
-# Number of texts on which a model is trained to estimate the time.
+# Number of texts in the sample on which a model is trained to estimate the time.
 _SAMPLE = 2000
 
 
@@ -22,10 +22,10 @@ _SAMPLE = 2000
 def open_for_experiment(
     cluster: ClusterOptions, output: str, run: Run, per_worker: int = 2
 ) -> Iterator[tuple[Cluster, str]]:
-    """Connect to a cluster, and make a folder for intermediate results, to which all workers have access.
+    """Connect to a cluster, and make a folder for intermediate results that all workers can access.
 
     Args:
-        cluster: the cluster.
+        cluster: cluster to use.
         output: path of the output, beside which the folder is made.
         run: options shared by all commands.
         per_worker: number of tasks assigned to each worker at a time.
@@ -37,14 +37,14 @@ def open_for_experiment(
 def print_experiment_plan(
     experiment: Experiment, recipe: Recipe, seed: int, trainings: int | None, cluster: ClusterOptions, run: Run
 ) -> None:
-    """Print the number of texts, the memory that a worker needs, and the time of training, measured on a sample.
+    """Print the number of texts, the memory that a worker needs, and the training time, estimated from a sample.
 
     Args:
         experiment: texts and folds.
         recipe: how to train.
-        seed: seed of the folds and of training.
+        seed: seed for the folds and for training.
         trainings: number of models to train; None if the time limit determines it.
-        cluster: the cluster.
+        cluster: cluster to use.
         run: options shared by all commands.
     """
     assert cluster.address is not None

@@ -66,7 +66,7 @@ def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Cal
     @functools.wraps(function)
     def wrapped(*args: Any, cluster: str | None, dry_run: bool, **kwargs: Any) -> Any:
         if cluster is None and dry_run:
-            raise click.UsageError("--dry-run prints the plan for --cluster; give both.")
+            raise click.UsageError("--dry-run prints the plan for --cluster, so it needs that option.")
         if cluster is not None:
             from nlptx.cluster.connection import check_address
 
@@ -97,14 +97,14 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
         raise OutputError(
             f"the folder for intermediate results cannot be used: {error.strerror}",
             where=parent,
-            hint="Run the command in a folder that all workers see, or write the output to one.",
+            hint="Run the command in a folder that all workers can access, or write the output to such a folder.",
         ) from error
     with made as folder:
         yield folder
 
 
 def print_partitions(address: str, partitions: Sequence[Partition], rate: float, memory: int | None, run: Run) -> None:
-    """Print what a command would do with the partitions of its input.
+    """Print what a command would do with its input partitions.
 
     Args:
         address: address of the cluster.
@@ -128,8 +128,8 @@ def print_plan(address: str, plan: dict[str, Any], tasks: int, seconds: float, r
     Args:
         address: address of the cluster.
         plan: facts about the work.
-        tasks: number of tasks that can be done at the same time.
-        seconds: estimated time of one worker.
+        tasks: number of tasks that can run at the same time.
+        seconds: estimated time with one worker.
         run: options shared by all commands.
     """
     from nlptx.cluster.connection import LOCAL

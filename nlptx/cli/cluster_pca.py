@@ -30,9 +30,9 @@ def fit_on_cluster(
     tmp_dir: str | None,
     run: Run,
 ) -> Embeddings | None:
-    """Return the word vectors, or None after printing the plan. The arguments are those of the command."""
+    """Return the word vectors, or None if only the plan was printed. The arguments are those of the command."""
     if counts == STDIN:
-        raise SettingsError("the workers of a cluster cannot read standard input", hint="Give a file.")
+        raise SettingsError("the workers of a cluster cannot read standard input", hint="Use a file.")
     with MemoryBudget(memory) as budget:
         if cluster.dry_run:
             _print_plan(cluster, counts, settings, budget, run)
@@ -58,7 +58,7 @@ def fit_on_cluster(
 
 
 def _print_plan(cluster: ClusterOptions, counts: str, settings: PcaSettings, budget: MemoryBudget, run: Run) -> None:
-    """Print the number of slices, the memory that is needed, and the time, estimated from one product of one slice."""
+    """Print the number of slices, the required memory, and the time, estimated from a product with one slice."""
     import numpy as np
 
     assert cluster.address is not None

@@ -24,7 +24,7 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, QualityGateError
 
 # Last part of the note about texts without a known word.
-_UNKNOWN = "scored with the fraction of each label in the training data"
+_UNKNOWN = "scored with the label frequencies in the training data"
 
 
 @command()
@@ -73,8 +73,8 @@ def evaluate(
     and the most uncertain texts, whose words are coloured by their effect on the prediction. The page is one file that
     loads nothing from the network (report extra: pip install 'nlptx[report]').
 
-    If the model gives several labels per text, accuracy is the fraction of the texts whose labels are all correct
-    (subset accuracy), and --min-accuracy refers to it. The report contains micro-F1 and the threshold of each label.
+    For a multi-label model, accuracy is the fraction of the texts whose labels are all correct (subset accuracy), and
+    --min-accuracy refers to it. The report then also contains micro-F1 and the threshold of each label.
 
     Instead of a model, -m also accepts a table with the predictions of any program. Its columns are text, label (the
     true label), predicted, and, if known, prob_LABEL for each label. If -m is a table, DATA is not needed.

@@ -52,7 +52,7 @@ def pca(
     cluster: ClusterOptions,
     run: Run,
 ) -> None:
-    """Turn co-occurrence counts into word vectors: PCA by power iteration with deflation.
+    """Turn co-occurrence counts into word vectors, with PCA by power iteration and deflation.
 
     \b
     nlptx pca cooccur.npz -o embeddings.npz
@@ -94,7 +94,7 @@ def _fit(
     cluster: ClusterOptions,
     run: Run,
 ) -> Embeddings | None:
-    """Return the word vectors, or None if only a plan is wanted. The arguments are those of the command."""
+    """Return the word vectors, or None if only the plan was printed. The arguments are those of the command."""
     if cluster.address is not None:
         from nlptx.cli.cluster_pca import fit_on_cluster
 

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Unlabelled texts to learn from (of an archive, the unsup part).",
+    help="Unlabelled texts to learn from (for an archive, its unsup part).",
 )
 @option(
     "--valid",
@@ -135,7 +135,7 @@ def train(
     """
     data = inputs_or_stdin(data)
     if embeddings is not None and start is not None:
-        raise click.UsageError("-e gives word vectors, and --start a model to start from; give one of them.")
+        raise click.UsageError("-e and --start both set the word vectors; use only one of them.")
     origin = start if embeddings is None else embeddings
     given = tuple(path for path in (*data, origin, *unlabelled, *valid, lexicon) if path is not None)
     check_names(*given)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nlptx.experiments.halving import Trial
     from nlptx.experiments.tuning import Tuning
 
-# Maximum number of rows in the table of settings that were tried.
+# Maximum number of rows in the table of tested settings.
 _MAX_ROWS = 20
 
 
@@ -69,10 +69,10 @@ def tune(
     nlptx tune reviews.csv --minutes 60 --resume --epochs 3 --json
 
     The settings file is for nlptx train --config tuned.toml. The search starts from the default settings, or from the
-    settings of --config and --preset, and tries random changes of the word vectors, the n-grams, the network and the
-    training. Settings that are given as options, including options of nlptx train that are not listed here, are not
-    changed. All settings are evaluated on the same folds, and bad settings are dropped early. If no others are better,
-    the result is the settings at the start.
+    settings of --config and --preset, and tries random changes to the settings of the word vectors, the n-grams, the
+    network and the training. Settings that are given as options, including options of nlptx train that are not listed
+    here, are not changed. All settings are evaluated on the same folds, and bad settings are dropped early. If no other
+    settings are better, the starting settings are written.
 
     The checkpoint is kept: with --resume and more minutes, the search continues.
     """
@@ -108,7 +108,7 @@ def tune(
                     from nlptx.cli.cluster_experiment import open_for_experiment
                     from nlptx.cluster.experiments import steps_on
 
-                    # A single task per worker, because all tasks that are assigned are done, even if the time is up.
+                    # One task per worker at a time, because every assigned task is finished, even if the time is up.
                     workers, folder = stack.enter_context(open_for_experiment(cluster, output, run, per_worker=1))
                     run_steps = steps_on(workers, experiment, recipe, folder, seed)
                 meter = stack.enter_context(run.reporter.meter("tuning"))
@@ -132,7 +132,7 @@ def tune(
         write_settings(output, non_default(result.best.values), _comments(result))
     if not result.compared:
         run.reporter.note(
-            f"the time was too short to compare any other settings; {output} contains the settings at the start"
+            f"the time was too short to compare any other settings; {output} contains the starting settings"
         )
     if run.json:
         cost = {"seconds": round(result.seconds, 3), "peak_memory_mb": peak_memory()}
@@ -151,7 +151,7 @@ def _fixed() -> list[str]:
 def _changes(trial: Trial) -> str:
     """Return the changed settings as text."""
     changes = (f"{name.partition('.')[2].replace('_', '-')} {value}" for name, value in trial.changes.items())
-    return ", ".join(changes) or "settings at the start"
+    return ", ".join(changes) or "starting settings"
 
 
 def _describe(trial: Trial, measure: str) -> str:
@@ -165,7 +165,7 @@ def _comments(result: Tuning) -> list[str]:
     title = result.measure.replace("_", "-")
     return [
         f"written by nlptx tune; mean {title} out of fold: {result.best.mean(result.measure):.4f},"
-        f" at the start: {result.default.mean(result.measure):.4f}",
+        f" with the starting settings: {result.default.mean(result.measure):.4f}",
         f"changed: {_changes(result.best)}",
     ]
 
@@ -185,7 +185,7 @@ def _as_json(result: Tuning) -> dict[str, Any]:
 
 
 def _draw(result: Tuning, output: str, reporter: Reporter) -> None:
-    """Print the settings that were tested on most folds, the best first, and the settings at the start."""
+    """Print the settings that were tested on most folds, the best first, and the starting settings."""
     from nlptx.experiments.halving import MEASURES
 
     sign = -1 if MEASURES[result.measure] else 1

@@ -1,4 +1,4 @@
-"""A cluster of worker processes, on this machine or on others, with the interface of a pool of workers.
+"""A cluster of worker processes, on this machine or on others, with the interface of a worker pool.
 
 dask.distributed manages the processes and the network. It is imported only if a cluster is used.
 """
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-# In seconds: maximum time to wait for the first worker, and interval at which the workers are checked.
-_FIRST_WORKER, _LOOK = 30, 5
-# Numbers of the tasks, for their names.
+# Maximum time to wait for the first worker, and interval between looks at the connected workers, in seconds.
+_FIRST_WORKER, _LOOK_EVERY = 30, 5
+# Task numbers, which are part of the task names.
 _NUMBERS = itertools.count()
 
 
 class Cluster:
     """The workers of a cluster. :meth:`map` works like the method of :class:`nlptx.runtime.workers.Workers`.
 
-    If a worker dies, its task is repeated. So a task must give the same result each time, and must not give a file its
-    final name before the file is complete.
+    If a worker dies, its task is repeated. Therefore, a task must produce the same result each time, and must not give
+    a file its final name before the file is complete.
 
     Args:
-        address: ``local:N`` for N processes on this machine, or ``tcp://HOST:PORT`` or ``tls://HOST:PORT`` of a
-            scheduler.
+        address: ``local:N`` for N processes on this machine, or the address of a scheduler, ``tcp://HOST:PORT`` or
+            ``tls://HOST:PORT``.
         requirements: properties that every worker must share with this machine.
         on_note: called with notes about the cluster.
         per_worker: number of tasks assigned to each worker at a time. With two, a worker never waits for the next task.
@@ -98,10 +98,10 @@ class Cluster:
             )
 
     def _facts(self) -> dict[str, tuple[str | None, str]]:
-        """Return, for each worker, why it is unsuitable (None if it is not), and its BLAS."""
+        """Return, for each worker, the reason why it is unsuitable (None if it is suitable), and its BLAS."""
         with loss_reported(self.address):
             answers = self._client.run(facts, self._requirements, on_error="return")
-        # A worker that ends meanwhile answers with an error of the connection.
+        # If a worker ends in the meantime, its answer is a connection error.
         return {worker: answer for worker, answer in answers.items() if not isinstance(answer, OSError)}
 
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = True) -> Iterator[R]:
@@ -114,7 +114,8 @@ class Cluster:
             isolated: has no effect, because the work never shares memory with the caller.
 
         Raises:
-            NlptxError: the connection to the scheduler is lost, or several workers died while they did the same task.
+            NlptxError: the connection to the scheduler is lost, or several workers died while they processed the same
+                task.
         """
         waiting = self._pending
         try:
@@ -141,7 +142,7 @@ class Cluster:
 
     def _limit(self) -> int:
         """Return the maximum number of tasks to assign at a time. It changes, because workers may join or leave."""
-        if time.monotonic() - self._looked > _LOOK:
+        if time.monotonic() - self._looked > _LOOK_EVERY:
             self._look()
         return self._per_worker * max(1, sum(self._threads.values()))
 
@@ -153,7 +154,7 @@ class Cluster:
         self._looked = time.monotonic()
 
     def _submit(self, work: Callable[[T], R], item: T) -> Future:
-        # Without restrictions, a worker that joins later can do the task too.
+        # Without restrictions, a worker that joins later can also take the task.
         allowed = list(self._threads) if self._unsuitable else None
         key = f"{getattr(work, '__name__', 'task')}-{next(_NUMBERS)}-{os.urandom(8).hex()}"
         with loss_reported(self.address):
@@ -169,7 +170,7 @@ class Cluster:
         while True:
             try:
                 with loss_reported(self.address):
-                    result: R = future.result(timeout=_LOOK)
+                    result: R = future.result(timeout=_LOOK_EVERY)
                 return result
             except TimeoutError:
                 if self._client.status != "running":
@@ -186,7 +187,7 @@ class Cluster:
                 raise NlptxError(
                     "the workers that processed this part of the input died, one after the other",
                     where=str(item),
-                    hint="They may need more memory: give fewer workers per machine, or a lower `memory`.",
+                    hint="They may need more memory: use fewer workers per machine, or a lower `memory`.",
                 ) from None
 
     def _refuse(self, error: UnsuitableWorkerError) -> None:

@@ -1,6 +1,6 @@
-"""Cross-validation and the search for settings on the workers of a cluster: each task trains and tests one model.
+"""Cross-validation and tuning on the workers of a cluster, where each task trains and tests one model.
 
-The texts and the results go through files in a folder to which all workers have access.
+The texts and the results go through files in a folder that all workers can access.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class ExperimentJob:
 
     Args:
         experiment: texts and folds, and the settings to start from.
-        folder: absolute path of a folder for intermediate results, to which all workers have access.
-        seed: seed of the folds and of training, if it is the same for all tasks.
+        folder: absolute path of a folder that all workers can access, for intermediate results.
+        seed: seed for the folds and for training, if it is the same for all tasks.
     """
 
     experiment: Stored[tuple[Experiment, Recipe]]
@@ -42,7 +42,7 @@ class ExperimentJob:
 
 @dataclass(frozen=True)
 class Fold:
-    """The task of training a model on all folds except one, and testing it on this one."""
+    """The task of training a model on all folds except one, and testing it on that fold."""
 
     seed: int
     fold: int
@@ -58,7 +58,7 @@ def folds_on(mapper: Mapper, experiment: Experiment, recipe: Recipe, folder: str
         mapper: a cluster, or the workers of this machine.
         experiment: texts and folds.
         recipe: how to train.
-        folder: folder for intermediate results, to which all workers have access.
+        folder: folder that all workers can access, for intermediate results.
 
     Raises:
         OutputError: the texts cannot be written to the folder.
@@ -74,14 +74,14 @@ def folds_on(mapper: Mapper, experiment: Experiment, recipe: Recipe, folder: str
 
 
 def steps_on(mapper: Mapper, experiment: Experiment, recipe: Recipe, folder: str, seed: int) -> RunSteps:
-    """Return a function that performs the steps of a search on a cluster, for :func:`nlptx.experiments.tuning.tune`.
+    """Return a function that performs the steps of tuning on a cluster, for :func:`nlptx.experiments.tuning.tune`.
 
     Args:
         mapper: a cluster, or the workers of this machine.
         experiment: texts and folds.
         recipe: settings to start from.
-        folder: folder for intermediate results, to which all workers have access.
-        seed: seed of the folds and of training.
+        folder: folder that all workers can access, for intermediate results.
+        seed: seed for the folds and for training.
 
     Raises:
         OutputError: the texts cannot be written to the folder.
@@ -103,7 +103,7 @@ def _write(experiment: Experiment, recipe: Recipe, folder: str) -> Stored[tuple[
 
 
 def _ignore(result: StoredCooccurrence | Embeddings) -> None:
-    """Do nothing with the counts and the word vectors of a fold."""
+    """Ignore the counts and the word vectors of a fold."""
 
 
 def _fold(job: ExperimentJob, task: Fold) -> Stored[tuple[dict[str, Any], list[str]]]:

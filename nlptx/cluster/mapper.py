@@ -1,4 +1,4 @@
-"""The interface that a cluster and the workers of one machine have in common."""
+"""The interface shared by a cluster and by the workers of one machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ R = TypeVar("R")
 
 
 class Mapper(Protocol):
-    """Common interface of a cluster and of the workers of one machine."""
+    """Something that runs tasks: a cluster, or the workers of one machine."""
 
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = ...) -> Iterator[R]:
         """Yield ``work(item)`` for each item, in order."""

@@ -1,9 +1,9 @@
 """PCA on the workers of a cluster. The result has the same bytes as on one machine.
 
-The rows of the transformed counts are cut into slices X_i, which depend only on the matrix. Each slice is a file in a
-folder to which all workers have access. For each product with X^T X, this process writes the block of vectors b to the
-folder, each task computes X_i^T (X_i b) for one slice, and this process adds the results in the order of the slices, as
-on one machine. Everything else, such as the orthogonalisation of the vectors, happens in this process.
+The transformed counts X are cut into slices of rows X_i, in a way that depends only on the matrix. Each slice is a file
+in a folder that all workers can access. For each product with X^T X, this process writes the block of vectors b to
+the folder, each task computes X_i^T (X_i b) for one slice, and this process adds the results in the order of the
+slices, as on one machine. Everything else, such as the orthogonalisation of the vectors, happens in this process.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PcaJob:
         counts: absolute path of the counts.
         settings: settings of the stage.
         dtype: dtype of the products.
-        folder: absolute path of a folder for intermediate results, to which all workers have access.
+        folder: absolute path of a folder that all workers can access, for intermediate results.
     """
 
     counts: str
@@ -49,7 +49,7 @@ class PcaJob:
 
 @dataclass(frozen=True)
 class Rows:
-    """A range of the rows of the matrix, ``first`` to ``after`` (exclusive), for which a task computes something."""
+    """The matrix rows ``first`` to ``after`` (exclusive) that a task processes."""
 
     first: int
     after: int
@@ -63,10 +63,10 @@ class StoredSlice:
     """A slice of the matrix whose entries are in a file.
 
     Args:
-        rows: the rows.
-        scaled: entries of the slice, after transforming and scaling.
-        shift: (rows,) the entries of the shift; see :class:`nlptx.pca.operators.Slice`.
-        squares: sum of the squares of the entries of the slice.
+        rows: rows of the slice.
+        scaled: transformed and scaled entries of the slice.
+        shift: (rows,) shift of each row; see :class:`nlptx.pca.operators.Slice`.
+        squares: sum of the squared entries of the slice.
     """
 
     rows: Rows
@@ -78,7 +78,7 @@ class StoredSlice:
         return str(self.rows)
 
     def open(self) -> Slice:
-        """Return the slice, whose entries are read when they are needed."""
+        """Return the slice. Its entries are read only when they are needed."""
         return Slice(slice(self.rows.first, self.rows.after), self.scaled.read, self.shift)
 
 
@@ -98,13 +98,13 @@ def fit_on(
 
     Args:
         mapper: a cluster, or the workers of this machine.
-        counts: path of the counts.
+        counts: path of the co-occurrence counts.
         settings: settings of the stage.
         seed: seed for the random starting block.
-        folder: absolute path of a folder for intermediate results, to which all workers have access.
-        workers: threads of this process for everything except the products.
-        budget: object that keeps the file of the counts open.
-        on_step: called with the name of a step, the number of its finished tasks, and the number of all its tasks.
+        folder: absolute path of a folder that all workers can access, for intermediate results.
+        workers: threads of this process, which do everything except the products.
+        budget: object that keeps the counts file open.
+        on_step: called with the name of a step, the number of its finished tasks, and its total number of tasks.
         on_round: callback for the progress of the power iteration.
 
     Raises:
@@ -168,5 +168,5 @@ def _transform(job: PcaJob, totals: Stored[NDArray] | None, rows: Rows) -> Store
 
 
 def _multiply(job: PcaJob, product: Multiply, block: Stored[NDArray], part: StoredSlice) -> Stored[Any]:
-    """Multiply a slice and a block of vectors."""
+    """Compute a product of a slice and a block of vectors, and store it."""
     return Stored.write(job.folder, "product", product(part.open(), block.read()))

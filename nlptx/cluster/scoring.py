@@ -1,6 +1,6 @@
-"""Scores texts that this process has read, on the workers of a cluster. ``evaluate`` uses it.
+"""Scores texts on the workers of a cluster, for ``evaluate``. This process reads the texts.
 
-The texts and their scores go through files in a folder to which all workers have access.
+The texts and their scores go through files in a folder that all workers can access.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class ScoreTexts:
     """The task of scoring texts.
 
     Args:
-        first: number of the first text, from 0.
+        first: index of the first text, from 0.
         count: number of texts.
         texts: the texts.
     """
@@ -41,14 +41,14 @@ def score_texts(
     mapper: Mapper,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> Iterator[Scored]:
-    """Yield the predictions for some texts, in order.
+    """Yield the prediction for each text, in order.
 
     Args:
-        texts: the texts.
+        texts: texts to score.
         model: absolute path of the model; None for the bundled model.
-        folder: folder for intermediate results, to which all workers have access.
+        folder: folder that all workers can access, for intermediate results.
         mapper: a cluster, or the workers of this machine.
-        on_progress: called with the number of texts that are scored.
+        on_progress: called with the number of texts that have been scored.
 
     Raises:
         ArtifactError: the model's weights are so large that a score is not a number.
@@ -69,7 +69,7 @@ def score_texts(
 
 
 def score_stored(model: str | None, folder: str, task: ScoreTexts) -> Stored[list[Scored]]:
-    """Score the texts of a task on a worker. See :func:`score_texts` for the arguments."""
+    """Score the texts of a task on a worker. For the other arguments, see :func:`score_texts`."""
     pairs = ((None, text) for text in task.texts.read())
     scored = [row for batch in score(_load(model), pairs, SERIAL) for _, row in batch]
     return Stored.write(folder, "scores", scored)

@@ -1,6 +1,6 @@
 """Objects that the tasks of a cluster exchange through files, so that they do not pass through the scheduler.
 
-The files are read by pickle, which can run code. So the folder must be private, like the cluster itself.
+The files are read by pickle, which can run code. Therefore, the folder must be private, like the cluster itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Stored(Generic[T]):
-    """An object in a file, of which only the name goes through the scheduler.
+    """An object in a file. Only the file name and the digest go through the scheduler.
 
     Args:
         path: absolute path of the file.
@@ -32,10 +32,10 @@ class Stored(Generic[T]):
 
     @classmethod
     def write(cls, folder: str, name: str, value: T) -> Stored[T]:
-        """Write an object. Its digest is part of the file name, so a task that is done twice disturbs nobody.
+        """Write an object. Its digest is part of the file name, so it does no harm if a task is done twice.
 
         Args:
-            folder: folder to which all workers have access.
+            folder: folder that all workers can access.
             name: first part of the file name.
             value: the object.
 
@@ -78,7 +78,7 @@ class Stored(Generic[T]):
         return CorruptError(
             f"an intermediate result cannot be read: {reason.lower()}",
             where=self.path,
-            hint="All workers must see the same files at the same paths.",
+            hint="All workers must be able to access the same files at the same paths.",
         )
 
 

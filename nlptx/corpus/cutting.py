@@ -12,7 +12,8 @@ from nlptx.errors import SettingsError
 
 # Limits of the number of bytes in a partition. A task for the largest partition takes half a minute and fits in the
 # memory of any worker, and the number of tasks stays small enough for a scheduler. Between the limits, the inputs are
-# cut into _PARTITIONS partitions, so that the workers finish at about the same time and their counts are added in one step.
+# cut into _PARTITIONS partitions, so that the workers finish at about the same time and their counts are added in one
+# step.
 _MAX_PARTITION, _MIN_PARTITION = 256 << 20, 32 << 20
 _PARTITIONS = 8
 # Formats in which every line can be read independently of the preceding lines.

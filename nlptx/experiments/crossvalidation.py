@@ -1,4 +1,4 @@
-"""Cross-validation: measures how well models predict the labels of texts that were left out of their training."""
+"""Cross-validation measures how well models predict the labels of texts that they were not trained on."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import SEED
 from nlptx.training.progress import Progress
 
-# Function that trains and tests models. It is given pairs of a seed and a fold, and yields, in order, the record of
-# each result and the remarks about it.
+# Function that trains and tests models. Its argument is a list of (seed, fold) pairs. For each pair, in order, it
+# yields the record of the result and the remarks about it.
 RunFolds = Callable[[Sequence[tuple[int, int]]], Generator[tuple[dict[str, Any], list[str]]]]
 
 
@@ -60,20 +60,20 @@ def cross_validate(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     on_note: Callable[[str], None] = lambda note: None,
 ) -> CrossValidation:
-    """For each fold, train a model on all other folds, and test it on this fold.
+    """Train a model for each fold, on all other folds, and test it on the fold that was left out.
 
-    Word vectors and n-gram features are made from the training part of each fold, unless the recipe contains vectors.
+    Word vectors and n-gram features are made anew for each fold, from the other folds, unless the recipe contains
+    vectors.
 
     Args:
         experiment: texts and number of folds.
         recipe: how to train; the default settings if None.
-        seeds: seeds of the splits into folds and of training. The cross-validation is repeated for each seed.
+        seeds: seeds for the split into folds and for training. The cross-validation is repeated for each seed.
         workers: threads or processes. Several folds are trained at the same time, each by some of the workers, because
             this is faster than using all workers for one fold. If there is too little memory, fewer folds are trained
             at the same time. The number of workers does not change the result.
         run_folds: function that trains and tests the models elsewhere, such as on a cluster; None to use ``workers``.
-        journal: journal that was entered with a ``with`` statement. Folds that it contains are not computed again. None
-            by default.
+        journal: an open journal (see :class:`.Journal`), whose folds are not computed again; none by default.
         on_fold: called with the result of each fold, even if the result was read from the journal.
         on_progress: callback for the progress of each step of training.
         on_note: callback for remarks; equal remarks of several folds are reported once.

@@ -23,21 +23,22 @@ from nlptx.training.progress import Progress
 
 # Number of new candidates per round.
 _CANDIDATES = 6
-# Measure that can be optimised -> whether larger values are better.
+# Measures that can be optimised -> whether larger values are better.
 MEASURES = {"log_loss": False, "accuracy": True}
-# Function that performs steps. It is given the steps, which it must request one at a time because their number depends
-# on the time, and their maximum number. It yields the record of each, in order; None if there was no time for a step.
+# Function that performs steps. Its arguments are an iterator over the steps and their maximum number. It must take the
+# steps one at a time, because their number depends on the remaining time. For each step, in order, it yields a record,
+# or None if there was no time for the step.
 RunSteps = Callable[[Iterator[Step], int], Generator[dict[str, Any] | None]]
 
 
 @dataclass
 class Trial:
-    """Settings that were tried.
+    """A candidate: settings to test, with their results.
 
     Args:
         values: all settings, as ``stage.setting`` -> value.
-        changes: settings that differ from the settings at the start of the search.
-        folds: number of each tested fold, from 0 -> its measures.
+        changes: settings that differ from the starting settings of the search.
+        folds: index of each fold on which the settings were tested, from 0 -> measures.
         seconds: time for training and testing.
         failure: reason why the settings cannot be used, or an empty string.
     """
@@ -49,17 +50,17 @@ class Trial:
     failure: str = ""
 
     def mean(self, measure: str, folds: Iterable[int] | None = None) -> float:
-        """Return the mean of a measure over some folds, by default over all tested folds; NaN if there are none."""
+        """Return the mean of a measure over some test folds, by default over all of them; NaN if there are none."""
         values = [getattr(self.folds[fold], measure) for fold in (self.folds if folds is None else folds)]
         return float(np.mean(values)) if values else float("nan")
 
 
 class OutOfTimeError(Exception):
-    """The next step would probably not end within the time limit."""
+    """The next step would probably exceed the time limit."""
 
 
 class Search:
-    """The state of a search; the arguments are those of :func:`nlptx.experiments.tuning.tune`.
+    """The state of a search. The other arguments are those of :func:`nlptx.experiments.tuning.tune`.
 
     Args:
         feature_cache: n-gram features that the candidates share.
@@ -96,16 +97,16 @@ class Search:
         return self._before + self.clock() - self._started
 
     def trial(self, values: Values) -> Trial:
-        """Add settings to the list of settings to try."""
+        """Add settings to the list of candidates."""
         self._names.add(name_of(values))
         changes = differences(values, self.trials[0].values) if self.trials else {}
         self.trials.append(Trial(values, changes))
         return self.trials[-1]
 
     def round(self, space: SearchSpace, best: Trial, number: int) -> Trial | None:
-        """Try changes of the best settings. Return the new best settings, or None if there is nothing left to try.
+        """Try changes to the best settings. Return the new best settings, or None if there is nothing left to try.
 
-        Each round begins with another fold, because otherwise settings that suit the first fold by chance would win.
+        Each round begins with a different fold; otherwise, settings that suit the first fold by chance would win.
 
         Raises:
             OutOfTimeError: the time is used up.
@@ -125,10 +126,10 @@ class Search:
         return candidates[0] if candidates else best
 
     def steps(self, trials: Sequence[Trial], folds: Sequence[int]) -> None:
-        """Evaluate settings on their next folds. Each worker performs one step at a time, on its part of the cores.
+        """Evaluate candidates on some folds. Each worker performs one step at a time, on its part of the cores.
 
         Raises:
-            OutOfTimeError: the remaining time is probably too short for one of the steps.
+            OutOfTimeError: the remaining time is probably too short for the next step.
         """
         tasks = [(trial, fold) for fold in folds for trial in trials]
         open_tasks = [task for task in tasks if _name(*task) not in self.journal.records]
@@ -195,20 +196,20 @@ class Search:
         self.on_step(f"{title}  {progress.title}", self.spent / self.seconds if self.seconds > 0 else 1.0)
 
     def _expected(self, trial: Trial) -> float:
-        """Return the expected time of the next step: the mean for these settings or, failing that, for all settings."""
+        """Return the expected time of the next step: the mean over this candidate's steps, or else over all steps."""
         for trials in ([trial], self.trials):
             if steps := sum(len(each.folds) for each in trials):
                 return sum(each.seconds for each in trials) / steps
         return 0.0
 
     def _difference(self, trial: Trial, other: Trial) -> float:
-        """Return how much worse the mean of some settings is than the mean of other settings, on the same folds."""
+        """Return how much worse the mean of ``trial`` is than the mean of ``other``, on the same folds."""
         difference = trial.mean(self.measure) - other.mean(self.measure, trial.folds)
         return -difference if MEASURES[self.measure] else difference
 
 
 def rungs(folds: int, first: int = 0) -> list[list[int]]:
-    """Return three groups of folds that are tested together: the first fold, the next two, and the others."""
+    """Return three groups of folds, which are used one after the other: the first fold, the next two, and the rest."""
     order = [(first + number) % folds for number in range(folds)]
     return [part for part in (order[:1], order[1:3], order[3:]) if part]
 

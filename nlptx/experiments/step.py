@@ -1,4 +1,4 @@
-"""A step of a search for settings: it trains a model with certain settings on all folds except one, and tests it."""
+"""A step of a search for settings: a model is trained on all folds except one, and tested on that fold."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Step:
     Args:
         values: all settings.
         fold: number of the fold, from 0.
-        required: whether settings that cannot be used are an error. Otherwise the result says that they failed.
+        required: whether settings that cannot be used cause an error. If False, the result records the failure.
         expected: expected time, in seconds.
     """
 
@@ -46,12 +46,12 @@ def run_step(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> dict[str, Any]:
-    """Perform a step, and return its measures, the reason if it failed, and its time in seconds, as JSON values.
+    """Perform a step. Return its measures, its failure (empty if it succeeded) and its seconds, as JSON values.
 
     Args:
         experiment: texts and folds.
-        recipe: settings at the start of the search.
-        seed: seed of the folds and of training.
+        recipe: starting settings of the search.
+        seed: seed for the folds and for training.
         step: the step.
         workers: threads or processes; they do not change the result.
         feature_cache: n-gram features that several steps share.
