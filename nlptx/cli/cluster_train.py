@@ -16,13 +16,13 @@ from nlptx.sampling.splits import FOLDS
 from nlptx.settings import TrainSettings
 from nlptx.training.fit import fit
 
-# Number of texts on which a model is trained to estimate the time.
+# Number of texts in the sample on which a model is trained to estimate the time.
 _SAMPLE = 2000
 
 
 @contextmanager
 def training_workers(cluster: ClusterOptions, output: str, run: Run) -> Iterator[Workers]:
-    """Return the workers of this machine, or those of this machine and a cluster."""
+    """Return the workers of this machine, together with those of the cluster if one is used."""
     if cluster.address is None:
         yield Workers(run.jobs, processes=True)
         return
@@ -41,7 +41,7 @@ def print_training_plan(
     cluster: ClusterOptions,
     run: Run,
 ) -> None:
-    """Print the number of texts, the number of tasks, and the time of training without the cluster.
+    """Print the number of texts, the number of tasks, and the estimated training time without the cluster.
 
     Args:
         found: the training data.

@@ -67,7 +67,7 @@ class OneStep:
             )
         self.reporter.detail(f"settings of cooccur: {cooccur.to_dict()}")
         self.reporter.detail(f"settings of pca: {pca.to_dict()}")
-        # Unless these options of cooccur are given, those of train apply, which must not change the model.
+        # If these options of cooccur are not set, those of train apply. They must not change the model.
         given = {name: self._cooccur.get_parameter_source(name) for name in ("memory", "tmp_dir")}
         memory, tmp_dir = (
             self._own[name] if name in self._own and source is ParameterSource.DEFAULT else self._cooccur.params[name]

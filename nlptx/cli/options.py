@@ -112,7 +112,7 @@ class Size(click.ParamType):
 
 
 def memory_options_in(group: str) -> Callable[[Function], Function]:
-    """Add the options for the memory limit of a stage, in a section of the help, and the folder of temporary files."""
+    """Add the options for the memory limit of a stage, in the given help section, and for its temporary folder."""
 
     def check(context: click.Context, parameter: click.Parameter, value: int) -> int:
         if value < LEAST_MEMORY:

@@ -1,4 +1,4 @@
-"""Workers of which some are on a cluster. They do the work that can be done anywhere; threads do the rest."""
+"""Workers on a cluster, for the work that can be done anywhere, and workers on this machine for everything else."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ S = TypeVar("S")
 class ClusterWorkers(Workers):
     """The workers of this machine and those of a cluster.
 
-    Only :meth:`map_shared` uses the cluster. Its data and its results go through files in a folder to which all workers
-    have access.
+    Only :meth:`map_shared` uses the cluster. Its data and its results go through files in a folder that all workers can
+    access.
 
     Args:
         jobs: number of workers of this machine; all cores by default.
@@ -33,10 +33,11 @@ class ClusterWorkers(Workers):
         self._folder = folder
 
     def map_shared(self, work: Callable[[S, T], R], shared: S, items: Iterable[T]) -> Iterator[R]:
-        """Do the same as :meth:`Workers.map_shared`, on the cluster.
+        """Yield the results of :meth:`Workers.map_shared`, computed on the cluster.
 
         Raises:
-            NlptxError: the connection to the scheduler is lost, or several workers died while they did the same task.
+            NlptxError: the connection to the scheduler is lost, or several workers died while they processed the same
+                task.
             OutputError: the data cannot be written to the folder.
         """
         stored = Stored.write(self._folder, "shared", shared)
