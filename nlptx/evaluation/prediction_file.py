@@ -123,7 +123,7 @@ def _read_cells(path: str, documents: Sequence[Document], reading: ReadOptions, 
         raise DataError(
             f"there are no predictions; the columns are {names}",
             where=path,
-            hint="Rename the column with the predicted label to 'predicted', or add a column prob_LABEL for each label.",
+            hint="Rename the column with the predicted label to 'predicted', or add a column prob_LABEL per label.",
         )
     if column is None and reading.label_separator is not None:
         raise DataError(
