@@ -60,7 +60,7 @@ def _checked(element: Any, separator: str, name: str) -> tuple[str, ...]:
         if separator in label:
             raise LabelError(
                 f"`{name}` contains {label!r}, but {separator!r} separates the labels of a text",
-                hint="Choose a `label_separator` that no label contains.",
+                hint="Set `label_separator` to a string that no label contains.",
             )
     return tuple(sorted(set(element)))
 

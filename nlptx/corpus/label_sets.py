@@ -16,7 +16,7 @@ def read_labels(
 
     Args:
         cells: contents of the label column, or folder names.
-        options: reading options. Their label map applies to each label in a cell.
+        options: reading options; the label map in them applies to each label in a cell.
         on_note: called with notes about labels.
 
     Raises:

@@ -123,7 +123,7 @@ def _joined(values: list[Any], where: str, separator: str) -> str | None:
         raise BadRowError(
             f"the label {wrong!r} contains the separator {separator!r}",
             where=where,
-            hint="Choose a `label_separator` that no label contains.",
+            hint="Set `label_separator` to a string that no label contains.",
         )
     return separator.join(labels) or None
 

@@ -1,4 +1,4 @@
-"""Training targets: the class of each text, (texts,) int64; or, for multi-label texts, label sets, (texts, C) bool."""
+"""Training targets: the classes of single-label texts, (texts,) int64, or of multi-label texts, (texts, C) bool."""
 
 from __future__ import annotations
 
