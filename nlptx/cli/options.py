@@ -16,7 +16,7 @@ from nlptx.cli.option_names import as_options
 from nlptx.cli.reporter import Reporter
 from nlptx.presets import EFFORTS, PRESETS
 from nlptx.runtime.blas import load_blas
-from nlptx.settings import DEFAULT_MEMORY, MIN_MEMORY, MAIN, SEED, Settings
+from nlptx.settings import DEFAULT_MEMORY, MAIN, MIN_MEMORY, SEED, Settings
 
 Function = Callable[..., Any]
 # Prefixes of context keys. A prefix and a command name form the key of the command's preset or effort.
