@@ -88,7 +88,7 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     tokens = model.vocabulary.tokenizer(text)
     known = [position for position, token in enumerate(tokens) if token in model.vocabulary.index]
     known_ids = model.vocabulary.encode_tokens(tokens)
-    ids = known_ids[: model.settings.most_words]
+    ids = known_ids[: model.settings.max_tokens]
     if not len(ids):
         raise DataError("the text has no word that the model knows")
     overflow_safe = model.overflow_safe()

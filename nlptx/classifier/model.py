@@ -99,7 +99,7 @@ class Model:
 
     def encode(self, text: str) -> NDArray[np.int32]:
         """Return the ids of the known words of a text, up to the maximum number that the network reads."""
-        return self.vocabulary.encode(text)[: self.settings.most_words]
+        return self.vocabulary.encode(text)[: self.settings.max_tokens]
 
     def as_float64(self) -> Self:
         """Return a copy of the model that computes in float64."""

@@ -117,8 +117,8 @@ def score(
 def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner, meter: SurpriseMeter) -> list[Scored]:
     tokens = encode_tokens(model.vocabulary, texts, scanner)
     encoded = tokens.known_ids()
-    most_words = model.settings.most_words
-    read = encoded if most_words is None else [ids[:most_words] for ids in encoded]
+    max_tokens = model.settings.max_tokens
+    read = encoded if max_tokens is None else [ids[:max_tokens] for ids in encoded]
     probabilities = model.probabilities(read)
     scores = model.scores(probabilities)
     chosen = model.decision.choose(probabilities)

@@ -141,12 +141,12 @@ class TypicalSurprise:
         first = tokens.first_of_runs()
         means, lengths = [], []
         for part in in_lengths(tokens.numbers[first], tokens.sums(first, np.int64)):
-            words, place, inside = np.unique(part, return_inverse=True, return_counts=True)
+            words, index, inside = np.unique(part, return_inverse=True, return_counts=True)
             # After subtracting this text, a word counts as unknown if its count is lower than the counts of all known
             # words.
             rest = counts[words] - inside
             corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
-            sums = np.cumsum(np.append(0, np.where(rest >= surprise.rarest, corrected, unknown[words])[place]))
+            sums = np.cumsum(np.append(0, np.where(rest >= surprise.rarest, corrected, unknown[words])[index]))
             for length in {min(len(part), _LONGEST), *(size for size in _PASSAGES if size < len(part))} - {0}:
                 start = (len(part) - length) // 2
                 means.append((sums[start + length] - sums[start]) / length)

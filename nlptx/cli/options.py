@@ -16,7 +16,7 @@ from nlptx.cli.option_names import as_options
 from nlptx.cli.reporter import Reporter
 from nlptx.presets import EFFORTS, PRESETS
 from nlptx.runtime.blas import load_blas
-from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, MAIN, SEED, Settings
+from nlptx.settings import DEFAULT_MEMORY, MAIN, MIN_MEMORY, SEED, Settings
 
 Function = Callable[..., Any]
 # Prefixes of context keys. A prefix and a command name form the key of the command's preset or effort.
@@ -115,8 +115,8 @@ def memory_options_in(group: str) -> Callable[[Function], Function]:
     """Add the options for the memory limit of a stage, in the given help section, and for its temporary folder."""
 
     def check(context: click.Context, parameter: click.Parameter, value: int) -> int:
-        if value < LEAST_MEMORY:
-            raise click.BadParameter(f"at least {LEAST_MEMORY >> 20}M is needed.", context, parameter)
+        if value < MIN_MEMORY:
+            raise click.BadParameter(f"at least {MIN_MEMORY >> 20}M is needed.", context, parameter)
         return value
 
     memory = option(

@@ -209,9 +209,9 @@ def rounded(probabilities: Sequence[float]) -> list[float]:
     """
     unit = 10**_DIGITS
     floors = [int(p * unit) for p in probabilities]
-    lost = sorted(range(len(floors)), key=lambda place: floors[place] - probabilities[place] * unit)
-    for place in lost[: unit - sum(floors)]:
-        floors[place] += 1
+    lost = sorted(range(len(floors)), key=lambda index: floors[index] - probabilities[index] * unit)
+    for index in lost[: unit - sum(floors)]:
+        floors[index] += 1
     return [floor / unit for floor in floors]
 
 

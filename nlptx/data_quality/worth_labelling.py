@@ -151,8 +151,8 @@ def choose(margins: NDArray[np.float64], ngrams: sp.csr_matrix, count: int) -> N
             with_chosen = (rows @ unit[chosen].T).max(axis=1).toarray().ravel() >= _SIMILAR
         among = (rows @ rows.T).toarray() >= _SIMILAR
         kept = np.zeros(len(group), bool)
-        for place in range(len(group)):
-            kept[place] = not with_chosen[place] and not (among[place] & kept).any()
+        for index in range(len(group)):
+            kept[index] = not with_chosen[index] and not (among[index] & kept).any()
         chosen += group[kept].tolist()
         left_out += group[~kept].tolist()
     return np.array((chosen + left_out)[:count], np.int64)

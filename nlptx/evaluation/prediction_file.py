@@ -184,8 +184,8 @@ def _probabilities(
             where=documents[0].source,
         )
     result = np.zeros((len(documents), len(names)))
-    places = [names.index(label) for label in columns]
-    result[:, places] = read_probabilities(documents, list(columns.values()), sums_to_one, on_note)
+    columns_of = [names.index(label) for label in columns]
+    result[:, columns_of] = read_probabilities(documents, list(columns.values()), sums_to_one, on_note)
     if missing := [label for label in names if label not in columns]:
         on_note(
             f"{documents[0].source}: no column with the probability of {', '.join(missing)};"

@@ -39,5 +39,5 @@ def corrected_interval(values: Sequence[float], folds: int, low: float = 0, high
 
     count = len(values)
     mean, std = float(np.mean(values)), float(np.std(values, ddof=1))
-    half = float(stdtrit(count - 1, 0.975)) * std * math.sqrt(1 / count + 1 / (folds - 1))
-    return Spread(mean, std, max(low, mean - half), min(high, mean + half))
+    half_width = float(stdtrit(count - 1, 0.975)) * std * math.sqrt(1 / count + 1 / (folds - 1))
+    return Spread(mean, std, max(low, mean - half_width), min(high, mean + half_width))

@@ -90,6 +90,6 @@ def _changes(
     net = np.bincount(number, step[kept], len(pairs))  # change in the number of occurrences
     word, ngram = np.divmod(pairs, max(known, 1))
     distinct, occurrences = np.unique(np.append(found[found < known], known), return_counts=True)
-    place = np.searchsorted(distinct, ngram)
-    before = np.where(distinct[place] == ngram, occurrences[place], 0)
+    index = np.searchsorted(distinct, ngram)
+    before = np.where(distinct[index] == ngram, occurrences[index], 0)
     return word, ngram, np.where(before > 0, np.minimum(net, 0) / np.maximum(before, 1), net > 0)

@@ -9,7 +9,7 @@ from nlptx.settings.declaration import MAIN, Settings, setting
 
 SEED = 1
 # Default and minimum memory limit of a stage, in bytes, not including the interpreter and its libraries.
-DEFAULT_MEMORY, LEAST_MEMORY = 4 << 30, 64 << 20
+DEFAULT_MEMORY, MIN_MEMORY = 4 << 30, 64 << 20
 CHECKPOINT_MINUTES = 5.0
 # Minimum Jaccard similarity of texts that ``nlptx check`` reports as nearly the same.
 SIMILARITY = 0.8
@@ -155,7 +155,7 @@ class NetworkSettings(Settings):
             raise SettingsError("`pool=flatten` needs a fixed number of words", hint="Add `long_texts=head`.")
 
     @property
-    def most_words(self) -> int | None:
+    def max_tokens(self) -> int | None:
         """Maximum number of words to read from a text, or None for no limit."""
         return self.attention_window if self.long_texts == "head" else None
 

@@ -59,8 +59,10 @@ def calibrate(model: Model, outputs: NDArray, valid: Examples) -> None:
 
     A multi-label model also has only one temperature, which minimises the sum of the log-losses of its labels.
 
-    Args: model: model to calibrate; modified in place. Its history records the calibration. outputs: (texts, outputs)
-        its network outputs for the held-out texts. valid: the held-out texts.
+    Args:
+        model: model to calibrate; modified in place. Its history records the calibration.
+        outputs: (texts, outputs) its network outputs for the held-out texts.
+        valid: the held-out texts.
     """
     if model.settings.calibrate:
         model.temperature = find_temperature(model.as_probabilities, outputs, valid.targets, valid.weights)
