@@ -143,7 +143,7 @@ class NetworkSettings(Settings):
     )
     loss: str = setting(
         "cross-entropy",
-        "binary-cross-entropy: for multi-label data.",
+        "binary-cross-entropy: multi-label.",
         "Network",
         choices=("cross-entropy", "squared-error", "binary-cross-entropy"),
     )

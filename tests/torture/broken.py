@@ -14,7 +14,7 @@ def renames_too_early():
     from nlptx.io import atomic_write
 
     @contextlib.contextmanager
-    def write_last(path):
+    def write_last(path, *, durable=True):
         temporary = f"{path}.0.tmp"
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         os.replace(temporary, path)
@@ -44,7 +44,7 @@ def ignores_full_disk():
     from nlptx.io import atomic_write
 
     @contextlib.contextmanager
-    def ignore_errors(path):
+    def ignore_errors(path, *, durable=True):
         with contextlib.suppress(OutputError), honest(path) as file:
             yield file
 
