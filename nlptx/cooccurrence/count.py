@@ -55,7 +55,7 @@ def count_corpus(
             :class:`TokenStream`.
         workers: threads that read the corpus, and threads or processes that count. Their number does not change the
             counts.
-        word_memory: number of bytes for the distinct words; by default half of the memory limit.
+        word_memory: maximum number of bytes for the distinct words; by default half of the memory limit.
 
     Raises:
         DataError: the corpus is empty, or no word is frequent enough.
@@ -110,10 +110,10 @@ def count_known(
         settings: settings of the stage.
         space: memory limit and folder for temporary files.
         workers: threads or processes; they do not change the counts.
-        in_units: whether to return the sums as integer numbers of units, which can be added to the sums of other texts.
+        in_units: whether to return integer numbers of units, which can be added to the counts of other texts.
     """
-    units, one = unit_weights(settings.weighting, settings.window)
-    one = 1 if in_units else one
+    units, units_per_count = unit_weights(settings.weighting, settings.window)
+    units_per_count = 1 if in_units else units_per_count
     longest = max((int(part.max(initial=0)) for part in stream.lengths.parts()), default=0)
     padding = _BYTES_PER_PADDING * _reach(settings.window, longest)
     single = _BYTES_PER_TOKEN * len(stream.ids) + padding * len(stream.lengths) <= space.memory
@@ -125,7 +125,7 @@ def count_known(
         segments = list(_grouped([lengths], tokens))
         index = build_index(stream.ids, done, segments, known, words, reach, workers)
         done += int(lengths.sum())
-        run = SpilledMatrix(words, space, one if single else 1)
+        run = SpilledMatrix(words, space, units_per_count if single else 1)
         for rows in count_pairs(PairCounter(index, units[:reach]), workers):
             run.append(rows)
         del index, rows  # frees the block and the row buffers
@@ -135,27 +135,29 @@ def count_known(
     stream.close()
     if not runs:
         return SpilledMatrix.empty(words, space)
-    return runs[0] if single else sum_runs(runs, space, workers, one)
+    return runs[0] if single else sum_runs(runs, space, workers, units_per_count)
 
 
 def add_run(
     runs: list[SpilledMatrix], run: SpilledMatrix, space: MemoryBudget, workers: Workers
 ) -> list[SpilledMatrix]:
-    """Add a partial matrix to a list. If the files of the list would be too many, sum its matrices. Return the list."""
+    """Append a partial matrix to a list, and replace the list by its sum if it is long. Return the list."""
     runs = [*runs, run]
     return [sum_runs(runs, space, workers)] if len(runs) == _FAN_IN else runs
 
 
-def sum_runs(runs: list[SpilledMatrix], space: MemoryBudget, workers: Workers, one: int = 1) -> SpilledMatrix:
-    """Return the sum of partial matrices, divided by ``one``, the number of units in a weight of 1."""
+def sum_runs(
+    runs: list[SpilledMatrix], space: MemoryBudget, workers: Workers, units_per_count: int = 1
+) -> SpilledMatrix:
+    """Return the sum of partial matrices, divided by ``units_per_count``, the number of units in a weight of 1."""
     # imported here because it imports SciPy, which takes as long as counting a small corpus
     from nlptx.cooccurrence.merge import merge
 
-    return merge(runs, space, workers, one)
+    return merge(runs, space, workers, units_per_count)
 
 
 def stream_details(stream: TokenStream, vocabulary: Vocabulary) -> dict[str, int]:
-    """Return the numbers of tokens and distinct words of a stream, and of tokens in the vocabulary."""
+    """Return a stream's numbers of tokens, of tokens in the vocabulary, and of distinct words."""
     return {
         "tokens": int(stream.totals.sum()),
         "known_tokens": int(vocabulary.counts.sum()),
@@ -170,7 +172,7 @@ def choose_words(stream: TokenStream, settings: CountSettings) -> Vocabulary:
 
 
 def vocabulary_from(counts: dict[bytes, int], settings: CountSettings) -> Vocabulary:
-    """Return the most frequent of some words. Raises DataError if no word is frequent enough."""
+    """Return the most frequent of these words. Raises DataError if no word is frequent enough."""
     words = rank_words(counts, settings.min_count, settings.max_words)
     if not words:
         if not counts:
@@ -179,7 +181,7 @@ def vocabulary_from(counts: dict[bytes, int], settings: CountSettings) -> Vocabu
         raise DataError(
             f"no word occurs {settings.min_count} times;"
             f" the most frequent, {as_text(top)!r}, occurs {counts[top]} times",
-            hint="Lower `min_count`, or give more text.",
+            hint="Lower `min_count`, or use more text.",
         )
     totals = np.array([counts[word] for word in words], np.int64)
     tokenizer = Tokenizer(settings.tokenizer, settings.lowercase)

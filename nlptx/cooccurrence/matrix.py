@@ -45,7 +45,7 @@ class Cooccurrence:
         return f"<Cooccurrence: {len(self.vocabulary):,} words, {self.matrix.nnz:,} entries>"
 
     def save(self, path: FilePath) -> None:
-        """Write the counts to a file atomically; ``scipy.sparse.load_npz`` can also read it. Raises OutputError."""
+        """Write the counts to a file atomically. ``scipy.sparse.load_npz`` can read it too. Raises OutputError."""
         write(path, self.to_artifact())
 
     @classmethod
@@ -59,7 +59,7 @@ class Cooccurrence:
         return load(path, KIND, cls.from_artifact)
 
     def to_artifact(self) -> Artifact:
-        """Return the artifact; ``scipy.sparse.load_npz`` can also read its file."""
+        """Return the artifact, whose file ``scipy.sparse.load_npz`` can also read."""
         indices = self.matrix.indices.astype(np.int32, copy=False)
         return matrix_artifact(
             self.matrix.indptr, indices, self.matrix.data, self.vocabulary, self.settings, self.details

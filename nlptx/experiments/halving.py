@@ -161,7 +161,8 @@ class Search:
         together = side_by_side(self.experiment, self.workers, count)
         each = Workers(max(1, self.workers.jobs // together), processes=self.workers.processes)
 
-        def work(step: Step) -> dict[str, Any] | None:
+        def work(plain: tuple[Any, ...]) -> dict[str, Any] | None:
+            step = Step(*plain)
             # A step may have to wait for a worker, so the remaining time is tested again when the step starts.
             if not self._in_time(step):
                 return None
@@ -170,7 +171,9 @@ class Search:
             return run_step(self.experiment, self.recipe, self.seed, step, each, self.feature_cache, show, self.clock)
 
         with self.workers.at_most(together) as pool:
-            yield from pool.map(work, steps, isolated=True)
+            # A worker process receives plain values, because unpickling them runs no code from other modules.
+            plain = ((step.values, step.fold, step.required, step.expected) for step in steps)
+            yield from pool.map(work, plain, isolated=True)
 
     def _in_time(self, step: Step) -> bool:
         return self.spent < self.seconds and self.spent + step.expected <= self.seconds

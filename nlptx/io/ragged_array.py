@@ -17,9 +17,9 @@ _MAX_GAPS, _SMALL = 0.95, 1 << 12
 
 
 class RaggedArray(Sequence[NDArray[Any]]):
-    """A sequence of one-dimensional arrays. It holds two numbers per array, but no Python object.
+    """A sequence of one-dimensional arrays, stored without a Python object per array.
 
-    Several threads and forked processes may read it at the same time. A selection of arrays shares the entries.
+    Several threads and forked processes may read it at the same time. Selections share the entries with the original.
 
     Args:
         entries: the entries of all arrays, in memory or in a temporary file.
@@ -45,7 +45,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
     def collected(
         cls, parts: Iterable[tuple[NDArray[Any], NDArray[np.integer]]], dtype: DTypeLike, budget: MemoryBudget
     ) -> Self:
-        """Store arrays that arrive in parts, in memory if they need little of it.
+        """Store arrays that arrive in parts: in memory if they are small, and otherwise in a temporary file.
 
         Args:
             parts: entries of some arrays, one array after another, and the length of each of these arrays.
@@ -77,7 +77,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
         return self._read(start, start + int(self.lengths[chosen]))
 
     def take(self, chosen: NDArray[np.integer] | NDArray[np.bool_]) -> RaggedArray:
-        """Return a selection of arrays, given by their indices or by a boolean for each array."""
+        """Return the arrays selected by their indices, or by one boolean per array."""
         return RaggedArray(self._entries, self.starts[chosen], self.lengths[chosen])
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
@@ -95,7 +95,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
     def last_entries(self, count: int) -> NDArray[Any]:
         """Return the last ``count`` entries of each array, (arrays, count). No array may have fewer."""
         result = np.empty((len(self), count), self._entries.dtype)
-        order = np.argsort(self.starts, kind="stable")  # reads a file from its start to its end
+        order = np.argsort(self.starts, kind="stable")  # so that a file is read from its start to its end
         for first in range(0, len(self), _TOGETHER):
             rows = order[first : first + _TOGETHER]
             ends = self.starts[rows] + self.lengths[rows]

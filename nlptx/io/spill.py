@@ -1,6 +1,6 @@
-"""Growing arrays that are in memory while they are small, and move to a temporary file when they become large.
+"""Growing arrays that stay in memory while they are small, and move to a temporary file when they become large.
 
-The temporary files have no names, so the operating system removes them, however the process ends.
+The temporary files have no names, so the operating system removes them however the process ends.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from nlptx.settings import DEFAULT_MEMORY
 
 # Number of bytes that are read at a time when an array is read in parts.
 _PART = 8 << 20
-# Fraction of the memory limit that one of the large arrays of a stage may occupy in memory.
+# Each large array of a stage may occupy 1/_SHARE of the memory limit in memory.
 _SHARE = 16
-# Number of bytes that must stay free on the disk, because other programs write to it too.
+# Number of bytes that must stay free on the disk, because other programs also write to it.
 _RESERVE = 64 << 20
 
 
@@ -34,7 +34,7 @@ def as_bytes(array: NDArray[Any]) -> memoryview:
 
 
 def read_exactly(file: BinaryIO, view: memoryview, offset: int) -> None:
-    """Fill ``view`` with the bytes of a file from ``offset`` on. Raises EOFError if the file is too short."""
+    """Fill ``view`` with the bytes of a file that begin at ``offset``. Raises EOFError if the file is too short."""
     while view:
         count = os.preadv(file.fileno(), [view], offset)
         if not count:
@@ -43,7 +43,7 @@ def read_exactly(file: BinaryIO, view: memoryview, offset: int) -> None:
 
 
 class MemoryBudget:
-    """The memory limit of a stage, and the folder for temporary files, which contain the data that exceeds the limit.
+    """The memory limit of a stage, and the folder for temporary files with the data that exceeds the limit.
 
     The files are closed at the end of the ``with`` block.
 
@@ -71,7 +71,7 @@ class MemoryBudget:
 
     @property
     def share(self) -> int:
-        """Number of bytes that one of the large arrays of a stage may occupy in memory."""
+        """Number of bytes that each large array of a stage may occupy in memory."""
         return self.memory // _SHARE
 
     def spilled_array(self, dtype: DTypeLike, memory: int) -> SpilledArray:
@@ -130,7 +130,7 @@ class SpilledArray:
     Args:
         dtype: dtype of the entries.
         memory: number of bytes that the array may occupy in memory before it moves to a file.
-        budget: object that opens the file.
+        budget: opens the temporary file.
     """
 
     def __init__(self, dtype: np.dtype[Any], memory: int, budget: MemoryBudget) -> None:
@@ -175,7 +175,7 @@ class SpilledArray:
             self._parts, self._ends = [], []
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return the entries ``start`` to ``stop`` (exclusive). Several threads may do so at the same time."""
+        """Return the entries ``start`` to ``stop`` (exclusive). Several threads may call it at the same time."""
         result = np.empty(stop - start, self.dtype)
         if self._file is None:
             number = bisect_right(self._ends, start)

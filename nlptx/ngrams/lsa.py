@@ -48,10 +48,10 @@ class TextComponents:
     """Components of a set of texts.
 
     Args:
-        rows: (T, G) float32 matrix X of the texts.
-        scores: (T, K) float32 components of the texts, centred and divided by a single number so that their mean square
-            is 1. Both means are weighted by the weights of the texts.
-        lift: (T, K) float32 matrix that converts a linear model on the scores to a linear model on the n-grams; see
+        rows: (texts, G) float32 matrix X of the texts.
+        scores: (texts, K) float32 components of the texts, centred and divided by a single number so that their mean
+            square is 1. Both means are weighted by the weights of the texts.
+        lift: (texts, K) float32 matrix that converts a linear model on the scores to a linear model on the n-grams; see
             :meth:`to_ngrams`.
         mean: (K,) float32 mean that was subtracted from the components, on the scale of the scores.
     """
@@ -62,7 +62,7 @@ class TextComponents:
     mean: NDArray[np.float32]
 
     def self_outputs(self, slopes: NDArray) -> NDArray:
-        """Return the contribution (T, E) of each text to its own output in a model ``scores @ slopes``.
+        """Return the contribution (texts, E) of each text to its own output in a model ``scores @ slopes``.
 
         With a = lift @ slopes, the output x_t' X' a of text t is a sum over all texts. Text t itself contributes
         |x_t|^2 a_t. The output for a text that is not among the rows contains no such contribution.
@@ -124,12 +124,12 @@ def find_components(
     is D X = U S V'; the components are F = X V, and a linear model F b has the n-gram weights X' D U S^-1 b.
 
     Args:
-        rows: (T, G) float32 rows of the texts.
+        rows: (texts, G) float32 rows of the texts.
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
         workers: threads to use; they do not change the result.
         on_progress: callback for the completed fraction and a description of the progress.
-        text_weights: (T,) weight of each text, or None.
+        text_weights: (texts,) weight of each text, or None.
 
     Raises:
         NlptxError: the power iteration does not converge.
@@ -193,7 +193,7 @@ def _scaled(rows: sp.csr_matrix, factors: NDArray[np.float32]) -> sp.csr_matrix:
 
 
 def _products(rows: sp.csr_matrix, block: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return X X' times a block (T, K), computed a few columns at a time to save memory."""
+    """Return X X' times a block (texts, K), computed a few columns at a time to save memory."""
     starts = range(0, block.shape[1], _COLUMNS)
     return np.hstack([rows @ (rows.T @ block[:, start : start + _COLUMNS]) for start in starts])
 

@@ -1,7 +1,7 @@
 """N-gram features for many labels, fitted out of fold as in :mod:`nlptx.ngrams.cross_fit`.
 
-There is one linear model per label (:mod:`nlptx.ngrams.one_vs_rest`). There are neither token features nor components
-of texts, because they would need memory for every pair of an n-gram and a label.
+There is one linear model per label (:mod:`nlptx.ngrams.one_vs_rest`). There are no token features and no LSA
+components, because they would need memory for every pair of an n-gram and a label.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Forked processes that work on items sent to them, and how they handle stop signals.
+"""Forked processes that work on the items that the parent sends them, and the handling of stop signals.
 
-Only the parent handles signals, because it decides what to finish and what to save; its child processes ignore them.
+Only the parent handles stop signals, because it decides what to finish and save; the child processes ignore them.
 When the parent ends, for whatever reason, the pipes through which the children receive items are closed, so the
 children end too.
 """
@@ -49,7 +49,7 @@ class Process:
             self._pipes = pipes.pop_all()
 
     def start(self, item: Any) -> Callable[[], Any]:
-        """Send an item; return a function that waits for the result and returns it.
+        """Send an item, and return a function that waits for the result and returns it.
 
         Raises:
             NlptxError: the process was killed. The returned function also raises this error, and any error that
@@ -83,17 +83,17 @@ class Process:
 def is_only_thread() -> bool:
     """Return whether the caller is the only thread of this program that runs Python, so that forking is safe.
 
-    A fork copies the locks that other threads hold, but not these threads, so a child process could wait forever for a
-    lock: of a module that is being imported, of a log, or of a library. Notebooks always have such threads. Threads
-    outside Python do not matter here: the C library prepares its memory for a fork, OpenBLAS stops its threads before a
-    fork and starts them again afterwards, and the child processes use one BLAS thread and no OpenMP.
+    A fork copies the locks that other threads hold, but not the threads themselves. A child process could therefore
+    wait forever for a lock, for example the lock of a module import, a logger or a library. Notebooks always have such
+    threads. Threads outside Python do not matter here: the C library prepares its memory for a fork, OpenBLAS stops its
+    threads before a fork and starts them again afterwards, and the child processes use one BLAS thread and no OpenMP.
     """
     return len(sys._current_frames()) == 1
 
 
 @contextmanager
 def forked(works: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]:
-    """Context manager: one process per function until the block ends, or no processes if the system cannot fork."""
+    """Start one process per function, and end them all with the block. Start none if the system cannot fork."""
     processes: list[Process] = []
     try:
         # Signals are held because an exception raised by a signal handler during a fork would be lost. Python 3.12 and
@@ -139,7 +139,7 @@ def _send(pipe: BinaryIO, message: Any) -> None:
 def _killed() -> NlptxError:
     return NlptxError(
         "a worker process was killed",
-        hint="The system does so when memory is short: give `jobs=1`, or less text at a time.",
+        hint="The system kills processes when memory is short. Use `jobs=1`, or less text at a time.",
     )
 
 
@@ -149,11 +149,11 @@ def _serve(work: Callable[[Any], Any], items: BinaryIO, results: BinaryIO) -> No
         for number in STOP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         _close_all_but(0, 1, 2, items.fileno(), results.fileno())
-        gc.freeze()  # garbage collection would write to objects inherited from the parent, and so copy their memory
+        gc.freeze()  # otherwise, garbage collection would write to inherited objects, which copies their memory
         while True:
             _answer(work, pickle.load(items), results)
     finally:
-        os._exit(0)  # exits without flushing or closing the files of the parent
+        os._exit(0)  # exits without flushing or closing the parent's files
 
 
 def _answer(work: Callable[[Any], Any], item: Any, results: BinaryIO) -> None:

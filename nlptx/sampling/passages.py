@@ -1,4 +1,4 @@
-"""Passages of long texts, used as extra training texts so that a model trained on reviews also handles sentences."""
+"""Passages of long texts, as extra training texts, so that a model trained on reviews also handles single sentences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 # Minimum and maximum length of a passage, in words.
 SHORTEST, LONGEST = 10, 40
-# Minimum number of words of a text from which passages are taken.
+# Minimum number of words in a text from which passages are taken.
 LONG_TEXT = 100
 
 

@@ -1,4 +1,4 @@
-"""A corpus as one stream of word ids; tokenization uses all cores."""
+"""A corpus as one stream of word ids. Tokenization uses all workers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from nlptx.text.word_ids import EncodedChunk, words_to_ids
 
 # Characters per task, unless memory is short.
 _CHUNK = 8_000_000
-# Bytes of the memory limit that each character of a chunk requires: a chunk takes about ten bytes per character, and a
-# few chunks are in progress at a time.
+# Bytes of the memory limit per character of a chunk: a chunk takes about ten bytes per character, and a few chunks are
+# in progress at a time.
 _CHUNK_SHARE = 128
 # Bytes of memory per distinct word in the tables below.
 _BYTES_PER_WORD = 150
@@ -32,14 +32,14 @@ class TokenStream:
 
     Args:
         budget: memory limit, and folder for the ids that are spilled to disk.
-        word_memory: number of bytes for the distinct words and their counts, at most; by default half of the limit.
+        word_memory: maximum number of bytes for the distinct words and their counts; by default half of the limit.
 
     Attributes:
-        numbers: maps the UTF-8 bytes of each word to its id.
+        numbers: mapping from the UTF-8 bytes of each word to its id.
         totals: int64 number of occurrences of each id; the array may be longer than the number of ids.
         ids: int32 ids of all tokens.
         lengths: int64 number of tokens per document.
-        dropped: maximum count of the dropped words; 0 if no word was dropped.
+        dropped: largest count that a word had when it was dropped; 0 if no word was dropped.
     """
 
     def __init__(self, budget: MemoryBudget, word_memory: int | None = None) -> None:
@@ -58,7 +58,7 @@ class TokenStream:
             self.add(chunk)
 
     def add(self, chunk: EncodedChunk) -> None:
-        """Append documents that are already encoded, with ids that refer to their own list of words."""
+        """Append documents whose words are already encoded as indices in ``chunk.words``."""
         number = np.fromiter(map(self.numbers.__getitem__, chunk.words), np.int32, len(chunk.words))
         missing = int(number.max(initial=-1)) + 1 - len(self.totals)
         if missing > 0:
